@@ -116,7 +116,7 @@ fn a_data_sheet_in_the_scenario_makes_a_drive() {
         (sheet.replace("outer_mb_per_s = 175\n", ""), "'disk.from_data_sheet.outer_mb_per_s' is missing"),
         (format!("[disk]\nprofile = \"ibm-18es\"\n{sheet}"), "leave one of them out"),
         ("[disk]\n".to_owned(), "[disk] has no 'profile'"),
-        ("[disk]\nprofile = \"seagate-st3500630ns\"\nbuffer = true\n".to_owned(), "are for model = \"positional\""),
+        ("[disk]\nprofile = \"seagate-st3500630ns\"\nbuffer = true\n".to_owned(), "need model = \"positional\""),
         (
             "[disk]\nprofile = \"seagate-st3500630ns\"\nmodel = \"positional\"\nwrite_back = true\n".to_owned(),
             "'disk.write_back' is true, expected false: there is no buffer",
@@ -158,9 +158,9 @@ fn sensitivity_finds_the_choice_that_an_answer_rests_on() {
     assert_eq!(factor("as given"), 1.0);
     // Half of the requests are writes, which wait for nothing with a buffer.
     assert!(factor("write-through drive cache") > 1.2);
-    assert!(factor("papers' disk: random places, FCFS, no cache") > 1.2);
+    assert!(factor("papers' disk: random positions, FCFS, no cache") > 1.2);
     // They lie in a part of the disks, where seeks are short.
-    assert!(factor("data all over the disks (--scatter)") > 1.2);
+    assert!(factor("data spread over the disks (--scatter)") > 1.2);
     // At 50 requests a second on four disks hardly anything waits, so there is little to choose from.
     let fcfs = factor("FCFS in the drive");
     assert!((0.8..1.25).contains(&fcfs), "{fcfs}");
@@ -197,7 +197,7 @@ fn sensitivity_finds_the_choice_that_an_answer_rests_on() {
         .unwrap();
     assert_eq!(printed.status.code(), Some(3), "{}", err(&printed));
     assert!(
-        out(&printed).contains("how much the answer depends on them is unknown"),
+        out(&printed).contains("how much the answer depends on its assumptions is not known"),
         "{}",
         out(&printed)
     );

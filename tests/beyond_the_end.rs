@@ -144,7 +144,7 @@ fn what_a_replay_advises_works_for_it_for_the_search_for_a_rate_and_in_sweeps() 
     ] {
         let (done, text) = run(&scratch, &[&base, more].concat());
         assert!(
-            !done && text.contains("say --wrap, --clip or --fit"),
+            !done && text.contains("or --wrap, --clip or --fit"),
             "{text}"
         );
         for how in all {
@@ -166,7 +166,7 @@ fn what_a_replay_advises_works_for_it_for_the_search_for_a_rate_and_in_sweeps() 
     let sweep = ["sweep", "replays.toml", "-q", "--dir", "replays"];
     let (done, text) = run(&scratch, &sweep);
     assert!(
-        !done && text.contains("a sweep: --set wrap=true, clip=true or fit=true"),
+        !done && text.contains("in a sweep --set wrap=true, clip=true or fit=true"),
         "{text}"
     );
     for how in ["wrap=true", "clip=true", "fit=true"] {

@@ -139,7 +139,7 @@ fn a_load_that_would_fill_the_disk_is_written_only_by_force() {
     assert_eq!(output.status.code(), Some(2));
     let message = err(&output);
     assert!(
-        message.contains("--force") && message.contains("is free there"),
+        message.contains("--force") && message.contains("is free"),
         "{message}"
     );
     assert!(!std::path::Path::new(path).exists() && !scratch.holds_a_part());
@@ -217,7 +217,7 @@ fn a_repeated_load_that_max_runtime_cuts_off_is_reported() {
             err(&ended)
         );
         assert!(
-            said.contains("ENDED EARLY") && said.contains("--max-runtime is over"),
+            said.contains("ENDED EARLY") && said.contains("--max-runtime was reached"),
             "{options:?}: {said}"
         );
     }

@@ -109,7 +109,7 @@ fn a_device_that_becomes_slower_is_not_predicted() {
     let records = records(&scratch, "slower.csv", 4_000, &device);
     let json = json_of(&records, 3);
     assert_eq!(json["verdict"], "poor");
-    // The device's own halves are as far apart.
+    // The two halves of the device's own records are as far apart.
     assert!(figure(&json, "halves_apart", &[]) > 0.4);
     let p50 = figure(
         &json,
@@ -119,7 +119,7 @@ fn a_device_that_becomes_slower_is_not_predicted() {
     assert!((p50 + 0.5).abs() < 0.05, "{p50}");
     let run = check_model(&[], &records);
     let last = out(&run).lines().last().unwrap().to_owned();
-    let changed = "The device's own halves are";
+    let changed = "The two halves of the device's own records are";
     assert!(
         last.starts_with("POOR: ") && last.contains("% below") && last.contains(changed),
         "{last}"
@@ -273,20 +273,16 @@ fn what_cannot_be_checked_is_refused_with_what_to_do() {
     for (options, code, expected) in [
         (&[][..], 1, "name the device with --target"),
         (&["--skip-writes"], 2, "--skip-writes: only for a replay"),
-        (
-            &["--profile", "nvme-gen4-tlc"],
-            2,
-            "use 'iosonar calibrate'",
-        ),
+        (&["--profile", "nvme-gen4-tlc"], 2, "or 'iosonar calibrate'"),
         (
             &["--profile-out", "mine.txt"],
             2,
-            "a profile's name ends in .toml",
+            "the name of a profile must end in .toml",
         ),
         (
             &["-o", "check.pdf"],
             2,
-            "a picture's name ends in .png or .svg",
+            "the name of a picture must end in .png or .svg",
         ),
         (&["--target", "a", "--target", "b"], 2, "one --target"),
     ] {

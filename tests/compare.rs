@@ -95,7 +95,7 @@ fn pairs_of_the_same_requests_know_their_difference_much_better() {
     let refused = run("compare", &[&slow, &other], &["--paired"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(
-        err(&refused).contains("--paired is for simulations of the same requests"),
+        err(&refused).contains("--paired needs simulations of the same requests"),
         "{}",
         err(&refused)
     );
@@ -181,7 +181,7 @@ fn what_cannot_be_calibrated_or_compared_is_refused() {
             &slow,
             &["--profile", "ssd"],
             1,
-            "slow.replay: a request took 11 s, and a profile can hold times up to 10 s",
+            "slow.replay: a request took 11 s, but times in a profile are limited to 10 s",
         ),
         (
             &records,
@@ -193,7 +193,7 @@ fn what_cannot_be_calibrated_or_compared_is_refused() {
             &records,
             &["--profile", "block-queue-gen2x4"],
             2,
-            "the profile has no flash; use --profile ssd",
+            "the profile has no flash: use --profile ssd",
         ),
         (
             &records,
@@ -211,7 +211,7 @@ fn what_cannot_be_calibrated_or_compared_is_refused() {
             &records,
             &["--profile", "ssd", "-o", "x.json"],
             2,
-            "a profile's name ends in .toml",
+            "the name of a profile must end in .toml",
         ),
     ] {
         let refused = run("calibrate", &[file], options);

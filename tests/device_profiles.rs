@@ -54,7 +54,7 @@ fn a_profile_in_a_file_is_checked_and_printed() {
         assert_eq!(checked.status.code(), Some(0), "{}", err(&checked));
         let table = out(&checked);
         assert!(
-            table.contains(figure) && table.contains("figures are reached: within 5 %."),
+            table.contains(figure) && table.contains("figures are reached within 5 %."),
             "{table}"
         );
         let printed = iosonar().arg("profiles").arg(&file).output().unwrap();
@@ -131,7 +131,7 @@ fn a_file_that_is_no_profile_or_contradicts_itself_is_refused() {
             err(&checked)
         );
     };
-    refused("x = 1\n", "mine.toml: is no profile of a device");
+    refused("x = 1\n", "mine.toml: is not a profile of a device");
     refused(
         &SSD.replace("mb_per_s = 2000", "mb_per_s = 9000"),
         "mine.toml: 'ssd.from_data_sheet.sequential_read.mb_per_s' is 9000, expected 1 to 3938, the rate of PCIe 3.0 x4",
@@ -231,7 +231,7 @@ fn a_volume_lets_its_burst_through_and_then_its_baseline() {
     let line = "limited to 300 IOPS (bursts of 3000), limited to 134.217728 MB/s";
     assert!(out(&burst).contains(line), "{}{}", out(&burst), err(&burst));
     assert!(
-        out(&burst).contains("requests waited to be let through"),
+        out(&burst).contains("requests were throttled"),
         "{}",
         out(&burst)
     );

@@ -151,7 +151,7 @@ fn an_imported_drive_reads_on_arrival_only_when_asked() {
             profile.contains(&format!("arrival = \"{arrival}\"")),
             "{profile}"
         );
-        let note = "--arrival as-documented is truer";
+        let note = "--arrival as-documented fits better";
         assert_eq!(err(&import).contains(note), is_noted, "{}", err(&import));
     }
 }

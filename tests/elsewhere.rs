@@ -78,7 +78,7 @@ fn without_slurm_the_error_says_so() {
         .unwrap();
     assert_eq!(run.status.code(), Some(2));
     assert!(
-        err(&run).contains("sbatch is not there: Slurm is not installed on this machine"),
+        err(&run).contains("sbatch was not found: install Slurm on this machine"),
         "{}",
         err(&run)
     );

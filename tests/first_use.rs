@@ -36,7 +36,7 @@ fn a_driver_without_a_scheduler_is_explained_in_plain_words() {
         "{text}"
     );
     assert!(
-        text.contains("µs of processor time per request, waiting included"),
+        text.contains("µs of CPU time per request, including waiting"),
         "{text}"
     );
 }
@@ -88,7 +88,7 @@ fn auto_says_that_one_at_a_time_has_no_use_for_places_in_flight() {
         out(&command.args(options).arg(&load).output().unwrap())
     };
     let unused = replay(&["--in-flight", "4", "--in-flight-total", "8"]);
-    let note = "--in-flight, --in-flight-total had no effect, as engine auto is sync here";
+    let note = "--in-flight, --in-flight-total had no effect, as engine auto chose sync";
     assert!(unused.contains(note), "{unused}");
     assert!(!unused.contains("limited by"), "{unused}");
     assert!(!replay(&["--in-flight", "1024"]).contains("had no effect"));
@@ -118,8 +118,7 @@ fn records_of_a_killed_replay_are_found_by_the_name_they_would_have_got() {
                 .output()
                 .unwrap();
             assert_ne!(output.status.code(), Some(0), "{command}");
-            let hint =
-                "k.ios.4194305-0.part, left by a process that was killed: --lenient reads it";
+            let hint = "k.ios.4194305-0.part, left by a killed process: --lenient reads it";
             assert!(err(&output).contains(hint), "{command}: {}", err(&output));
         }
         let lenient = iosonar().args(["info", "--lenient"]).arg(&part).output();
@@ -148,8 +147,7 @@ fn records_in_the_order_of_completion_are_no_cause_for_alarm() {
         assert!(done.exists(), "{}", err(&replay));
         let text = out(&iosonar().arg("info").arg(&done).output().unwrap());
         assert!(!text.contains("NOT sorted"), "{text}");
-        let order =
-            "by completion, as a replay or a simulation ends its requests (1 step back in start)";
+        let order = "sorted by completion, as records of a replay or simulation are (1 step back in start time)";
         assert!(text.contains(order), "{text}");
     }
     let other = scratch.file("other.load", "1 ; 0 ; 8 ; R\n0 ; 8 ; 8 ; R\n");
@@ -218,7 +216,7 @@ fn an_empty_device_answers_without_its_medium() {
     };
     let empty = replay();
     assert!(
-        empty.contains("reads returned nothing but zeros, at 32 places or more"),
+        empty.contains("reads returned only zeros, at 32 or more locations"),
         "{empty}"
     );
     // One place that was written is enough.

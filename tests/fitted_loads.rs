@@ -175,9 +175,5 @@ fn a_load_that_does_not_fit_is_refused_with_what_the_scenario_has() {
     );
     let refused = run(&["sim", text(&synthetic), "--wrap"]);
     assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
-    assert!(
-        err(&refused).contains("are for traces"),
-        "{}",
-        err(&refused)
-    );
+    assert!(err(&refused).contains("need a trace"), "{}", err(&refused));
 }

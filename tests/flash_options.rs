@@ -109,7 +109,7 @@ fn what_planes_share_and_what_the_map_costs_is_shown() {
         out(&plain)
     );
     assert!(
-        out(&with).contains("of the programmed pages hold parts of the map"),
+        out(&with).contains("of the programmed pages hold parts of the mapping table"),
         "{}",
         out(&with)
     );
@@ -136,7 +136,7 @@ fn values_that_no_drive_has_are_refused() {
         ),
         (
             "ssd.flash.multi_plane=3",
-            "'ssd.flash.multi_plane' is 3, expected 1, or what divides flash.planes",
+            "'ssd.flash.multi_plane' is 3, expected a divisor of flash.planes",
         ),
         (
             "ssd.flash.multi_plane_command_us=-1.0",

@@ -157,7 +157,7 @@ fn what_is_explained_grows_as_much() {
     let again = scratch.file("again.toml", explained);
     assert_eq!(hash(&sim(&again, &[])), hash(&sim(&scenario, &keys)));
     let plain = out(&sim(&scenario, &["--explain", "--speed", "2"]));
-    assert!(!plain.contains("speed"), "an option is no key: {plain}");
+    assert!(!plain.contains("speed"), "an option is not a key: {plain}");
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn growth_that_is_none_is_refused_with_what_to_write() {
     );
     let refused = run(&scratch, "info far.load --scale-load 2");
     assert!(!refused.status.success(), "{}", too_far.display());
-    let why = "2 copies of this load (--scale-load, load.copies) are too many, expected at most 1";
+    let why = "2 copies of this load (--scale-load, load.copies) are too many (at most 1)";
     assert!(err(&refused).contains(why), "{}", err(&refused));
 }
 
@@ -200,7 +200,7 @@ fn a_synthetic_load_grows_by_its_rate() {
         "[load]\nspeed = 2\nrequests = 100\narrivals = { poisson_per_s = 10.0 }\nsize = { blocks = 1 }\n\
          [array]\nlevel = 'raid0'\ndisks = 4\n[disk]\nprofile = 'seagate-st3500630ns'\n",
     );
-    let why = "a synthetic load grows by the rate of its arrivals (load.rate or load.arrivals)";
+    let why = "scale a synthetic load by its arrival rate (load.rate_per_s or load.arrivals)";
     let refused = sim(&scenario, &[]);
     assert_refused(&refused, why);
     assert!(err(&refused).contains("s.toml:2"), "{}", err(&refused));

@@ -108,7 +108,7 @@ fn data_in_the_middle_of_a_file_are_found() {
         let refused = write(&scratch, &target);
         assert_refused(
             &refused,
-            &format!("bytes of data (byte {at}: data of a kind"),
+            &format!("bytes of data (byte {at}: unrecognised data"),
         );
         let mut found = [0; 8];
         let file = File::open(&target).unwrap();
@@ -128,7 +128,7 @@ fn a_file_that_a_verified_replay_wrote_may_be_written_again() {
     assert_done(&tagged());
     // What carries no tag may be anything.
     assert_done(&write(&scratch, &target));
-    assert_refused(&tagged(), "bytes of data (byte 4096: data of a kind");
+    assert_refused(&tagged(), "bytes of data (byte 4096: unrecognised data");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn data_in_the_middle_of_a_device_are_found() {
     };
     let at = 31 * MIB;
     let refused = write(&scratch, &device.0);
-    assert_refused(&refused, &format!("not known here at byte {at}, which"));
+    assert_refused(&refused, &format!("unrecognised data at byte {at}, which"));
     let listed = iosonar().arg("targets").arg(&device.0).output().unwrap();
     assert!(
         out(&listed).contains("(writes need --destroy)"),
@@ -212,7 +212,7 @@ fn what_another_process_has_open_for_writing_is_not_written_to() {
     // Reads do no harm, but measure the other, too.
     let read = replay(&scratch, READS, &target, &[]);
     assert_done(&read);
-    let measured = format!("and what that does is measured too: sh (process {id})");
+    let measured = format!("whose I/O affects the measurement: sh (process {id})");
     assert!(err(&read).contains(&measured), "{}", err(&read));
     drop(other);
 
@@ -220,7 +220,7 @@ fn what_another_process_has_open_for_writing_is_not_written_to() {
     let written = write(&scratch, &target);
     assert_done(&written);
     let seen = format!(
-        "which will see what is written: sh (process {})",
+        "which will see the data written: sh (process {})",
         reader.0.id()
     );
     assert!(err(&written).contains(&seen), "{}", err(&written));

@@ -203,7 +203,7 @@ fn hooks_change_targets_and_environment_and_leave_runs_out() {
     );
     let run = sweep(&scratch, &["--only", "disks=2"]);
     assert!(
-        err(&run).contains("./changes: what it wrote to IOSONAR_HOOK_OUT is no JSON"),
+        err(&run).contains("./changes: what it wrote to IOSONAR_HOOK_OUT is not JSON"),
         "{}",
         err(&run)
     );
@@ -251,7 +251,7 @@ fn built_in_hooks_call_the_systems_tools_as_they_must_be() {
     assert_eq!(run.status.code(), Some(1));
     assert!(
         err(&run).contains(&format!(
-            "discard: refused: what is on {t} would be lost; say --destroy {t}"
+            "discard: refused: all data on {t} would be lost; use --destroy {t}"
         )),
         "{}",
         err(&run)
@@ -344,7 +344,7 @@ fn volumes_and_iscsi_devices_become_the_target() {
     fake(&scratch, "lvcreate", "");
     let run = sweep(&scratch, &[]);
     assert!(
-        err(&run).contains("logical-volume: refused: what is on /dev/vg/x would be lost"),
+        err(&run).contains("logical-volume: refused: all data on /dev/vg/x would be lost"),
         "{}",
         err(&run)
     );
@@ -376,7 +376,7 @@ fn a_tool_that_is_missing_is_named_with_its_package() {
         .output()
         .unwrap();
     assert!(
-        err(&run).contains("targetcli is not installed; the package targetcli-fb has it"),
+        err(&run).contains("targetcli is not installed: install the package targetcli-fb"),
         "{}",
         err(&run)
     );
@@ -458,7 +458,8 @@ fn an_experiment_cannot_allow_itself_to_destroy() {
     let run = sweep(&scratch, &[]);
     assert_eq!(run.status.code(), Some(2));
     assert!(
-        err(&run).contains("'destroy' is not for a sweep: say --destroy when the sweep is started"),
+        err(&run)
+            .contains("'destroy' cannot be used in a sweep: use --destroy when starting the sweep"),
         "{}",
         err(&run)
     );

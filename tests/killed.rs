@@ -86,7 +86,7 @@ fn salvaged(part: &Path) -> u64 {
     let trace = &json["traces"][0];
     let remark = trace["remarks"][0]["what"].as_str().unwrap();
     assert!(
-        remark.starts_with("records were read from a file that stops early"),
+        remark.starts_with("records were read from a truncated file"),
         "{remark}"
     );
     trace["records"].as_u64().unwrap()

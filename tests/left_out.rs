@@ -1,4 +1,4 @@
-//! Requests that a replay left out are no part of the load that its records are, nor of what was done.
+//! Requests that a replay left out are not part of the load that its records are, nor of what was done.
 
 mod scratch;
 
@@ -85,8 +85,7 @@ fn a_simulation_of_records_leaves_out_what_the_replay_left_out_and_says_so() {
     let (some, sim) = requests(&[]);
     assert_eq!(some, READS);
     assert!(
-        err(&sim)
-            .contains("400 requests were skipped when the load was recorded, and are left out"),
+        err(&sim).contains("400 requests were skipped when the load was recorded and are left out"),
         "{}",
         err(&sim)
     );
@@ -204,7 +203,7 @@ fn rates_are_of_what_was_done() {
     let report = run("report", &records, &["-q", "-o", page.to_str().unwrap()]);
     assert!(report.status.success(), "{}", err(&report));
     let page = std::fs::read_to_string(page).unwrap();
-    let at = page.find("requests per second, in the mean").unwrap();
+    let at = page.find("requests per second, on average").unwrap();
     let shown: String = page[at..].chars().take(60).collect();
     assert!(shown.contains(&format!("{done:.1}")), "{shown}");
     let at = page.find(">writes<").unwrap();
@@ -244,12 +243,12 @@ fn a_calibration_has_no_times_of_what_was_not_observed() {
     let words = out(&fitted);
     assert!(words.contains("  reads: median"), "{words}");
     assert!(
-        words.contains("  writes: none in the training half, so their times are unknown; the profile uses those of reads"),
+        words.contains("  writes: the training half has none, so their times are not known; the profile uses the times of reads"),
         "{words}"
     );
     let text = std::fs::read_to_string(&profile).unwrap();
     assert!(
-        text.contains("# The training half holds no writes: these are the times of reads."),
+        text.contains("# The training half has no writes: these are the times of reads."),
         "{text}"
     );
     let json = json(&run(
@@ -290,17 +289,17 @@ fn a_kind_that_only_the_held_out_half_holds_was_not_learned() {
     };
     let (words, text) = fit("ssd");
     assert!(
-        words.contains("  writes: none in the training half"),
+        words.contains("  writes: the training half has none"),
         "{words}"
     );
     assert!(
-        text.contains("# The training half holds no writes: these are the times of reads."),
+        text.contains("# The training half has no writes: these are the times of reads."),
         "{text}"
     );
     let (words, _) = fit("seagate-st3500630ns");
     assert!(
         words.contains("seek, reads  ")
-            && words.contains("seek, writes not measured: the training half holds no writes"),
+            && words.contains("seek, writes not measured: the training half has no writes"),
         "{words}"
     );
 }

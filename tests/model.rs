@@ -292,7 +292,7 @@ const REFUSED: [(&str, &str, &[&str], &str); 18] = [
         "model",
         "paper.toml",
         &["--cdf", "x.png"],
-        "--cdf is for scenarios",
+        "--cdf needs a scenario",
     ),
     ("model", "paper.toml", &["--at", "51"], "at most 50 jobs"),
     (
@@ -307,7 +307,12 @@ const REFUSED: [(&str, &str, &[&str], &str); 18] = [
         &["--set", "jobs.most=0"],
         "1 to 100000",
     ),
-    ("model", "paper.toml", &["--budget=-1"], "a cost from 0 on"),
+    (
+        "model",
+        "paper.toml",
+        &["--budget=-1"],
+        "--budget must be at least 0",
+    ),
     (
         "plan",
         "disk.toml",

@@ -356,7 +356,10 @@ fn a_trace_on_standard_output_is_alone_there() {
     let load = load.to_str().unwrap();
     let simulated = ["replay", load, "--engine", "simulate", "--skip-writes"];
     let commands: [(&[&str], &str); 4] = [
-        (&["generate", "like", load, "-o", "-"], "How alike they are"),
+        (
+            &["generate", "like", load, "-o", "-"],
+            "Generated load compared with the original",
+        ),
         (&[&simulated[..], &["-o", "-"]].concat(), "verdict"),
         (&["sim", scenario, "--records", "-"], "throughput"),
         (&["sim", scenario, "--load-out", "-"], "throughput"),
@@ -424,7 +427,7 @@ fn no_output_overwrites_the_trace_that_its_scenario_names() {
     let run = sim(&scenario, &two);
     assert_eq!(run.status.code(), Some(2), "{}", err(&run));
     assert!(
-        err(&run).contains("would hold both a replication's records and another output"),
+        err(&run).contains("would receive both the records of a replication and another output"),
         "{}",
         err(&run)
     );
@@ -472,7 +475,7 @@ fn a_part_of_a_trace_without_requests_is_an_error_that_says_so() {
         message.contains(load) && message.contains("--from"),
         "{message}"
     );
-    assert!(message.contains("no request to simulate"), "{message}");
+    assert!(message.contains("no requests to simulate"), "{message}");
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn commands_need_the_character_device_of_a_namespace() {
     let refused = replay(&scratch, READS, "/dev/zero".as_ref(), &[]);
     assert_refused(
         &refused,
-        "/dev/zero is a character device, and none of an NVMe namespace",
+        "/dev/zero is a character device, but not that of an NVMe namespace",
     );
 }
 

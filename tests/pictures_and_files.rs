@@ -134,7 +134,7 @@ fn a_picture_of_an_unknown_kind_is_refused_before_anything_is_read() {
         .assert()
         .code(2);
     let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
-    assert!(stderr.contains("ends in .png or .svg"), "{stderr}");
+    assert!(stderr.contains("must end in .png or .svg"), "{stderr}");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_truncated_archive_is_an_error_and_leaves_no_output() {
         .code(1);
     let stderr = String::from_utf8(assert.get_output().stderr.clone()).unwrap();
     assert!(
-        stderr.contains("cut.load.gz: the gzip data are cut off after"),
+        stderr.contains("cut.load.gz: the gzip data are truncated after"),
         "{stderr}"
     );
     assert!(!out.exists() && !scratch.holds_a_part());

@@ -98,7 +98,7 @@ const REFUSED: &[Case] = &[
     (
         "seed",
         "seed = -1",
-        &["s.toml:1", "'seed' is -1", "a whole number from 0 on"],
+        &["s.toml:1", "'seed' is -1", "a whole number of at least 0"],
     ),
     (
         "profile",
@@ -265,7 +265,7 @@ const REFUSED: &[Case] = &[
     (
         "profile",
         "profile = 7200",
-        &["'disk.profile' is 7200", "a text in quotes"],
+        &["'disk.profile' is 7200", "a quoted string"],
     ),
     (
         "seed",
@@ -416,11 +416,11 @@ fn changes_of_an_ssd_are_answered_alike() {
         ("[ssd.nvme]\nqueus = 3\n", "did you mean 'queues'?"),
         (
             "[ssd.nvme]\nqueues = 3.0\n",
-            "'ssd.nvme.queues' is 3.0, expected a whole number from 0 on: write 3",
+            "'ssd.nvme.queues' is 3.0, expected a whole number of at least 0: write 3",
         ),
         (
             "description = 3\n",
-            "'ssd.description' is 3, expected a text in quotes",
+            "'ssd.description' is 3, expected a quoted string",
         ),
     ] {
         let run = sim(&scratch.file("s.toml", format!("{ssd}{line}")), &[]);

@@ -243,7 +243,7 @@ fn a_priority_that_is_not_permitted_is_refused_and_auto_takes_what_is() {
         eprintln!("skipped: real-time priorities are permitted to all users here");
         return;
     }
-    assert_refused(&refused, "--priority fifo is not permitted here");
+    assert_refused(&refused, "--priority fifo is not permitted");
     // Whether it kept up does not matter.
     let taken = unprivileged(&[&replay[..], &["auto"]].concat()).unwrap();
     let json: serde_json::Value = serde_json::from_str(&out(&taken)).unwrap();
@@ -265,6 +265,6 @@ fn no_file_is_made_among_the_devices() {
         .arg(scratch.path("x.load"))
         .output()
         .unwrap();
-    assert_refused(&run, "a file among the devices");
+    assert_refused(&run, "a file in memory, among the devices");
     assert!(!Path::new("/dev/iosonar-test").exists());
 }

@@ -53,7 +53,7 @@ fn the_reason_why_littles_law_does_not_hold_stands_only_where_it_does_not() {
     let late = result(spaced(16_000_000).chain(burst), "");
     let line = late.lines().find(|l| l.contains(LAW)).expect(&late);
     assert!(
-        line.contains("requests there when the load ended: "),
+        line.contains("requests present when the load ended: "),
         "{line}"
     );
     assert!(!line.contains("when measuring began"), "{line}");
@@ -69,7 +69,7 @@ fn requests_from_before_the_measurement_are_its_reason_where_they_are() {
     );
     let line = early.lines().find(|l| l.contains(LAW)).expect(&early);
     assert!(
-        line.contains("requests there when measuring began: "),
+        line.contains("requests present when measuring began: "),
         "{line}"
     );
     assert!(!line.contains("when the load ended"), "{line}");

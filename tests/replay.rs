@@ -79,14 +79,14 @@ fn refusals_have_exit_code_two_and_name_the_way_out() {
             &target,
             "cannot be used with",
         ),
-        (&[], &reads, &small, "take a target of at least 40960 bytes"),
+        (&[], &reads, &small, "use a target of at least 40960 bytes"),
         (&["--create", "1MiB"], &reads, &target, "exists already"),
         (&["--create", "0"], &reads, &target, "no target"),
         (
             &["--from", "5s"],
             &reads,
             &target,
-            "no request in the chosen window",
+            "no requests in the selected window",
         ),
         (
             &["--from", "5s", "--until", "4s"],
@@ -298,7 +298,7 @@ fn a_replays_account_of_itself_stands_beside_its_records_and_is_drawn() {
         .arg(&out)
         .assert();
     let told = stderr_of(&again);
-    assert!(told.contains("is of an earlier replay"), "{told}");
+    assert!(told.contains("is left from an earlier replay"), "{told}");
     scratch.file("out.ios.selfcheck.csv", "end_s\n");
     let damaged = iosonar()
         .args(["plot", "sonar", "-o", "x.png"])

@@ -365,7 +365,7 @@ fn what_was_written_is_verified_at_the_end_and_after_a_crash() {
         .iter()
         .map(|r| (r["kind"].as_str().unwrap(), r["sector"].as_u64().unwrap()))
         .collect();
-    assert_eq!(kinds, [("zeros", 0), ("other sector's tag", 160)]);
+    assert_eq!(kinds, [("zeros", 0), ("tag of another sector", 160)]);
     // A log that lost its end claims less, and is believed so far.
     let whole = fs::read(&tables).unwrap();
     // The flush is in what is left, however late it came on a busy machine.
@@ -402,7 +402,7 @@ fn targets_are_listed_and_prepared() {
         listed["no_writes"]
             .as_str()
             .unwrap()
-            .contains("not known here")
+            .contains("unrecognised data")
     );
     iosonar()
         .args(["prepare", "fill", "--target", &name])

@@ -111,7 +111,7 @@ fn options_that_the_engine_has_no_use_for_are_refused() {
             &["--model", "seagate-st3500630ns", "--seed", "2"],
             "--model, --seed need --engine simulate (got auto)",
         ),
-        (&["--iopoll"], "--iopoll does not go with --no-direct"),
+        (&["--iopoll"], "--iopoll cannot be used with --no-direct"),
         (
             &["--engine", "simulate", "--latency", "2h"],
             "at most 1h (got 7200 s)",
@@ -148,7 +148,7 @@ fn a_real_time_limit_is_not_run_into() {
     };
     assert_refused(
         &forced,
-        "after 200 ms without sleep the kernel would kill this one",
+        "after 200 ms without sleeping the kernel would kill this process",
     );
     let automatic = limited(&[]).unwrap();
     let text = out(&automatic);
@@ -156,7 +156,7 @@ fn a_real_time_limit_is_not_run_into() {
     assert!(!text.contains("priority fifo"), "{text}");
     let free = out(&replay(&load, &target, &["-q"]));
     assert_eq!(
-        text.contains("SCHED_FIFO was not taken"),
+        text.contains("SCHED_FIFO was not used"),
         free.contains("priority fifo"),
         "{text}{free}"
     );
@@ -245,7 +245,7 @@ fn a_check_reads_what_is_left_of_both_traces() {
             err(&lenient)
         );
         assert!(text.contains("the same      99"), "{text}{}", err(&lenient));
-        let remark = "done.load.4194305-0.part: 99 records were read from a file that stops early";
+        let remark = "done.load.4194305-0.part: 99 records were read from a truncated file";
         assert!(err(&lenient).contains(remark), "{}", err(&lenient));
     }
 }

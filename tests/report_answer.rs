@@ -146,7 +146,7 @@ fn assumptions_say_what_an_input_is_and_what_is_not_in_it() {
     dir.file("some.csv", csv(1, |i| (None, latency(i, 1))));
     let records = section(&page(&dir, &["some.csv"], &[]), "assumptions");
     assert!(
-        records.contains("the file does not say whether"),
+        records.contains("the file does not show whether"),
         "{records}"
     );
     assert!(
@@ -210,7 +210,7 @@ fn a_second_input_is_compared_with_the_first_by_their_names() {
         "{slower}"
     );
     assert!(
-        slower.contains("2.0") && !slower.contains("no sure"),
+        slower.contains("2.0") && !slower.contains("no significant"),
         "{slower}"
     );
     let inputs = ["old=b.csv", "new=a.csv"];
@@ -221,10 +221,16 @@ fn a_second_input_is_compared_with_the_first_by_their_names() {
     );
     let inputs = ["old=a.csv", "new=a.csv"];
     let same = section(&page(&dir, &inputs, &repeated), "conclusion");
-    assert!(same.contains("no sure difference in latency p50"), "{same}");
+    assert!(
+        same.contains("no significant difference in latency p50"),
+        "{same}"
+    );
     assert!(!same.contains("confidence"), "{same}");
     let few = section(&page(&dir, &["old=a.csv", "new=b.csv"], &[]), "conclusion");
-    assert!(few.contains("with too few requests to be sure"), "{few}");
+    assert!(
+        few.contains("with too few requests for a confident statement"),
+        "{few}"
+    );
 }
 
 #[test]

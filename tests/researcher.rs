@@ -494,12 +494,12 @@ fn what_cannot_be_drawn_is_refused_before_anything_is_written() {
         ("DISKS RATES --cdf PNG --panels disks", "13 panels"),
         ("RATES --curve PNG --panels disks", "'disks' is not varied"),
         ("RATES --curve PNG --panels rate_per_s", "is the x axis"),
-        ("RATES --data DATA", "--data writes what is drawn"),
-        ("RATES --panels x", "--panels is for pictures"),
-        ("RATES --theory", "--theory is drawn by --curve"),
+        ("RATES --data DATA", "--data writes the values of a chart"),
+        ("RATES --panels x", "--panels needs a picture"),
+        ("RATES --theory", "--theory needs --curve"),
         (
             "RATES --curve PNG --cdf OTHER --data DATA",
-            "is for one picture",
+            "needs a single picture",
         ),
         (
             "RATES --curve PNG --curve-of p99,throughput",

@@ -218,11 +218,11 @@ fn a_drive_that_is_not_in_the_files_is_a_wrong_use() {
     for (disk, expected) in [
         (
             Some("nope"),
-            "no drive has the name 'nope', expected --disk with one of: A, B",
+            "there is no drive named 'nope', expected --disk with one of: A, B",
         ),
         (
             None,
-            "it is not clear which drive is meant, expected --disk with one of: A, B",
+            "the file has several drives, expected --disk with one of: A, B",
         ),
     ] {
         let mut import = iosonar();
@@ -242,7 +242,7 @@ fn a_drive_that_is_not_in_the_files_is_a_wrong_use() {
         .unwrap();
     assert_eq!(import.status.code(), Some(1));
     assert!(
-        err(&import).contains("there is no drive in it"),
+        err(&import).contains("the file has no drive"),
         "{}",
         err(&import)
     );

@@ -208,7 +208,7 @@ fn a_check_reads_both_traces_alike_where_asked_and_refuses_nothing_to_compare() 
     let nothing = check(&["--from", "9s", "--both"]);
     assert_eq!(nothing.status.code(), Some(1));
     let why = err(&nothing);
-    assert!(why.contains("no request to compare"), "{why}");
+    assert!(why.contains("no requests to compare"), "{why}");
     let moved = scratch.file("moved.load", "0.0 ; 8 ; 8 ; R\n");
     let there = scratch.file("there.load", "0.0 ; 16 ; 8 ; R\n");
     let hint = err(&run(&["check", text(&there), text(&moved)]));

@@ -96,7 +96,7 @@ fn a_deadlock_is_told_and_is_no_result() {
         err(&run)
     );
     assert!(
-        err(&run).contains("until 16 descriptors are pending, but only 12 are"),
+        err(&run).contains("for 16 pending descriptors, but there are only 12"),
         "{}",
         err(&run)
     );
@@ -116,7 +116,7 @@ fn a_deadlock_is_told_and_is_no_result() {
     // All are served; the last 31 while no request of the 32 threads follows any more.
     assert!(out(&run).contains("  3 969  "), "{}", out(&run));
     assert!(
-        out(&run).contains("31 requests were completed while the closed loop drained"),
+        out(&run).contains("31 requests completed while the closed loop drained"),
         "{}",
         out(&run)
     );
@@ -275,7 +275,7 @@ fn wrong_values_are_named_with_their_line() {
         "{text}"
     );
     let text = with("[disk]\nprofile = 'seagate-st3500630ns'\n");
-    assert!(text.contains("one or the other"), "{text}");
+    assert!(text.contains("both [disk] and [ssd]"), "{text}");
     let none = scratch.file("n.toml", FLASH.replace("nvme-gen4-tlc", "nvme-gen5"));
     let text = err(&sim(&none, &[]));
     assert!(
@@ -340,7 +340,8 @@ fn errors_of_descriptors_are_in_the_records_and_in_no_time() {
     let failed = text.lines().filter(|line| line.contains("error")).count();
     assert!((120..280).contains(&failed), "{failed} of 4 000");
     // But for those of the last 31, which are not measured.
-    let said = |n: usize| out(&run).contains(&format!("their {n} requests are in no figure"));
+    let said =
+        |n: usize| out(&run).contains(&format!("their {n} requests are left out of all figures"));
     assert!((failed - 31..=failed).any(said), "{}", out(&run));
 }
 

@@ -224,7 +224,7 @@ fn files_in_the_tree_steer_the_sweep() {
     fs::write(root.join("stop"), "").unwrap();
     let run = sweep(&scratch, &["--jobs", "1"]);
     assert_eq!(run.status.code(), Some(3));
-    assert!(err(&run).contains("remove it to go on"), "{}", err(&run));
+    assert!(err(&run).contains("remove it to continue"), "{}", err(&run));
     fs::remove_file(root.join("stop")).unwrap();
     let run = sweep(&scratch, &["--jobs", "1"]);
     assert!(
@@ -270,7 +270,7 @@ fn cases_that_are_added_later_are_done_and_all_folders_still_sort() {
     scratch.file("base.toml", SCENARIO.replace("2000", "3000"));
     let run = sweep(&scratch, &[]);
     assert!(
-        err(&run).contains("3 runs done with another scenario"),
+        err(&run).contains("3 runs done with a different scenario"),
         "{}",
         err(&run)
     );
@@ -309,7 +309,7 @@ fn a_tree_of_folders_is_swept_as_its_tables_say() {
     let run = iosonar().arg("sweep").arg(&root).output().unwrap();
     assert_eq!(run.status.code(), Some(2));
     assert!(
-        err(&run).contains("large: 'large.toml' is neither in the folder nor in one above it"),
+        err(&run).contains("large: 'large.toml' is missing in the folder and in those above it"),
         "{}",
         err(&run)
     );
@@ -400,7 +400,7 @@ fn what_cannot_be_swept_is_refused_with_its_place() {
         ),
         (
             "scenario = \"base.toml\"\n[[hook]]\nuse = \"tidy\"\n",
-            "there is no built-in 'tidy'",
+            "unknown built-in 'tidy'",
         ),
         (
             "scenario = \"base.toml\"\nprecision = 0.01\nreplications = 5\n",
@@ -425,8 +425,8 @@ fn what_cannot_be_swept_is_refused_with_its_place() {
     let scratch = place(EXPERIMENT);
     for (options, complaint) in [
         (&["--only", "raid9"][..], "no run has such a path"),
-        (&["--hosts", "a"], "--hosts is for replays"),
-        (&["--dir", "."], "has files in it that no sweep made"),
+        (&["--hosts", "a"], "--hosts needs a replay"),
+        (&["--dir", "."], "contains files that are not from a sweep"),
     ] {
         let run = iosonar()
             .current_dir(scratch.path("."))
@@ -485,7 +485,7 @@ fn a_precision_of_something_that_is_not_measured_is_refused() {
     let run = sweep(&scratch, &[]);
     assert_eq!(run.status.code(), Some(2));
     assert!(
-        err(&run).contains("'precision_of' is 'mean', which is no metric of"),
+        err(&run).contains("'precision_of' is 'mean', which is not a metric of"),
         "{}",
         err(&run)
     );

@@ -67,7 +67,7 @@ fn a_load_that_fits_into_the_smallest_cache_has_no_list_of_caches() {
         &[("x.load", "0;0;8;R\n1;8;8;R\n2;16;8;R\n")],
     );
     assert!(
-        text.contains("miss ratio  first accesses 100.0 %; all pages fit into a cache of 1 MiB\n"),
+        text.contains("miss ratio  first accesses 100.0 %; all pages fit in a cache of 1 MiB\n"),
         "{text}"
     );
 }
@@ -85,7 +85,7 @@ fn no_time_is_below_zero_and_no_peak_outlasts_its_load() {
     let text = run(&scratch, &["analyze"], &files);
     assert!(
         text.contains(
-            "size does not explain latency here; all sizes: size does not explain latency here\n"
+            "latency does not depend on size here; all sizes: latency does not depend on size here\n"
         ),
         "{text}"
     );

@@ -40,9 +40,9 @@ fn a_check_says_the_same_only_of_the_same() {
         (
             &wanted,
             &fewer,
-            "1             MISSING: wanted and not done",
+            "1             MISSING: wanted but not done",
         ),
-        (&fewer, &wanted, "1             EXTRA: done and not wanted"),
+        (&fewer, &wanted, "1             EXTRA: done but not wanted"),
     ] {
         let other = run(&["check", text(wanted), text(done)]);
         assert_eq!(other.status.code(), Some(3), "{}", err(&other));
@@ -77,7 +77,7 @@ fn contents_are_all_right_only_where_they_are() {
         ];
         let replay = replay_on_file(load, &target, &options);
         let text = out(&replay);
-        assert!(text.contains("800 sectors checked, all right"), "{text}");
+        assert!(text.contains("800 sectors checked, passed"), "{text}");
     };
     let verify = |code: i32, more: &[&str]| {
         let arguments = [
@@ -95,15 +95,15 @@ fn contents_are_all_right_only_where_they_are() {
         let file = fs::File::options().write(true).open(&target).unwrap();
         file.write_all_at(&[byte; 4096], 8 * 512).unwrap();
     };
-    let survived = "nothing that was durable is lost";
+    let survived = "no durable data was lost";
 
     replay(&durable);
-    assert!(verify(0, &[]).contains("all right"));
+    assert!(verify(0, &[]).contains("passed"));
     assert!(verify(0, &["--after-crash"]).contains(survived));
     overwrite(0);
     let wrong = verify(3, &[]);
     assert!(
-        wrong.contains("8 WRONG") && !wrong.contains("all right"),
+        wrong.contains("8 WRONG") && !wrong.contains("passed"),
         "{wrong}"
     );
     let lost = verify(3, &["--after-crash"]);
@@ -116,7 +116,7 @@ fn contents_are_all_right_only_where_they_are() {
     replay(&volatile);
     overwrite(0);
     let unknown = verify(0, &["--after-crash"]);
-    let nothing_durable = "none: no flush had made a sector durable";
+    let nothing_durable = "no verdict: no flush had made a sector durable";
     assert!(
         unknown.contains(nothing_durable)
             && unknown.contains("8 sectors are zero")
@@ -270,7 +270,7 @@ fn what_a_closed_loop_drains_is_every_request_that_was_left_at_the_end() {
     for warmup in [0, 10, 100] {
         let text = closed(warmup);
         assert!(
-            text.contains("  31 requests were completed while the closed loop drained"),
+            text.contains("  31 requests completed while the closed loop drained"),
             "{warmup}: {text}"
         );
     }

@@ -72,7 +72,7 @@ fn a_failed_request_passes_no_limit_however_short_the_others_were() {
     assert_eq!(verdict(&rows), "passed: none beyond 100 ms (max 1 ms)");
     assert_eq!(
         verdict(&(rows + failed)),
-        "not passed: 1 failed; none of the others beyond 100 ms (max 1 ms)"
+        "not passed: 1 failed; none of the others above 100 ms (max 1 ms)"
     );
 }
 

@@ -58,7 +58,7 @@ dd if=/dev/urandom of=/tmp/garbage bs=512 count=1 2>/dev/null
 corrupted "a zeroed sector" zeros 1 /tmp/zeros
 corrupted "a flipped bit" damaged 1 /tmp/flipped
 corrupted "halves of two versions" damaged 1 /tmp/halves
-corrupted "another sector's data" "other sector's tag" 1 /tmp/other
+corrupted "another sector's data" "tag of another sector" 1 /tmp/other
 corrupted "another run's data" "foreign run" 1 /tmp/foreign
 corrupted "random data" "no tag" 1 /tmp/garbage
 corrupted "an older version of a whole write" "older version" 8 /tmp/older

@@ -55,7 +55,7 @@ for n in 1 2; do
   code=$?
   if [ "$block" = 512 ]; then equal "$name: single sectors are read" "$(metric /tmp/replayed completed value)" 2
   else
-    claim "$name: single sectors are no whole blocks" test $code = 1 -o $code = 2
+    claim "$name: single sectors are not whole blocks" test $code = 1 -o $code = 2
     claim "$name: and the reason says so" grep -q "is not aligned to the target's blocks of 4" /tmp/said
     echo "== $(reason)"
     replay /tmp/small.load --target $generic --align

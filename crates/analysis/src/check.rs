@@ -1,7 +1,7 @@
 //! Whether what was done is what was wanted: one trace against another, request by request.
 //!
 //! Requests are compared as a multiset by sector, length and operation; what is left over on both sides
-//! may be the same range in other pieces (split or merged on the way). Of those that match, the differences in
+//! may be the same range in other pieces (split or merged). Of those that match, the differences in
 //! start and latency are kept: the replayer's clock against the kernel's.
 
 mod pieces;

@@ -39,7 +39,7 @@ pub struct Measured {
     pub outcome: Option<OutcomeSummary>,
     /// Requests by a key, where that is asked for.
     pub by: Option<ByKey>,
-    /// Requests that are no part of the load, as they were never submitted.
+    /// Requests that are not part of the load, as they were never submitted.
     pub left_out: u64,
     /// What the trace says of itself.
     pub metadata: Metadata,
@@ -74,7 +74,7 @@ impl Measured {
 /// Measures the trace of a reader, which is made of the files `paths`.
 ///
 /// # Errors
-/// If it is damaged, or there is no request in it.
+/// If it is damaged, or it has no requests.
 pub fn measure(
     paths: &[PathBuf],
     options: &MeasureOptions,
@@ -114,10 +114,10 @@ pub fn measure(
     let Some(load) = load.finish() else {
         let names = names.join(", ");
         return Err(TraceError::Option(match left_out {
-            0 => format!("{names}: there is no request in what was selected"),
+            0 => format!("{names}: the selection contains no requests"),
             n => format!(
-                "{names}: none of its {n} requests was submitted when it was recorded, so there is no load; \
-                 use --include-skipped to include them"
+                "{names}: none of its {n} requests was submitted when it was recorded, so the load \
+                 is empty; use --include-skipped to include them"
             ),
         }));
     };

@@ -46,7 +46,7 @@ pub struct Objective {
 
 /// Why a text is not an objective.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}; expected something like \"p99 < 20ms\", \"mean < 5ms\" or \"throughput > 200\"")]
+#[error("{0}; expected a target such as \"p99 < 20ms\", \"mean < 5ms\" or \"throughput > 200\"")]
 pub struct ObjectiveError(String);
 
 impl ObjectiveError {
@@ -62,8 +62,8 @@ impl FromStr for Objective {
     fn from_str(text: &str) -> Result<Self, ObjectiveError> {
         let Some(at) = text.find(['<', '>']) else {
             return Err(ObjectiveError(match text.trim() {
-                "" => "there is no target".to_owned(),
-                text => format!("'{text}' has neither < nor >"),
+                "" => "the target is empty".to_owned(),
+                text => format!("'{text}' contains neither < nor >"),
             }));
         };
         let (names, rest) = text.split_at(at);
@@ -115,7 +115,7 @@ impl FromStr for Figure {
         let statistic = statistic(&names.join(" "))?;
         if statistic == Statistic::Throughput && (requests != Requests::All || quantity.is_some()) {
             return Err(ObjectiveError(
-                "a throughput is that of all requests, and no time".to_owned(),
+                "a throughput counts all requests: write it without 'read', 'write', 'delay' or 'latency'".to_owned(),
             ));
         }
         Ok(Self {
@@ -172,11 +172,11 @@ fn statistic(name: &str) -> Result<Statistic, ObjectiveError> {
         Some(p) if name.len() > 3 && name.starts_with("p99") && p.fract() == 0.0 => {
             let decimals = &name[3..];
             Err(ObjectiveError(format!(
-                "'{name}' is no percentile: write p99.{decimals}"
+                "'{name}' is not a percentile: write p99.{decimals}"
             )))
         }
         _ => Err(ObjectiveError(format!(
-            "unknown figure '{name}': expected mean, p50, p99, p99.9 or throughput, after 'read' or 'write' where it is about these"
+            "unknown figure '{name}': expected mean, p50, p99, p99.9 or throughput, optionally after 'read' or 'write'"
         ))),
     }
 }
@@ -186,19 +186,19 @@ fn value(statistic: Statistic, is_below: bool, text: &str) -> Result<f64, Object
     let wrong = |problem: String| Err(ObjectiveError(problem));
     let limit = match statistic {
         Statistic::Throughput if is_below => {
-            return wrong("a throughput needs >, not <".to_owned());
+            return wrong("a throughput target needs >, not <".to_owned());
         }
         Statistic::Throughput => match text.trim_end_matches("/s").trim().parse::<f64>() {
             Ok(limit) => limit,
-            Err(_) => return wrong(format!("'{text}' is no number of requests per second")),
+            Err(_) => return wrong(format!("'{text}' is not a number of requests per second")),
         },
-        _ if !is_below => return wrong("a time needs <, not >".to_owned()),
+        _ if !is_below => return wrong("a time target needs <, not >".to_owned()),
         _ if text.parse::<f64>().is_ok() => return wrong(format!("'{text}' has no unit")),
         _ => match text.parse::<Nanos>() {
             Ok(time) => time.as_millis_f64(),
             Err(_) => {
                 return wrong(format!(
-                    "'{text}' is no time; with a unit: 20ms, 1.5s, 100us"
+                    "'{text}' is not a time: write a number with a unit, such as 20ms, 1.5s or 100us"
                 ));
             }
         },
@@ -206,7 +206,7 @@ fn value(statistic: Statistic, is_below: bool, text: &str) -> Result<f64, Object
     if limit > 0.0 && limit.is_finite() {
         Ok(limit)
     } else {
-        wrong("the limit must be a number above 0, and a time at least 1ns".to_owned())
+        wrong("the limit must be greater than 0, and a time at least 1ns".to_owned())
     }
 }
 

@@ -23,7 +23,7 @@ pub struct TraceSummary {
     previous: Nanos,
     /// The longest time between two records in the order of the file, and when it began.
     longest_gap: (Nanos, Nanos),
-    /// The shortest request that is no flush, in sectors.
+    /// The shortest request that is not a flush, in sectors.
     pub shortest: u32,
     /// The longest request, in sectors.
     pub longest: u32,

@@ -16,13 +16,13 @@ pub struct TimelinePoint {
     /// Requests with a lower first sector than the one before on the same device: in the order of intended
     /// starts, and in that of completions.
     pub turns: [u64; 2],
-    /// Requests in flight, in the mean over the window.
+    /// Requests in flight, average over the window.
     pub in_flight: f64,
     /// The most of them.
     pub most_in_flight: u64,
     /// The share of the window with at least one request in flight.
     pub busy: f64,
-    /// Requests that are due and not handed over, in the mean over the window.
+    /// Requests that are due and not handed over, average over the window.
     pub delayed: f64,
     /// The most of them.
     pub most_delayed: u64,
@@ -30,7 +30,7 @@ pub struct TimelinePoint {
     pub longest_delay: Nanos,
     /// The sum of the delays of those handed over in the window, in seconds.
     pub delay_sum_s: f64,
-    /// Requests held back by others that they overlap, in the mean over the window.
+    /// Requests held back by others that they overlap, average over the window.
     pub held: f64,
 }
 

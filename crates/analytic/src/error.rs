@@ -5,8 +5,8 @@
 pub enum AnalyticError {
     /// More work comes than can be done, so the queue only grows.
     #[error(
-        "unstable: {offered:.4} times as much work is offered as can be done; it is stable with less than \
-         {:.4} of the arrival rate, or of the mean service time, or with more than {:.4} times the servers",
+        "unstable: the offered load is {offered:.4} times the capacity; it is stable below \
+         {:.4} times the arrival rate or the mean service time, or with more than {:.4} times the servers",
         1.0 / offered, offered
     )]
     Unstable {
@@ -15,8 +15,8 @@ pub enum AnalyticError {
     },
     /// The queue is so long that it cannot be computed.
     #[error(
-        "waits are too long to be computed, at a load of {load:.4}: it is near saturation, or services or batches vary \
-         too much; simulate it"
+        "waiting times cannot be computed at a load of {load:.4}: it is too close to saturation, or service times or batch \
+         sizes vary too much; use a simulation"
     )]
     NearSaturation {
         /// The offered load.
@@ -34,7 +34,7 @@ pub enum AnalyticError {
     },
     /// There would be too much to compute.
     #[error(
-        "{what}: {states} states are too many to go through exactly (at most {most}); {instead}"
+        "{what}: {states} states are too many for an exact analysis (at most {most}); {instead}"
     )]
     TooLarge {
         /// What was asked for.
@@ -56,7 +56,7 @@ pub(crate) fn positive(name: &'static str, seen: f64) -> Result<f64, AnalyticErr
     Err(AnalyticError::Parameter {
         name,
         seen,
-        expected: "a number above 0",
+        expected: "a number greater than 0",
     })
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn not_negative(name: &'static str, seen: f64) -> Result<f64, Analyti
     Err(AnalyticError::Parameter {
         name,
         seen,
-        expected: "a number from 0 on",
+        expected: "a number of at least 0",
     })
 }
 

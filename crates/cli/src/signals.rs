@@ -43,7 +43,7 @@ impl PassedOn {
 pub(crate) fn fail_beyond_file_size_limit() -> anyhow::Result<()> {
     signal_hook::flag::register(libc::SIGXFSZ, Arc::default())
         .map(|_| ())
-        .context("cannot catch the signal SIGXFSZ")
+        .context("cannot install a handler for SIGXFSZ")
 }
 
 /// Counts signals from now on. The first asks to stop, the second to give up what is in flight, the
@@ -54,7 +54,7 @@ pub(crate) fn watch() -> anyhow::Result<()> {
         return Ok(());
     }
     let mut signals =
-        Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
+        Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot install signal handlers")?;
     let (last, count) = (Arc::clone(&LAST), Arc::clone(&COUNT));
     thread::Builder::new()
         .name("signals".to_owned())
@@ -66,6 +66,6 @@ pub(crate) fn watch() -> anyhow::Result<()> {
                 }
             }
         })
-        .context("cannot watch for signals")?;
+        .context("cannot install signal handlers")?;
     Ok(())
 }

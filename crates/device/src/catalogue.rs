@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub enum NoProfile {
     /// No built-in profile has this name, and it is not that of a file.
     #[error(
-        "there is no {kind} profile '{name}'; built in are {known}; a profile file ends in .toml"
+        "unknown {kind} profile '{name}': built in are {known}; the name of a profile file must end in .toml"
     )]
     Unknown {
         /// Which kind of device: `disk`, `SSD`.

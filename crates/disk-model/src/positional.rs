@@ -72,7 +72,7 @@ impl Default for Queueing {
 
 type Waiting = iosonar_device::Waiting<Place>;
 
-/// A disk with an arm and an angle. In a [`Station`](iosonar_device::Station) it is a device for an array.
+/// A disk with arm and rotation. In a [`Station`](iosonar_device::Station) it is a device for an array.
 #[derive(Clone, Debug)]
 pub struct PositionalDisk {
     mechanics: Arc<Mechanics>,

@@ -217,7 +217,7 @@ fn of_a_sheet(error: &toml::de::Error) -> &'static str {
     };
     match sheet.iter().any(is_meant) {
         true => {
-            "; a figure of a data sheet: write it under [from_data_sheet], which stands in place of the other tables"
+            "; this is a figure of a data sheet: write it under [from_data_sheet], which replaces the other tables"
         }
         false => "",
     }
@@ -259,7 +259,7 @@ impl DiskProfile {
     /// From the text of a profile; `origin` is for messages.
     ///
     /// # Errors
-    /// If the text is no TOML, a key is unknown or missing, or a value makes no drive.
+    /// If the text is not TOML, a key is unknown or missing, or a value makes no drive.
     pub fn parse(text: &str, origin: &str) -> Result<Self, ProfileError> {
         Self::read(text, origin).map_err(|error| error.in_text(text))
     }
@@ -304,7 +304,7 @@ impl DiskProfile {
         if let Some(shingled) = shingled {
             shingled.check(&refuse)?;
             if sheet.cache_mib.is_none_or(|mib| mib == 0) {
-                let expected = "at least 1: a shingled drive gathers writes in its buffer";
+                let expected = "at least 1: a shingled drive collects writes in its buffer";
                 refuse("from_data_sheet.cache_mib", 0.0, expected)?;
             }
         }
@@ -318,8 +318,8 @@ impl DiskProfile {
             } if !key.starts_with("shingled") => ProfileError::Syntax {
                 origin: origin.to_owned(),
                 message: format!(
-                    "the figures of [from_data_sheet] make no drive: '{key}' follows as {seen:.6}, expected {expected}; \
-                     check 'capacity_gb', 'heads', the rates and the seeks"
+                    "the figures of [from_data_sheet] contradict each other: they give '{key}' = {seen:.6}, \
+                     expected {expected}; check 'capacity_gb', 'heads', the rates and the seeks"
                 ),
             },
             other => other,
@@ -415,8 +415,8 @@ mod tests {
             .to_string();
         assert_eq!(
             message,
-            "x.toml: 'capacity_sectors' is 18033754, expected 18033753, which is what the zones of [layout] hold: write \
-             that, or correct the zones"
+            "x.toml: 'capacity_sectors' is 18033754, expected 18033753, the sum of the zones of [layout]: use \
+             this value, or correct the zones"
         );
         assert!(DiskProfile::parse(text, "x.toml").is_ok());
     }

@@ -312,15 +312,15 @@ fn wrong_texts_and_files_are_refused_with_their_place() {
         ),
         (
             refused(&[("drive.model", "source drive.model\n")], "drive.parv"),
-            "'drive.model' is included by itself",
+            "'drive.model' includes itself",
         ),
         (
             refused(&[("drive.parv", "source drive.parv\n")], "drive.parv"),
-            "'drive.parv' is included by itself",
+            "'drive.parv' includes itself",
         ),
         (
             refused(&[("drive.parv", "")], "drive.parv"),
-            "drive.parv: there is no drive in it",
+            "drive.parv: the file has no drive",
         ),
         (
             refused(&[("drive.parv", "disksim_disk")], "drive.parv"),
@@ -394,7 +394,7 @@ fn a_seek_file_that_is_cut_off_is_refused() {
             .unwrap_err()
             .to_string();
         let expected = format!(
-            "drive.seek:1: 'Seek distances measured' is {count}, expected {lines}, as many as follow"
+            "drive.seek:1: 'Seek distances measured' is {count}, expected {lines}, the number of lines that follow"
         );
         assert!(message.contains(&expected), "{message}");
     }

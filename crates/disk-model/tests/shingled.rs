@@ -493,7 +493,7 @@ fn what_makes_no_shingled_drive_is_refused_with_its_key() {
         (
             "media_cache_gb = 0.001024",
             "media_cache_gb = 0.0005",
-            "at least two segments",
+            "at least two buffer segments",
         ),
         (
             "media_cache_gb = 0.001024",
@@ -525,5 +525,5 @@ fn what_makes_no_shingled_drive_is_refused_with_its_key() {
     let message = DiskProfile::parse(&bare.to_toml(), "x.toml")
         .unwrap_err()
         .to_string();
-    assert!(message.contains("with a table [cache] only"), "{message}");
+    assert!(message.contains("a table [cache] beside it"), "{message}");
 }

@@ -154,7 +154,7 @@ fn first_data(data: &[u8], offset: u64) -> Option<Content> {
             !(filled(sector, 0) || filled(sector, 0xff) || tag::is_at(sector, at / SECTOR))
         })
         .map(|(at, sector)| Content {
-            what: backup(sector).unwrap_or("data of a kind that is not known here"),
+            what: backup(sector).unwrap_or("unrecognised data"),
             at,
         })
 }
@@ -280,7 +280,7 @@ mod tests {
         let size = 16 << 20;
         for at in [0, 512, 7 << 20, (9 << 20) + 511 * 512, size - 512] {
             let found = look_at_all(size, device(size, 0, b"letter", at));
-            let what = "data of a kind that is not known here";
+            let what = "unrecognised data";
             assert_eq!(found, Err(Content { what, at }));
         }
     }
@@ -398,10 +398,7 @@ mod tests {
             zeros(&mut buffer[..n], offset)
         };
         let found = look_at_all(size, with_bad_sector).unwrap_err();
-        assert_eq!(
-            (found.what, found.at),
-            ("something that cannot be read", bad)
-        );
+        assert_eq!((found.what, found.at), ("data that cannot be read", bad));
 
         let calls = std::cell::Cell::new(0);
         let letter = device(size, 0, b"letter", bad);
@@ -414,7 +411,7 @@ mod tests {
             letter(&mut buffer[..n], offset)
         };
         let found = look_at_all(size, hesitant).unwrap_err();
-        let what = "data of a kind that is not known here";
+        let what = "unrecognised data";
         assert_eq!((found.what, found.at), (what, bad));
     }
 

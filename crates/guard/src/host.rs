@@ -58,7 +58,7 @@ impl Host {
     }
 
     /// Where the loop device with this number, or that it is a partition of, stores its data, and whether it bypasses the
-    /// page cache; `None` if it is no loop device.
+    /// page cache; `None` if it is not a loop device.
     pub fn loop_backing(&self, rdev: u64) -> Option<(PathBuf, bool)> {
         let directory = self.loop_directory(rdev);
         let backing = backing_of(&directory)?;
@@ -67,7 +67,7 @@ impl Host {
     }
 
     /// Device and inode of what the loop device with this number, or that it is a partition of, stores its data in;
-    /// `None` if it is no loop device.
+    /// `None` if it is not a loop device.
     pub(crate) fn loop_storage(&self, rdev: u64) -> Option<(u64, u64)> {
         let directory = self.loop_directory(rdev);
         let backing = backing_of(&directory)?;

@@ -59,7 +59,7 @@ pub struct Intent {
 const OPENER_TRIES: u32 = 10;
 const OPENER_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Refuses what somebody uses, and what is no target at all. Nothing is opened for it.
+/// Refuses what somebody uses, and what is not a target at all. Nothing is opened for it.
 ///
 /// # Errors
 /// [`GuardError::Refused`], with the reason and the way out.
@@ -115,9 +115,9 @@ pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result
     match held(file, &metadata) {
         None => Ok(()),
         Some(data) => refuse(format!(
-            "{shown} holds {data}, which writing would destroy. If it may be lost, say --destroy {shown}{}",
+            "{shown} holds {data}, which writing would destroy. To allow this, use --destroy {shown}{}",
             if metadata.is_file() {
-                "; or have a new file made with --create SIZE"
+                "; or create a new file with --create SIZE"
             } else {
                 ""
             }
@@ -157,8 +157,8 @@ fn refuse_written(host: &Host, path: &Path, metadata: &Metadata) -> Result<(), G
         return Ok(());
     }
     Err(GuardError::Refused(format!(
-        "{} is open for writing in another process: {}. Each would destroy what the other writes, so --destroy \
-         does not help: end it first",
+        "{} is open for writing in another process: {}. Both would overwrite each other's data, so --destroy \
+         does not help: stop that process first",
         path.display(),
         named(&writers)
     )))
@@ -173,12 +173,12 @@ fn held(mut file: &File, metadata: &Metadata) -> Option<String> {
         return match contents::contents(file, size, &extents, contents::WHOLE_FILE) {
             Ok(Looked::Everywhere) => None,
             Ok(Looked::InPlaces) => Some(format!(
-                "{bytes} bytes, too many to look at all of them (they are zeros where it was looked)"
+                "{bytes} bytes, too many to check all of them (zeros in every place checked)"
             )),
             Err(Content { what, at }) => Some(format!("{bytes} bytes of data (byte {at}: {what})")),
         };
     }
-    let unknown = || "an unknown amount of data (its size cannot be found out)".to_owned();
+    let unknown = || "an unknown amount of data (its size cannot be determined)".to_owned();
     let Ok(size) = file.seek(SeekFrom::End(0)) else {
         return Some(unknown());
     };

@@ -67,25 +67,17 @@ const SIGNATURES: &[(&str, Place, &[u8])] = &[
         &[0xa9, 0x2b, 0x4e, 0xfc],
     ),
     (
-        "a member of an array of Intel's firmware",
+        "a member of an Intel firmware RAID array",
         BeforeEnd(1024),
         b"Intel Raid ISM Cfg Sig. ",
     ),
     (
-        "a member of a firmware's array (DDF)",
+        "a member of a firmware RAID array (DDF)",
         BeforeEnd(512),
         &[0xde, 0x11, 0xde, 0x11],
     ),
-    (
-        "the copy of a GPT partition table",
-        BeforeEnd(512),
-        b"EFI PART",
-    ),
-    (
-        "the copy of a GPT partition table",
-        BeforeEnd(4096),
-        b"EFI PART",
-    ),
+    ("a backup GPT partition table", BeforeEnd(512), b"EFI PART"),
+    ("a backup GPT partition table", BeforeEnd(4096), b"EFI PART"),
     (
         "an MBR partition table or boot sector",
         At(510),
@@ -101,7 +93,7 @@ const UBERBLOCKS: u64 = 128 << 10;
 const UBERBLOCK: [[u8; 8]; 2] = [0x00ba_b10c_u64.to_le_bytes(), 0x00ba_b10c_u64.to_be_bytes()];
 
 /// What stands for contents that could not be read.
-const UNREADABLE: &str = "something that cannot be read";
+const UNREADABLE: &str = "data that cannot be read";
 
 /// Reads until the buffer is full or the device ends, and returns how many bytes these are.
 ///

@@ -447,15 +447,15 @@ impl Chart {
         let clouds = || self.clouds();
         if clouds().any(|cloud| cloud.points().is_none()) {
             let text = if self.y.is_log {
-                "density: the stronger the more; dots are the slowest around, and what lies alone"
+                "density: darker means more requests; dots are the slowest and isolated requests"
             } else {
-                "density: the stronger the more; dots lie alone"
+                "density: darker means more requests; dots are isolated requests"
             };
             legend.push(remark(text.to_owned()));
         }
         let zeros: u64 = clouds().map(Cloud::zeros).sum();
         if zeros > 0 {
-            let text = format!("{} of zero, in the band at the lower edge", grouped(zeros));
+            let text = format!("{} of zero, in the band at the bottom", grouped(zeros));
             legend.push(remark(text));
         }
         legend.extend(self.notes.iter().cloned().map(remark));

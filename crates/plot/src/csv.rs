@@ -111,7 +111,7 @@ impl Chart {
 ///
 /// Columns: `mark` (point, cell, line, band, bar, interval), `series` (what it is called); `x` and `y` of what is a point,
 /// `x_from`, `x_to`, `y_from`, `y_to` of what has an extent, each with the unit of its axis (`x_s`, `y_share`); `count`
-/// (points in a cell). A column that no mark has a value for is left out; what is no number is an empty field.
+/// (points in a cell). A column that no mark has a value for is left out; what is not a number is an empty field.
 pub fn csv_of(charts: &[&Chart]) -> String {
     let mut columns = Columns::default();
     for chart in charts {

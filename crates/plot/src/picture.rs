@@ -182,7 +182,7 @@ fn render_sheet(
 fn check(size: Size) -> Result<(), PlotError> {
     if size.width < 320 || size.height < 240 {
         return Err(PlotError(format!(
-            "{} x {} pixels are too few, it takes 320 x 240",
+            "{} x {} pixels are too few: a picture needs at least 320 x 240",
             size.width, size.height
         )));
     }

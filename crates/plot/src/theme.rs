@@ -77,7 +77,7 @@ pub enum Colour {
     Demanded,
     /// What was done: orange.
     Actual,
-    /// What failed or never ran.
+    /// What failed or never submitted.
     Failed,
     /// What stands in the background.
     Muted,

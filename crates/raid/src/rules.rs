@@ -11,7 +11,7 @@ pub struct Rules {
     pub join: JoinOrder,
     /// The seek curve of a pre-read.
     pub preread_seek: PrereadSeek,
-    /// How long the full turn of a read-modify-write is.
+    /// How long the full revolution of a read-modify-write is.
     pub full_turn: FullTurn,
     /// What a disk remembers of the tracks of a write.
     pub transfer: TransferMemory,
@@ -69,7 +69,7 @@ pub enum PrereadSeek {
     Write,
 }
 
-/// How long the full turn of a read-modify-write is.
+/// How long the full revolution of a read-modify-write is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FullTurn {
     /// One revolution.

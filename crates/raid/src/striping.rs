@@ -47,7 +47,7 @@ impl Deref for StripeGeometry {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GeometryError {
     /// Too few or too many disks.
-    #[error("{level} takes {least} to 1024 disks, not {seen}")]
+    #[error("{level} needs {least} to 1024 disks (got {seen})")]
     Disks {
         /// The RAID level.
         level: &'static str,
@@ -56,9 +56,9 @@ pub enum GeometryError {
         /// How many were asked for.
         seen: usize,
     },
-    /// The disks are no multiple of the copies.
+    /// The disks are not a multiple of the copies.
     #[error(
-        "{level} with {copies} copies (at least 2) takes a multiple of that many disks, not {seen}"
+        "{level} with {copies} copies (at least 2) needs a multiple of that number of disks (got {seen})"
     )]
     Copies {
         /// The RAID level.
@@ -69,7 +69,7 @@ pub enum GeometryError {
         seen: usize,
     },
     /// More disks are lost than the level bears, or others than there are.
-    #[error("{level} bears the loss of {most}, not of disks {seen:?}")]
+    #[error("{level} tolerates the loss of {most}, not of disks {seen:?}")]
     Lost {
         /// The RAID level.
         level: &'static str,
@@ -87,7 +87,7 @@ pub enum GeometryError {
         disks: usize,
     },
     /// Disks that do not make equal groups.
-    #[error("{seen} disks do not make {groups} equal groups")]
+    #[error("{seen} disks cannot be divided into {groups} equal groups")]
     UnequalGroups {
         /// How many groups.
         groups: usize,
@@ -95,15 +95,13 @@ pub enum GeometryError {
         seen: usize,
     },
     /// An array of arrays with too few of them.
-    #[error("an array of arrays takes at least 2 groups, not {seen}")]
+    #[error("a nested array needs at least 2 groups (got {seen})")]
     Groups {
         /// How many.
         seen: usize,
     },
     /// The stripe unit is nothing, or larger than a disk.
-    #[error(
-        "a stripe unit of {seen} sectors does not fit a disk of {disk_sectors} sectors: it takes 1 to that many"
-    )]
+    #[error("a stripe unit of {seen} sectors is larger than a disk of {disk_sectors} sectors")]
     StripeUnit {
         /// The stripe unit in sectors.
         seen: Sectors,

@@ -6,7 +6,7 @@ use iosonar_trace::TraceError;
 /// Why a recording failed or was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// It is not permitted, or what is named is no block device, and nothing was started; or the operating system
+    /// It is not permitted, or what is named is not a block device, and nothing was started; or the operating system
     /// refused something.
     #[error(transparent)]
     Guard(#[from] GuardError),

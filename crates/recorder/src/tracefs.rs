@@ -40,7 +40,7 @@ impl Filter {
         let metadata = fs::metadata(path).map_err(failed("find the device"))?;
         if !metadata.file_type().is_block_device() {
             return Err(GuardError::Refused(format!(
-                "{} is no block device, and only what goes to one can be recorded; 'iosonar targets' lists them",
+                "{} is not a block device, and only block devices can be recorded; 'iosonar targets' lists them",
                 path.display()
             )));
         }
@@ -99,7 +99,7 @@ impl Instance {
             io::ErrorKind::PermissionDenied => GuardError::Refused(not_permitted(&path)),
             _ => failed(
                 path.clone(),
-                "make a trace instance (it needs a kernel with tracing)",
+                "create a trace instance (the kernel must support tracing)",
             )(e),
         })?;
         let mut instance = Self {
@@ -262,8 +262,8 @@ fn root() -> Result<PathBuf, GuardError> {
         // Without events of the block layer an instance says what is missing.
         Tracing::Available(place) | Tracing::NoBlockEvents(place) => return Ok(place),
         Tracing::Barred(place) => not_permitted(&place),
-        Tracing::Absent => "the kernel's tracing files are not there: mount -t tracefs nodev \
-             /sys/kernel/tracing (as root, with a kernel that has CONFIG_FTRACE and CONFIG_BLK_DEV_IO_TRACE)"
+        Tracing::Absent => "tracefs is not mounted: run mount -t tracefs nodev \
+             /sys/kernel/tracing as root (the kernel needs CONFIG_FTRACE and CONFIG_BLK_DEV_IO_TRACE)"
             .to_owned(),
     }))
 }
@@ -285,11 +285,11 @@ fn page_layout(root: &Path) -> Result<PageLayout, GuardError> {
         .map(|got| String::from_utf8_lossy(&text[..got]).into_owned())
         .and_then(|text| {
             PageLayout::parse(&text)
-                .ok_or_else(|| io::Error::other("it does not tell where the data are"))
+                .ok_or_else(|| io::Error::other("it does not show where the data are"))
         })
         .map_err(|source| GuardError::Io {
             path,
-            action: "find out how trace buffers are laid out",
+            action: "determine the layout of the trace buffers",
             source,
         })
 }

@@ -19,15 +19,15 @@ pub fn advice(scan: &Scan, target: &Target, options: &Options, host: &Host) -> V
         let sectors = target.size().get() / SECTOR_BYTES;
         if factor < WRAPAROUND.start {
             advice.push(format!(
-                "the load reaches to sector {} of {sectors} ({:.1} % of the target): a disk seeks less than \
-                 on the whole, a thin or cached volume answers from its fast part",
+                "the load extends to sector {} of {sectors} ({:.1} % of the target): a disk seeks less than \
+                 over its whole span, and a thin or cached volume answers from its fast part",
                 scan.end,
                 100.0 * factor
             ));
         } else if factor >= WRAPAROUND.end && options.fit.beyond == Beyond::Wrap {
             advice.push(format!(
-                "the load's span is {factor:.1} times the target: wrapped requests hit the same sectors \
-                 again, where caches are warm and conflicts arise"
+                "the load's span is {factor:.1} times the target: wrapped requests hit \
+                 the same sectors again, with warm caches and conflicts"
             ));
         }
     }
@@ -41,8 +41,8 @@ pub fn advice(scan: &Scan, target: &Target, options: &Options, host: &Host) -> V
             let active = text.split('[').nth(1).and_then(|t| t.split(']').next());
             if let Some(active) = active.filter(|name| !["none", "mq-deadline"].contains(name)) {
                 advice.push(format!(
-                    "the I/O scheduler is {active}, which holds requests back to serve others first \
-                     (--scheduler none)"
+                    "the I/O scheduler is {active}, which reorders and delays requests \
+                     (--scheduler none avoids this)"
                 ));
             }
         }
@@ -52,8 +52,8 @@ pub fn advice(scan: &Scan, target: &Target, options: &Options, host: &Host) -> V
     }
     match host.queue_attribute(device, "write_cache").as_deref() {
         Some("write back") if scan.harmless < scan.requests => advice.push(
-            "the device has a volatile write cache: writes are complete before they are on the medium \
-             (--sync dsync measures that)"
+            "the device has a volatile write cache: writes complete before they reach the \
+             medium (--sync dsync waits for it)"
                 .to_owned(),
         ),
         Some(_) => {}
@@ -61,8 +61,8 @@ pub fn advice(scan: &Scan, target: &Target, options: &Options, host: &Host) -> V
     }
     match host.frequency_governor() {
         Some(governor) if governor != "performance" => advice.push(format!(
-            "the processor's frequency governor is {governor}: wake-ups and latencies of microseconds \
-             vary with it"
+            "the CPU frequency governor is {governor}: wake-up times and short \
+             latencies vary with it"
         )),
         _ => {}
     }
@@ -74,8 +74,8 @@ fn with_warmup(mut advice: Vec<String>, scan: &Scan, options: &Options) -> Vec<S
     let needed = warmup.get().saturating_mul(RUN_PER_WARMUP);
     if warmup > Nanos::ZERO && scan.is_known && scan.last_start.get() < needed {
         advice.push(format!(
-            "the run is shorter than {RUN_PER_WARMUP} times the warm-up of {warmup}: its statistics rest on \
-             little"
+            "the run is shorter than {RUN_PER_WARMUP} times the warm-up of {warmup}: its statistics are \
+             based on little data"
         ));
     }
     advice

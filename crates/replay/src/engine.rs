@@ -89,13 +89,13 @@ pub(crate) fn set_up(
     Ok(match kind {
         EngineKind::Threads => Chosen::Threads(ThreadPool::new(setup)?),
         EngineKind::Auto | EngineKind::IoUring => {
-            let instead = "--engine threads does without io_uring";
+            let instead = "use --engine threads instead";
             Chosen::Uring(Box::new(
                 Uring::new(setup).map_err(|e| not_set_up(&e, instead))?,
             ))
         }
         EngineKind::Passthrough => {
-            let instead = "the namespace's block device does without NVMe commands";
+            let instead = "use the namespace's block device instead";
             Chosen::Passthrough(Box::new(
                 Uring::new(setup).map_err(|e| not_set_up(&e, instead))?,
             ))
@@ -109,10 +109,8 @@ pub(crate) fn set_up(
 /// Why there is no ring, and what does without.
 fn not_set_up(error: &io::Error, instead: &str) -> io::Error {
     let why = match error.raw_os_error() {
-        Some(libc::EPERM) => {
-            " (sysctl kernel.io_uring_disabled, or a filter of system calls, forbids it)"
-        }
-        Some(libc::ENOSYS) => " (the kernel has no io_uring)",
+        Some(libc::EPERM) => " (forbidden by sysctl kernel.io_uring_disabled or a seccomp filter)",
+        Some(libc::ENOSYS) => " (the kernel does not support io_uring)",
         Some(libc::ENOMEM) => " (ulimit -l may be too low)",
         _ => "",
     };

@@ -47,19 +47,19 @@ impl fmt::Display for Fake {
             Self::NotDirect => "the file system cannot bypass the page cache for this file",
             Self::InMemory => "the file system is in memory",
             Self::Holes => {
-                "the file has holes, whose reads never reach the storage; fill it with data first"
+                "the file has holes, and reading them never reaches the storage; fill it with data first"
             }
             Self::LoopPageCache => {
                 "the loop device goes through the page cache (losetup --direct-io=on)"
             }
             Self::LoopHoles => {
-                "the file behind the loop device has holes, whose reads never reach the storage"
+                "the file behind the loop device has holes, and reading them never reaches the storage"
             }
             Self::OnlyZeros { places } => {
                 return write!(
                     f,
-                    "reads returned nothing but zeros, at {places} places or more: blocks that were never \
-                     written are answered without the medium (iosonar prepare fill writes to all of them)"
+                    "reads returned only zeros, at {places} or more locations: blocks \
+                     never written are answered without the medium (iosonar prepare fill writes all blocks)"
                 );
             }
             Self::NoTarget { engine } => {

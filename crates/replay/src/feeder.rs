@@ -151,7 +151,7 @@ impl Preparation {
                 let written = zones.write(&request, true);
                 let at = written.map_err(|misplaced| TraceError::Request {
                     place: Place::of(&self.path, batch.place(row)),
-                    problem: format!("the file has changed meanwhile: {misplaced}"),
+                    problem: format!("the file has changed since: {misplaced}"),
                 })?;
                 request.sector = Sector::new(at);
             }
@@ -173,7 +173,7 @@ impl Preparation {
     fn misfit(&self, request: &Request, fed: u64) -> Option<String> {
         let changed = || {
             Some(
-                "this request was not there when the load was checked: the file has changed meanwhile"
+                "this request did not exist when the load was checked: the file has changed since"
                     .to_owned(),
             )
         };
@@ -191,8 +191,8 @@ impl Preparation {
         }
         if !request.op.is_harmless() && self.writes == Writes::Refuse {
             return Some(
-                "this request writes, and a replay only reads by default: say --skip-writes or \
-                 --write"
+                "this request writes, and a replay only reads by default: use --skip-writes \
+                 or --write"
                     .to_owned(),
             );
         }
@@ -203,20 +203,20 @@ impl Preparation {
         }
         if self.device.is_some_and(|device| device != request.device) {
             return Some(
-                "this request is to another device than those before: --device NAME takes one"
+                "this request is to a different device than the ones before: select one with --device NAME"
                     .to_owned(),
             );
         }
         if fitted.op.moves_data() && fitted.sectors > self.longest {
             return Some(format!(
-                "the request of {} sectors is longer than the {} for which there are buffers, as the load \
-                 could not be read beforehand; give it as a file",
+                "the request of {} sectors is longer than the buffers of {}, as the \
+                 load could not be read in advance: give it as a file",
                 fitted.sectors, self.longest
             ));
         }
         if fitted.end().get() > trial.target_sectors() {
             return Some(format!(
-                "the request ends at sector {}, the target at {}; --wrap, --clip or a larger target",
+                "the request ends at sector {}, but the target at {}: use --wrap, --clip or a larger target",
                 fitted.end(),
                 trial.target_sectors()
             ));

@@ -3,7 +3,7 @@
 //! Lindley's recursion: a request starts when it is planned, or when what it had to wait for has ended: the request
 //! before it (starts keep the order of the load), the one whose place it takes, and the one that conflicted with it.
 //! All of these are counted from their own ideal starts, with the latencies that were measured. So what is late
-//! because of the device, and would be late in any replay, does not count as the replay's own lateness; what is late
+//! because of the device, and would be late in any replay, does not count as the replay's replayer lag; what is late
 //! because the replay itself was late before does.
 
 use std::collections::VecDeque;

@@ -14,7 +14,7 @@ use crate::{Fake, Target};
 pub struct Listed {
     /// Where it is.
     pub path: PathBuf,
-    /// Its size; zero if nothing is behind it.
+    /// Its size; zero if it has no backing device.
     pub size: Bytes,
     /// Its blocks.
     pub block: Bytes,
@@ -43,12 +43,12 @@ pub struct Listed {
 /// What may be done with the device at `path`. Nothing is written.
 ///
 /// # Errors
-/// If it is no block device.
+/// If it is not a block device.
 pub fn look_at(host: &Host, path: &Path) -> std::io::Result<Listed> {
     use std::os::unix::fs::MetadataExt;
     let metadata = fs::metadata(path)?;
     if !metadata.file_type().is_block_device() {
-        return Err(std::io::Error::other("it is no block device"));
+        return Err(std::io::Error::other("it is not a block device"));
     }
     let rdev = metadata.rdev();
     let attribute = |name: &str| host.queue_attribute(rdev, name);
@@ -75,7 +75,7 @@ pub fn look_at(host: &Host, path: &Path) -> std::io::Result<Listed> {
         fakes: Vec::new(),
     };
     if listed.size.get() == 0 {
-        listed.no_reads = Some("nothing is behind it".to_owned());
+        listed.no_reads = Some("it has no backing device".to_owned());
         return Ok(listed);
     }
     match Target::open(path, &Intent::default(), host) {

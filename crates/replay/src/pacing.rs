@@ -67,7 +67,7 @@ impl FromStr for Processors {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let problem = || "expected numbers of processors, such as 1 or 0,2-3".to_owned();
+        let problem = || "expected CPU numbers, such as 1 or 0,2-3".to_owned();
         let mut all = Vec::new();
         for part in text.split(',').filter(|_| !text.is_empty()) {
             let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -36,8 +36,8 @@ pub fn fill(
 ) -> Result<Prepared, ReplayError> {
     if target.has_sequential_zones() {
         return Err(ReplayError::Refused(format!(
-            "{} has zones that must be written in order, which filling does not: replay a sequential load on it (with \
-             --reset-zones)",
+            "{} has zones that must be written sequentially, which 'fill' does not support: replay a sequential \
+             load on it (with --reset-zones)",
             target.path().display()
         )));
     }

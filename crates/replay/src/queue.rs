@@ -72,8 +72,8 @@ pub enum Restoring {
 /// Why a queue cannot be set as is wanted.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
-    /// The target is no block device.
-    #[error("{} is no block device: it has no scheduler and merges nothing itself", target.display())]
+    /// The target is not a block device.
+    #[error("{} is not a block device: it has no I/O scheduler and does not merge requests", target.display())]
     NoQueue {
         /// The target.
         target: PathBuf,
@@ -95,7 +95,7 @@ pub enum QueueError {
         source: std::io::Error,
     },
     /// The device does not take the value.
-    #[error("{} takes no {} '{value}': {source} (it has: {choices})", target.display(), setting.name())]
+    #[error("{} has no {} '{value}': {source} (it has: {choices})", target.display(), setting.name())]
     Refused {
         /// The target.
         target: PathBuf,

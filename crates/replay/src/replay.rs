@@ -190,7 +190,7 @@ fn of_all(targets: &[Target], action: &'static str, source: std::io::Error) -> R
 /// Why a session broke off, with the target that it is of.
 fn broken_off(targets: &[Target], failure: Failure) -> ReplayError {
     match failure {
-        Failure::Engine(source) => of_all(targets, "go on with the replay", source),
+        Failure::Engine(source) => of_all(targets, "continue the replay", source),
         Failure::Target {
             number,
             action,
@@ -354,7 +354,7 @@ fn check_counts(
 ) -> Result<(), ReplayError> {
     let refuse = |reason: &str| Err(ReplayError::Refused(reason.to_owned()));
     if loads.is_empty() || loads.len() != targets.len() {
-        return refuse("a replay needs a target for each load, and at least one");
+        return refuse("a replay needs at least one target, and one for each load");
     }
     if loads.len() > MOST_LANES as usize {
         return Err(ReplayError::Refused(format!(
@@ -371,7 +371,7 @@ fn check_counts(
         target.check_zone_plan(load, options)?;
     }
     if options.engine.is_real() && targets.iter().any(|target| target.file().is_none()) {
-        return refuse("only the engines 'dry' and 'simulate' do without a target");
+        return refuse("only the engines 'dry' and 'simulate' need no target");
     }
     Ok(())
 }

@@ -118,8 +118,8 @@ impl Scan {
             return Err(ReplayError::Trace(TraceError::Request {
                 place: Place::of(path, batch.place(row)),
                 problem: format!(
-                    "the request of {} sectors is longer than the kernel does at once, which is \
-                     {LONGEST_REQUEST} sectors",
+                    "the request of {} sectors is longer than the kernel's limit \
+                     of {LONGEST_REQUEST} sectors",
                     request.sectors
                 ),
             }));
@@ -142,23 +142,23 @@ impl Scan {
         let writes = self.requests - self.harmless;
         if self.requests == 0 && self.goes_on {
             return refuse(
-                "--max-runtime ends before the first request of the load starts: raise it, or begin later in the load \
-                 with --from"
+                "--max-runtime ends before the first request starts: raise it, or skip the \
+                 idle time with --from"
                     .to_owned(),
             );
         }
         if self.requests == 0 {
             return refuse(
-                "the load has no request in the chosen window: check --from, --until and --device ('iosonar info' shows \
-                 its times and devices)"
+                "the load has no requests in the selected window: check --from, --until and --device ('iosonar \
+                 info' shows its times and devices)"
                     .to_owned(),
             );
         }
         if writes > 0 && wanted == Writes::Refuse {
             return refuse(format!(
-                "{writes} of the {} requests write, and a replay only reads by default: \
-                 say --skip-writes to leave them out, or --write to do them and lose what is on the \
-                 target",
+                "{writes} of the {} requests write, and a replay only reads \
+                 by default: use --skip-writes to leave them out, or --write to perform them and overwrite \
+                 data on the target",
                 self.requests,
             ));
         }
@@ -175,9 +175,9 @@ impl Scan {
             return Ok(());
         }
         Err(ReplayError::Refused(format!(
-            "the load reaches to sector {}, the end of {} is at sector {target_sectors} ({size}): take \
-             a target of at least {} bytes, or say --wrap, --clip or --fit (a sweep: --set wrap=true, clip=true or \
-             fit=true)",
+            "the load extends to sector {}, but {} ends at sector {target_sectors} ({size}): \
+             use a target of at least {} bytes, or --wrap, --clip or --fit (in a sweep --set wrap=true, \
+             clip=true or fit=true)",
             self.end,
             path.display(),
             u128::from(self.end.get()) * u128::from(SECTOR_BYTES)
@@ -197,7 +197,7 @@ impl Scan {
     pub fn fits(&self, target: &Target, fit: Fit) -> Result<(), ReplayError> {
         if fit.beyond == Beyond::Scale && !self.is_known {
             return Err(ReplayError::Refused(
-                "--fit must know how far the load reaches: give it as a file".to_owned(),
+                "--fit needs to know the extent of the load: give it as a file".to_owned(),
             ));
         }
         self.fits_size(target.size(), target.path(), fit)?;
@@ -213,7 +213,7 @@ impl Scan {
         {
             return Err(ReplayError::Refused(format!(
                 "the load has requests of up to {} sectors, and an NVMe command to {} moves at most {most} \
-                 (passthrough splits none): replay on the block device (/dev/nvme...), or change the load",
+                 (passthrough does not split requests): replay on the block device (/dev/nvme...), or change the load",
                 longest,
                 target.path().display()
             )));
@@ -234,7 +234,7 @@ impl Scan {
                 ),
             })),
             None => Err(ReplayError::Refused(format!(
-                "the blocks of {} are of {}, more than is supported",
+                "{} has blocks of {}, larger than supported",
                 target.path().display(),
                 target.block()
             ))),

@@ -30,7 +30,7 @@ impl Options {
             }
             (Auto, Some(one), Some(other)) => {
                 return refuse(format!(
-                    "{} takes NVMe commands, and {} does not: replay on each of them separately",
+                    "{} accepts NVMe commands, and {} does not: replay on each of them separately",
                     one.path().display(),
                     other.path().display()
                 ));
@@ -38,7 +38,7 @@ impl Options {
             (Auto | Passthrough, ..) | (_, None, _) => {}
             (_, Some(one), _) => {
                 return refuse(format!(
-                    "{} takes NVMe commands only: --engine passthrough (or auto), or its block device (/dev/nvme...)",
+                    "{} accepts NVMe commands only: use --engine passthrough (or auto), or its block device (/dev/nvme...)",
                     one.path().display()
                 ));
             }
@@ -55,8 +55,8 @@ impl Options {
             |target: &&Target| target.has_poll_queues().is_none() && is_file(target);
         if let Some(target) = targets.iter().find(without_device) {
             return refuse(format!(
-                "--iopoll needs the poll queues of a block device, and the file system of {} names none that it is on: \
-                 leave it out, or give the block device itself",
+                "--iopoll needs the poll queues of a block device, and the device behind the file system of \
+                 {} is not known: leave it out, or give the block device itself",
                 target.path().display()
             ));
         }

@@ -114,7 +114,7 @@ pub struct TargetSummary {
     pub verdict: Verdict,
     /// Requests that were done.
     pub done: u64,
-    /// Requests that failed, moved too few bytes or were given up.
+    /// Requests that failed, transferred too few bytes or were given up.
     pub failed: u64,
     /// The most requests at the device at once.
     pub most_in_flight: usize,

@@ -70,7 +70,7 @@ impl Target {
             Ok(metadata) => guard::refuse_used(host, path, &metadata)?,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 return Err(ReplayError::Refused(format!(
-                    "there is no target {}; --create SIZE makes a file",
+                    "target {} does not exist; --create SIZE creates a file",
                     path.display()
                 )));
             }
@@ -86,7 +86,7 @@ impl Target {
         drop(probe);
         let size = file
             .seek(SeekFrom::End(0))
-            .map_err(io_error("find out its size"))?;
+            .map_err(io_error("determine its size"))?;
         let mut target = Self {
             path: path.to_owned(),
             size: Bytes::new(size),
@@ -108,8 +108,8 @@ impl Target {
             zone_plan: None,
         };
         if is_device && intent.write {
-            target.zones = zones_of(&file, metadata.rdev(), host)
-                .map_err(io_error("have its zones reported"))?;
+            target.zones =
+                zones_of(&file, metadata.rdev(), host).map_err(io_error("read its zone report"))?;
         }
         target.block = target.alignment(&file, is_device, intent, host);
         target.find_fakes(&file, &metadata, is_device, intent, host);
@@ -137,12 +137,12 @@ impl Target {
         };
         let Some(block_path) = host.block_device_of(metadata.rdev()) else {
             return refuse(format!(
-                "{shown} is a character device, and none of an NVMe namespace with a block device (such as /dev/ng0n1)"
+                "{shown} is a character device, but not that of an NVMe namespace with a block device (such as /dev/ng0n1)"
             ));
         };
         if intent.buffered {
             return refuse(format!(
-                "{shown} takes NVMe commands, which go past the page cache: leave out --no-direct"
+                "{shown} accepts NVMe commands, which bypass the page cache: leave out --no-direct"
             ));
         }
         let mut of_block = intent.clone();
@@ -164,11 +164,11 @@ impl Target {
             .open(path)
             .map_err(|e| not_opened(path, "opened", e))?;
         let opened = file.metadata().map_err(io_error("examine it"))?;
-        let ask = |file| Namespace::id_of(file).map_err(io_error("ask for its namespace"));
+        let ask = |file| Namespace::id_of(file).map_err(io_error("query its namespace"));
         let id = target.file().map(ask).transpose()?;
         if opened.rdev() != metadata.rdev() || id != Some(ask(&file)?) {
             return refuse(format!(
-                "{shown} is another namespace than {} by now: try again",
+                "{shown} and {} are no longer the same namespace: try again",
                 block_path.display()
             ));
         }
@@ -177,14 +177,14 @@ impl Target {
             .format;
         if format.metadata > 0 {
             return refuse(format!(
-                "{shown} is formatted with {} bytes of metadata for each block, which NVMe commands would have to                  carry: format it without (nvme format), or replay on {}",
+                "{shown} is formatted with {} bytes of metadata per block, which NVMe commands would have to transfer: format it without metadata (nvme format), or replay on {}",
                 format.metadata,
                 block_path.display()
             ));
         }
         if (format.size(), format.block()) != (target.size, target.block) {
             return refuse(format!(
-                "{shown} has {} in blocks of {} by its own account, and the kernel knows {} in blocks of {}                  ({}): rescan it (nvme ns-rescan)",
+                "{shown} reports {} in blocks of {}, but the kernel assumes {} in blocks of {} ({}): rescan it (nvme ns-rescan)",
                 format.size(),
                 format.block(),
                 target.size,
@@ -426,8 +426,8 @@ fn open_examined(
         Err(e) if !intent.buffered && e.raw_os_error() == Some(22) => {
             Err(ReplayError::Refused(format!(
                 "the file system of {} cannot bypass the page cache (O_DIRECT), so latencies \
-                 would be those of memory; take another target, or say --no-direct and get \
-                 results marked as fake",
+                 would be those of memory: choose another target, or use --no-direct \
+                 and get results marked as FAKE",
                 path.display()
             )))
         }

@@ -11,7 +11,7 @@ pub const LATENESS_LIMITS: [Nanos; 4] = [
     Nanos::SECOND,
 ];
 
-/// The shares of all requests whose own lateness may exceed each of [`LATENESS_LIMITS`].
+/// The shares of all requests whose replayer lag may exceed each of [`LATENESS_LIMITS`].
 const MOST_LATE: [f64; LATENESS_LIMITS.len()] = [0.01, 0.001, 0.001, 0.001];
 
 /// Whether the replay did what the load says.
@@ -39,7 +39,7 @@ pub enum Verdict {
     /// This machine or this program started requests later than the device made necessary: more than 1 % by more than
     /// 100 us, or more than 0.1 % by more than 1 ms, beyond what chance explains.
     ReplayerLimited {
-        /// The shares of all requests whose own lateness exceeded each of [`LATENESS_LIMITS`].
+        /// The shares of all requests whose replayer lag exceeded each of [`LATENESS_LIMITS`].
         late: [f64; LATENESS_LIMITS.len()],
     },
 }
@@ -105,14 +105,14 @@ impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::KeptUp => f.write_str("kept up"),
-            Self::NotJudged => f.write_str("none, as no request was done"),
+            Self::NotJudged => f.write_str("none, as no request was completed"),
             Self::DeviceLimited { from } => {
                 write!(f, "device-limited from {from} into the load on")
             }
             Self::InFlightLimited { limit, from } => write!(
                 f,
-                "limited by {limit} from {from} into the load on: requests waited for a place, and the device may do \
-                 more at once"
+                "limited by {limit} from {from} into the load on: requests waited for a free slot, and the device \
+                 may be capable of more concurrency"
             ),
             Self::ReplayerLimited { late } => {
                 f.write_str("replayer-limited: requests were submitted late by this machine")?;

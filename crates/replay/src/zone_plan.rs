@@ -22,7 +22,7 @@ impl Target {
             _ if options.zones == ZoneOptions::default() || !writes(load, options) => None,
             _ => {
                 return Err(ReplayError::Refused(format!(
-                    "{} has no zones that must be written in order: leave out --zone-append and --reset-zones",
+                    "{} has no zones that must be written sequentially: leave out --zone-append and --reset-zones",
                     self.path().display()
                 )));
             }
@@ -38,7 +38,7 @@ impl Target {
     ) -> Result<(), ReplayError> {
         if self.has_sequential_zones() && self.zone_plan.is_none() && writes(load, options) {
             return Err(ReplayError::Refused(format!(
-                "{} has zones that must be written in order, and whether the load does was not checked",
+                "{} has zones that must be written sequentially, and the load was not checked for this",
                 self.path().display()
             )));
         }
@@ -74,14 +74,14 @@ impl ZonePlan {
         let refused = |reason: String| ReplayError::Refused(reason);
         if !load.scan.is_known {
             return Err(refused(format!(
-                "{shown} has zones that must be written in order, which is checked before the replay: give the load as a \
-                 file, or say --skip-writes"
+                "{shown} has zones that must be written sequentially, which is checked before the replay: give \
+                 the load as a file, or use --skip-writes"
             )));
         }
         if !matches!(options.conflicts, Conflicts::Partial | Conflicts::Order) {
             return Err(refused(format!(
-                "{shown} has zones that must be written in order, which --conflicts {} does not keep: say --conflicts \
-                 partial or order",
+                "{shown} has zones that must be written sequentially, which --conflicts {} does not ensure: \
+                 use --conflicts partial or order",
                 options.conflicts.name()
             )));
         }
@@ -102,7 +102,7 @@ impl ZonePlan {
             let written = model.write(request, plan.append).map(|_| ());
             written.map_err(|misplaced| {
                 refused(format!(
-                    "{place}: the write of {} sectors at sector {} cannot be done on {shown}: {misplaced}",
+                    "{place}: the write of {} sectors at sector {} is not possible on {shown}: {misplaced}",
                     request.sectors, request.sector
                 ))
             })
@@ -199,9 +199,9 @@ mod tests {
         let load = "0 ; 0 ; 8 ; W\n1 ; 50 ; 8 ; R\n2 ; 16 ; 8 ; W\n3 ; 40 ; 8 ; W\n";
         let refused = plan(load, &options(false, false)).unwrap_err();
         for part in [
-            "refused: x.load:3: the write of 8 sectors at sector 16 cannot be done on (none)",
+            "refused: x.load:3: the write of 8 sectors at sector 16 is not possible on (none)",
             "the zone at sector 0 must be written in order",
-            "write pointer is at sector 8 by then",
+            "write pointer will be at sector 8",
             "--zone-append",
         ] {
             assert!(refused.contains(part), "{part}: {refused}");

@@ -253,9 +253,9 @@ impl fmt::Display for Misplaced {
         match self {
             Self::NotAtPointer { start, pointer } => write!(
                 f,
-                "the zone at sector {start} must be written in order, and its write pointer is at sector {pointer} by \
-                 then; --zone-append writes there instead, --reset-zones resets the zones that the load writes to \
-                 (what they hold is lost), --skip-writes leaves writes out"
+                "the zone at sector {start} must be written sequentially, and its write pointer will be \
+                 at sector {pointer}; --zone-append writes there instead, --reset-zones resets the zones that the load \
+                 writes to (their data is lost), --skip-writes leaves writes out"
             ),
             Self::CrossesZones { boundary } => write!(
                 f,
@@ -268,9 +268,9 @@ impl fmt::Display for Misplaced {
                 end,
             } => write!(
                 f,
-                "the zone at sector {start} has no room for it: its write pointer is at sector {pointer} by then, and \
-                 its capacity ends at sector {end}; --reset-zones resets the zones that the load writes to (what they \
-                 hold is lost), and a shorter part of the load (--duration) writes less"
+                "the zone at sector {start} has no room for it: its write pointer will be at sector {pointer}, \
+                 and its capacity ends at sector {end}; --reset-zones resets the zones that the load writes \
+                 to (their data is lost), and a shorter part of the load (--duration) writes less"
             ),
             Self::Never { start, condition } => write!(
                 f,
@@ -278,9 +278,9 @@ impl fmt::Display for Misplaced {
             ),
             Self::TooManyActive { most } => write!(
                 f,
-                "more than {most} zones would be partly written, which is the most for this device \
-                 (queue/max_active_zones); --reset-zones resets the zones that the load writes to (what they hold is \
-                 lost), or reset others (blkzone reset)"
+                "more than {most} zones would be partly written, the limit of this device \
+                 (queue/max_active_zones); --reset-zones resets the zones that the load writes to (their \
+                 data is lost), or reset others (blkzone reset)"
             ),
             Self::NotGranular { granularity } => write!(
                 f,

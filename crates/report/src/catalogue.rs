@@ -33,7 +33,7 @@ impl Group {
             Self::Delay => "Delays",
             Self::Distribution => "Distributions",
             Self::InFlight => "Requests in flight",
-            Self::Correlation => "What depends on what",
+            Self::Correlation => "Relations",
             Self::Load => "The load",
             Self::Activity => "Disk activity",
             Self::SelfCheck => "Self-check: can the replay be trusted?",
@@ -217,135 +217,135 @@ const fn view(view: View) -> Needs {
 #[rustfmt::skip] // A table.
 pub const CATALOGUE: &[Entry] = &[
     each("sonar", Sonar, "latency.realtime", view(View::Started), sonar::started,
-        "Every request: to the right when it was handed over, upwards how long it took. Bands are what the device \
-         usually needs, needles are single slow requests, lashes are bursts that fill the queue, tails that only rise \
-         are overload."),
+        "Every request as a point: x axis submission time, y axis latency. Horizontal bands are the usual service \
+         times, single points above them are slow requests, steep rises are bursts that fill the queue, and a rise that \
+         does not end is an overload."),
     each("sonar-intended", Sonar, "latency.setpoint", view(View::Intended), sonar::intended,
-        "The sonar diagram against the intended start: requests that were handed over late stand where the load \
-         wanted them."),
+        "The sonar diagram over the intended start: requests submitted late appear at the time \
+         when they were due."),
     each("sonar-completed", Sonar, "latency.completed", view(View::Completed), sonar::completed,
-        "The sonar diagram against the time of completion: a pause of the device is a gap, and what it held up stands \
-         at its right edge, a slope of one."),
+        "The sonar diagram over the time of completion: a pause of the device is a gap, and the requests delayed \
+         by it form a line of slope one at its end."),
     each("sonar-number", Sonar, "latency.points", view(View::Number), sonar::number,
-        "The sonar diagram against the number of the request in the order of completion: busy times get the room that \
-         they deserve, idle ones none."),
+        "The sonar diagram over the request number in order of completion: busy periods take \
+         more space, idle periods none."),
     together("throughput", Overview, "overview.thrp", OUTCOME, overview::throughput,
-        "Requests per second, demanded by the load and actually done: where they part, the device or the replay does \
-         not keep up; where actual exceeds demanded, a backlog drains."),
+        "Requests per second, demanded by the load and completed: where the curves differ, the device or the replay \
+         does not keep up; where more is completed than demanded, a backlog drains."),
     together("bandwidth", Overview, "overview.thrs", OUTCOME, overview::bandwidth,
-        "The same in bytes per second."),
+        "Bytes per second, demanded by the load and completed."),
     each("throughput-intended", Overview, "thrp.setpoint", OUTCOME, overview::throughput_intended,
-        "Requests per second against the intended start, reads and writes apart: the load."),
+        "Requests per second over the intended start, reads and writes separately: the offered load."),
     each("throughput-completed", Overview, "thrp.completed", OUTCOME, overview::throughput_completed,
-        "Requests per second against their completion, reads and writes apart: what the device did."),
+        "Requests per second over the time of completion, reads and writes separately: the achieved throughput."),
     each("bandwidth-intended", Overview, "thrs.setpoint", OUTCOME, overview::bandwidth_intended,
-        "Bytes per second against the intended start, reads and writes apart."),
+        "Bytes per second over the intended start, reads and writes separately."),
     each("bandwidth-completed", Overview, "thrs.completed", OUTCOME, overview::bandwidth_completed,
-        "Bytes per second against their completion, reads and writes apart."),
+        "Bytes per second over the time of completion, reads and writes separately."),
     together("cdf", Distribution, "", Needs::BANDS, distribution::cdf,
-        "The share of requests that took at most so long. Steep is even, left is fast; a step is a kind of request. Of \
-         several inputs the first is what the others are compared with: KS is the largest vertical distance, demerit \
-         the root mean square horizontal one."),
+        "The share of requests completed within a given time. The further left, the faster; the steeper, the more \
+         uniform; each step is a kind of request. Several inputs are compared with the first: KS is the largest vertical distance, \
+         demerit the root mean square horizontal distance."),
     together("ccdf", Distribution, "", Needs::NONE, distribution::ccdf,
-        "The share of requests that took longer, on two logarithmic axes: the tail. A straight line is a power law, a \
-         cliff a timeout; 0.1 % stands for p99.9."),
+        "The share of requests that took longer than a given time, on two logarithmic axes: the tail. A straight line \
+         is a power law, a cliff a timeout; 0.1 % is p99.9."),
     each("quantiles", Distribution, "", view(View::Started), distribution::quantiles,
-        "Median, p90, p99 and the maximum over time: what the typical request sees, and what the unlucky one."),
+        "Median, p90, p99 and maximum over time: the typical and the slowest requests."),
     each("heat-map", Distribution, "", view(View::Started), distribution::heat_map,
-        "How many requests took how long at which time, all kinds together: the colour grows with the logarithm of the \
-         count."),
+        "The number of requests by time and latency, all kinds together; the colour scale \
+         is logarithmic."),
     together("model-ratio", Distribution, "", Needs::NONE, distribution::model_ratio,
-        "Of two inputs or more: quantile by quantile, each divided by the first. One is perfect agreement; above one \
-         is slower."),
+        "For two or more inputs: the ratio of each quantile to that of the first input. One is equal; \
+         above one is slower."),
     each("latency-histogram", Distribution, "latency.bins", Needs::NONE, histogram::latency,
-        "How many requests took how long, in bins of equal ratio, reads and writes stacked; zeros have a bin of their \
-         own at the left."),
+        "The number of requests by latency, in logarithmic bins, reads and writes stacked; zeros are in \
+         a separate bin at the left."),
     each("delay", Delay, "delay.setpoint", view(View::Delay), sonar::delay,
-        "How late each request was handed over, against its intended start. A replay that is faithful has a thin band \
-         at the bottom; a rise is a device, or a machine, that does not keep up."),
+        "The start delay of each request over its intended start. A faithful replay shows a thin band \
+         at the bottom; a rise means that the device or the machine does not keep up."),
     each("delay-number", Delay, "delay.points", view(View::DelayNumber), sonar::delay_number,
-        "The same against the number of the request in the order of completion."),
+        "The start delay over the request number in order of completion."),
     each("delay-histogram", Delay, "delay.bins", Needs::NONE, histogram::delay,
-        "How many requests were how late, in bins of equal ratio; zeros have a bin of their own at the left."),
+        "The number of requests by start delay, in logarithmic bins; zeros are in a separate bin at the left."),
     together("in-flight", InFlight, "latency.flying", OUTCOME, flight::in_flight,
-        "Requests handed over and not complete: the queue depth that the device sees, in the mean over a window."),
+        "Requests submitted and not completed: the queue depth at the device, averaged over a window."),
     together("delayed", InFlight, "delay.flying", OUTCOME, flight::delayed,
-        "Requests that are due and not handed over: the backlog in front of the device."),
+        "Requests that are due but not submitted: the backlog in front of the device."),
     each("latency-by-load", Correlation, "latency.xy", view(View::LatencyByLoad), flight::latency_by_load,
-        "Latency against the requests in flight when it was handed over, itself included. A rising edge is the queue; \
-         a flat band is a device that works in parallel."),
+        "Latency against the requests in flight at submission, including the request itself. A rising edge shows \
+         queueing; a flat band shows a device that works in parallel."),
     each("delay-by-load", Correlation, "delay.xy", view(View::DelayByLoad), flight::delay_by_load,
-        "Delay against the requests in flight when it was handed over: delays at few requests in flight are the \
-         replay's own."),
+        "Start delay against the requests in flight at submission: delays with few requests in flight are caused \
+         by the replay itself."),
     each("latency-by-delay", Correlation, "latency.delay.xy", view(View::LatencyByDelay), flight::latency_by_delay,
-        "Latency against delay: whether what is late is slow, too. Zeros have a band of their own."),
+        "Latency against start delay: whether late requests are also slow. Zeros are in a separate band."),
     each("latency-by-size", Correlation, "", view(View::LatencyBySize), flight::latency_by_size,
-        "Latency against size: the flat part is positioning or overhead, the rising part transfer."),
+        "Latency against request size: the flat part is positioning or overhead, the rising part transfer."),
     each("addresses", Load, "", view(View::Addresses), working_set::addresses,
-        "Where on the device each request begins, over time: lines are sequential streams, clouds random access."),
+        "The start position of each request on the device over time: lines are sequential streams, clouds are random accesses."),
     each("sizes", Load, "rqsize", LOAD, histogram::sizes,
-        "How many requests are how long, reads and writes stacked."),
+        "The number of requests by size, reads and writes stacked."),
     each("positions", Load, "rqpos", LOAD, histogram::positions,
-        "How many requests begin in each part of the device, reads and writes stacked; the device's end is marked \
-         where it is known."),
+        "The number of requests that start in each part of the device, reads and writes stacked; the end of \
+         the device is marked if known."),
     each("repetition", Load, "freq.bins", LOAD, histogram::repetition,
-        "Pages of 4 KiB in falling order of how often they are accessed, on logarithmic axes, and the hottest that hold \
-         a share of all accesses: what a cache could save."),
+        "Pages of 4 KiB ranked by number of accesses, on logarithmic axes, with the share of accesses \
+         to the hottest pages: the possible benefit of a cache."),
     each("working-set-log", Load, "ws_log", LOAD, working_set::logarithmic,
-        "Distinct sectors in the last 1, 6, 60, 600 s and since the beginning, on a logarithmic axis."),
+        "Distinct sectors accessed in the last 1, 6, 60 and 600 s and since the beginning, on a logarithmic axis."),
     each("working-set", Load, "ws_lin", LOAD, working_set::linear,
-        "The same on a linear axis: the size of a cache that would hold what is in use."),
+        "The working set on a linear axis: the size of a cache that would hold all data in use."),
     each("span", Load, "sum_dist", LOAD, working_set::span,
-        "From the lowest to the highest sector of the last 1, 6, 60, 600 s and since the beginning: how far an arm \
-         must go."),
+        "The distance distance from the lowest to the highest sector accessed in the last 1, 6, 60 and 600 s and since the beginning: how \
+         far a disk arm must move."),
     each("sparsity", Load, "avg_dist", LOAD, working_set::sparsity,
-        "That distance divided by the distinct sectors: one is dense, a large number is scattered."),
+        "The span divided by the distinct sectors: one is dense, a large number is scattered."),
     together("turns-intended", Load, "turns.setpoint", OUTCOME, flight::turns_intended,
-        "The share of requests that begin below their predecessor, in the order of the load: near 0 is sequential, 50 % \
-         random."),
+        "The share of requests that start below the previous one, in order of intended start: near 0 % is sequential, \
+         50 % random."),
     together("turns-completed", Load, "turns.completed", OUTCOME, flight::turns_completed,
-        "The same in the order of completion: lower than in the order of the load where a scheduler or the drive sorts."),
+        "The share of requests that start below the previous one, in order of completion: lower than in the order of the load if a scheduler or the drive reorders."),
     each("activity-requests", Activity, "", OUTCOME, activity::requests,
-        "Requests per second in groups of time, reads and writes apart: the course of the day."),
+        "Requests per second by period, reads and writes separately: the daily pattern."),
     each("concurrency", Activity, "", OUTCOME, activity::concurrency,
-        "Requests active in each interval of 2 ms, as quantiles by group of time, and the number in flight at the \
-         beginnings of the intervals."),
+        "Requests active in each interval of 2 ms, as quantiles by period, and the number in flight \
+         at the start of the intervals."),
     each("utilisation", Activity, "", OUTCOME, activity::utilisation,
-        "The share of intervals of 2 ms with an active request by group of time, and the exact share of busy time \
-         beside it: on fast devices only the latter is meaningful."),
+        "The share of intervals of 2 ms with an active request by period, and the exact share \
+         of busy time: on fast devices only the latter is meaningful."),
     each("response-time", Activity, "", OUTCOME, activity::response_time,
-        "Median, p75, p95, p99 of the response time by group of time, reads and writes apart."),
+        "Median, p75, p95 and p99 of the response time by period, reads and writes separately."),
     each("response-by-size", Activity, "", OUTCOME, activity::response_by_size,
-        "The median response time by size, reads and writes apart; of requests of several I/Os also until the first \
-         I/O is complete."),
+        "The median response time by size, reads and writes separately; for requests of several I/Os also the time \
+         to the first completed I/O."),
     each("atomic-share", Activity, "", OUTCOME, activity::atomic_share,
-        "The share of requests served by one I/O, over time: below 100 % only where a trace tells which I/Os belong \
-         together."),
+        "The share of requests served by a single I/O, over time: below 100 % only if the trace shows which \
+         I/Os belong together."),
     together("device-load", Activity, "", LOAD.and(OUTCOME), devices::device_load,
-        "Of several devices, the share of time in which each had at least one request in flight; of one device, the same \
-         over time. A device that serves several requests at a time can do more than this at 100 %; shares that \
-         differ much show a load that is not balanced."),
+        "The share of time in which each device had at least one request in flight; for a single device, \
+         the same over time. A device that serves several requests at a time is not necessarily saturated at \
+         100 %; very different shares mean an unbalanced load."),
     together("lateness", SelfCheck, "submit_lag", OUTCOME, self_check::lateness,
-        "The longest delay of each window: what the worst request of a moment waited before it was handed over."),
+        "The longest start delay in each window."),
     together("lateness-cumulated", SelfCheck, "submit_lag_cumul", OUTCOME, self_check::lateness_cumulated,
-        "The delays of all requests so far, added up: a step is a moment that spoilt many requests, a slope a machine \
-         that is always late."),
+        "The cumulative start delay of all requests: a step is a moment that delayed many requests, a slope \
+         a machine that is always late."),
     together("submit-level", SelfCheck, "submit_level", OUTCOME, self_check::submit_level,
-        "The most requests in flight in each window: a flat top is the limit of the queue depth."),
+        "The maximum number of requests in flight in each window: a flat top is the limit of the queue depth."),
     together("pushback-level", SelfCheck, "pushback_level", OUTCOME, self_check::pushback_level,
-        "Requests held back because they overlap others in flight, in the mean over a window."),
+        "Requests held back because they overlap others in flight, averaged over a window."),
     each("submit-ahead", SelfCheck, "submit_ahead", Needs::NONE, self_check::submit_ahead,
-        "How many requests the replay had read ahead (replay --self-check): near zero it may have to wait for its input."),
+        "The number of requests the replay had read ahead (replay --self-check): near zero, it may have to wait for its input."),
     each("input-wait", SelfCheck, "input_wait", Needs::NONE, self_check::input_wait,
-        "How long the replay waited for its input in each interval (replay --self-check): anything but zero makes \
-         requests late."),
+        "The time the replay waited for its input in each interval (replay --self-check): any wait \
+         makes requests late."),
     each("input-wait-cumulated", SelfCheck, "input_wait_cumul", Needs::NONE, self_check::input_wait_cumulated,
-        "The same, added up."),
+        "The cumulative time the replay waited for its input."),
     each("answer-lag", SelfCheck, "answer_lag", Needs::NONE, self_check::answer_lag,
-        "The longest time between two looks at completions while requests were in flight (replay --self-check): so \
-         much at most a latency is told too long."),
+        "The longest time between two polls for completions while requests were in flight (replay --self-check): \
+         the largest possible error of a measured latency."),
     each("answer-wait-cumulated", SelfCheck, "answer_wait_cumul", Needs::NONE, self_check::answer_wait_cumulated,
-        "The sum of such times: how long the replay was busy with other things than completions."),
+        "The sum of these times: how long the replay was busy with other work than completions."),
 ];
 
 /// The chart of this name.

@@ -206,7 +206,7 @@ pub fn note_styles(chart: &mut Chart, series: &[Series]) {
         (has_bars, "bars are 95 % intervals"),
         (
             has_bars && has(Style::Estimates, lacks),
-            "without a bar: too few requests or runs for an interval",
+            "no bar: too few requests or runs for an interval",
         ),
         (
             has(Style::Distribution, |spot| spot.y_95.0.is_finite()),

@@ -29,7 +29,7 @@ type Room = (&'static str, &'static [&'static str]);
 
 /// The pictures of what was measured.
 const OF_OUTCOMES: [Room; 4] = [
-    ("How long requests took", &["cdf"]),
+    ("Response times", &["cdf"]),
     ("Every request", &["sonar"]),
     ("Throughput and queue", &["throughput", "in-flight"]),
     ("Load of each device", &["device-load"]),
@@ -70,7 +70,7 @@ impl Page<'_> {
             }
         }
         let is_first = |entry: &&Entry| rooms.iter().any(|(_, names)| names.contains(&entry.name));
-        body += "<section aria-label=\"Everything else\">\n";
+        body += "<section aria-label=\"All other charts\">\n";
         body += &self.folded("All figures", &summary::figures_and_times(self.inputs));
         let mut group: Option<Group> = None;
         for entry in CATALOGUE {
@@ -236,12 +236,12 @@ fn document(title: &str, body: &str, payload: Payload) -> String {
          <div class=\"tools\"><button type=\"button\" id=\"reset\">Whole time</button>\n\
          <button type=\"button\" id=\"theme\">Dark</button></div>\n</header>\n\
          <main>\n\
-         <noscript><p class=\"warning\">The charts are drawn by a script, which is switched off: tables and \
-         figures are all here.</p></noscript>\n\
+         <noscript><p class=\"warning\">The charts need JavaScript, which is switched off. All \
+         tables and figures are shown.</p></noscript>\n\
          <p id=\"said\" class=\"unseen\" aria-live=\"polite\"></p>\n{body}\
-         <p class=\"help\">Drag across a chart to look closer, double-click for everything; or use the buttons \
-         below it, or, when it has the focus: + and − to zoom, arrows to move, 0 for everything. Charts over the \
-         same time move together.</p>\n</main>\n\
+         <p class=\"help\">Drag across a chart to zoom in, double-click to reset. Or use the buttons \
+         below it, or the keyboard when it has the focus: + and − zoom, the arrow keys move, 0 resets. Charts over \
+         the same time axis move together.</p>\n</main>\n\
          <footer>{tool}</footer>\n\
          <script type=\"application/octet-stream\" id=\"data\">{data}</script>\n\
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n"

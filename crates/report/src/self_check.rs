@@ -72,7 +72,7 @@ pub fn read_self_check(text: &str) -> Result<Vec<SelfCheckRow>, String> {
                 .filter(|v: &f64| v.is_finite() && *v >= 0.0)
                 .ok_or_else(|| {
                     format!(
-                        "line {}: field '{name}' is '{field}', expected a number from zero on",
+                        "line {}: field '{name}' is '{field}', expected a number of at least 0",
                         i + 2
                     )
                 })?;

@@ -23,7 +23,7 @@ pub struct Panel {
     pub against: String,
     /// What tells lines apart, if it is one parameter.
     pub by: Option<String>,
-    /// What the places 1, 2, ... are called, if the parameter is no number.
+    /// What the places 1, 2, ... are called, if the parameter is not a number.
     pub names: Vec<String>,
     /// The lines.
     pub series: Vec<Series>,
@@ -71,8 +71,8 @@ pub fn chart_of_study(panel: &Panel) -> Chart {
         name: format!("{}-by-{}", panel.metric, panel.against),
         title: format!("{}: {words} against {}", panel.study, panel.against),
         about: format!(
-            "{words} of each point, with the 95 % interval of its repetitions, against {}; a line for all \
-             points that differ in nothing else.",
+            "{words} of each point, with the 95 % interval of its repetitions, against {}; one \
+             line per combination of the other parameters.",
             panel.against
         ),
         footer: tool(),

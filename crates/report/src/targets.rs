@@ -13,7 +13,7 @@ use crate::words::joined;
 pub struct Verdict<'a> {
     /// What must hold.
     pub target: &'a Objective,
-    /// `None` where nothing was measured of it.
+    /// `None` where it was not measured.
     pub attained: Option<&'a Attained>,
     /// What follows.
     pub word: Word,
@@ -55,7 +55,7 @@ impl Word {
             Self::Meets | Self::Misses | Self::Unclear => (self.name(), None),
             Self::Incomplete => ("unclear", Some("some requests have no time")),
             Self::Fake => ("none", Some("the figures are fake")),
-            Self::Unknown => ("none", Some("nothing was measured of it")),
+            Self::Unknown => ("none", Some("it was not measured")),
         }
     }
 
@@ -119,7 +119,7 @@ pub(crate) fn sentence(input: &Measured) -> Option<String> {
         ("misses", true, &[Word::Misses][..]),
         ("meets", true, &[Word::Meets]),
         (
-            "It is not clear whether it meets",
+            "It is unclear whether it meets",
             false,
             &[Word::Unclear, Word::Incomplete],
         ),
@@ -280,7 +280,7 @@ mod tests {
         assert!(said.contains("and meets p50 < 1.6 ms (1.52"), "{said}");
         assert!(said.contains("% above the limit)"), "{said}");
         assert!(
-            said.contains(". It is not clear whether it meets p50 < 1.525 ms"),
+            said.contains(". It is unclear whether it meets p50 < 1.525 ms"),
             "{said}"
         );
         assert!(

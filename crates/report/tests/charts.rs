@@ -280,7 +280,7 @@ fn requests_without_an_end_or_a_time_pass_no_limit() {
                 "{}",
                 limit.text
             );
-            assert!(limit.text.contains("none of the others beyond 60 s"));
+            assert!(limit.text.contains("none of the others above 60 s"));
         }
         for limit in limits(&all, &bad(10), None) {
             assert!(!limit.is_kept && limit.text.starts_with("failed: "));
@@ -396,7 +396,7 @@ fn a_load_has_the_charts_of_a_load() {
         chart("turns-intended", &inputs),
         chart("turns-intended", &of_records),
     );
-    let name = "share of the requests of the window";
+    let name = "share of the requests in the window";
     let (a, b) = (line(&a, name), line(&b, name));
     for (a, b) in a[..a.len() - 2].iter().zip(b) {
         assert!(a.1 == b.1 || a.1.is_nan() && b.1.is_nan(), "{a:?} {b:?}");

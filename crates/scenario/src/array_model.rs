@@ -295,7 +295,7 @@ impl ArrayModel {
             } => {
                 if disks > MOST_DISKS {
                     return Err(GeometryError::Disks {
-                        level: "an array of arrays",
+                        level: "a nested array",
                         least: 6,
                         seen: disks,
                     });

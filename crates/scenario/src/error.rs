@@ -22,7 +22,7 @@ pub enum ScenarioError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The text is no TOML.
+    /// The text is not TOML.
     #[error("{}: {message}", path.display())]
     Syntax {
         /// The file.
@@ -30,7 +30,7 @@ pub enum ScenarioError {
         /// What is wrong, with line and key.
         message: String,
     },
-    /// A key is unknown or missing, or its value is of another kind.
+    /// A key is unknown or missing, or its value has the wrong type.
     #[error("{}:{line}: '{key}' {problem}", path.display())]
     Refused {
         /// The file.
@@ -44,14 +44,13 @@ pub enum ScenarioError {
     },
     /// The file is a trace.
     #[error(
-        "{path}: is a trace, not a scenario; a scenario of the storage runs it: 'iosonar sim SCENARIO --trace {path}'",
+        "{path}: is a trace, not a scenario; simulate it with a scenario of the storage: 'iosonar sim SCENARIO --trace {path}'",
         path = .0.display()
     )]
     IsTrace(PathBuf),
     /// The text is the profile of a device.
     #[error(
-        "{0}: is the profile of a device, not a scenario; a scenario uses it with [{device}] profile = \"{0}\", besides \
-         [load] and [array]",
+        "{0}: is a device profile, not a scenario; use it in a scenario with [{device}] profile = \"{0}\", next to [load] and [array]",
         path.display()
     )]
     IsProfile {
@@ -70,9 +69,9 @@ pub enum ScenarioError {
     },
     /// The disks get more work than they can do.
     #[error(
-        "{}: unstable: the busiest station, {station}, is offered {offered:.3} times what it can do, so \
-         the queue only grows and the results depend on how long the run is. Lower the rate, or say \
-         --unstable to see it all the same",
+        "{}: unstable: the offered load of the busiest station, {station}, is {offered:.3} times \
+         its capacity, so its queue only grows and the results depend on the length of the run. Lower the \
+         rate, or use --unstable to simulate it anyway",
         path.display()
     )]
     Unstable {
@@ -107,8 +106,8 @@ pub enum ScenarioError {
     },
     /// No end of the warm-up was found.
     #[error(
-        "warmup_requests = \"auto\": a run of {requests} requests is too short to see where its warm-up \
-         ends; take more requests, or say how many to leave out"
+        "warmup_requests = \"auto\": a run of {requests} requests is too short to detect the end of \
+         the warm-up: use more requests, or give the number to leave out"
     )]
     NoSteadyState {
         /// All requests of a run.
@@ -116,13 +115,13 @@ pub enum ScenarioError {
     },
     /// The trace has no requests, or none are left of it.
     #[error(
-        "{}: there is no request to simulate: {}", path.display(),
+        "{}: there are no requests to simulate: {}", path.display(),
         if *left_out > 0 {
-            "all requests of the trace lie beyond the end of the array and are left out; give the array more or larger \
-             disks, or use --set load.beyond=fit or --set load.beyond=wrap"
+            "all requests of the trace lie beyond the end of the array and are left out; use more \
+             or larger disks, or --set load.beyond=fit or --set load.beyond=wrap"
         } else if *changed {
-            "the trace has none in the part that was asked for (--from, --until, --duration, --ops and the other changes \
-             of a load); 'iosonar info' prints when its first and its last request start"
+            "the trace has none in the selected part (--from, --until, --duration, --ops and similar \
+             options); 'iosonar info' prints the start of its first and last request"
         } else {
             "the trace is empty"
         }
@@ -137,8 +136,8 @@ pub enum ScenarioError {
     },
     /// Nothing was left to be measured.
     #[error(
-        "nothing was measured: of {requests} requests {warmup} are warm-up, {failed} came back with an error, and the \
-             others are flushes and discards, which have no response time"
+        "nothing was measured: of {requests} requests, {warmup} are warm-up, {failed} returned an error, \
+             and the others are flushes and discards, which have no response time"
     )]
     NothingMeasured {
         /// All requests of a run.
@@ -152,7 +151,7 @@ pub enum ScenarioError {
     #[error("interrupted")]
     Interrupted,
     /// More requests took too long than [`GiveUp`](crate::GiveUp) allows.
-    #[error("more requests took too long than may")]
+    #[error("too many requests took too long")]
     GivenUp {
         /// The number of the limit in the list that the runs were given.
         limit: usize,

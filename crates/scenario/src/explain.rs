@@ -72,7 +72,7 @@ impl Prepared {
             }
             LoadModel::Alone { shape, requests } => {
                 page.key(LoadFile::requests, requests);
-                let about = "each starts when the one before is complete and the system is idle";
+                let about = "each starts when the previous one is complete and the system is idle";
                 page.noted(LoadFile::arrivals, "\"alone\"", about);
                 self.explain_block(page, shape);
                 laws::shape(page, shape);
@@ -273,7 +273,7 @@ fn explain_ssds(ssds: &SsdSet, page: &mut Page) {
         page.line("profile", name, "times in microseconds");
     }
     let sectors = ssds.parameters.capacity_sectors;
-    let _ = writeln!(page.text, "# it holds {sectors} sectors of 512 B");
+    let _ = writeln!(page.text, "# capacity: {sectors} sectors of 512 B");
     // It was read from TOML, so it can be written.
     let all = toml::Table::try_from(&*ssds.profile).unwrap_or_default();
     let all = toml::Table::from_iter([("ssd".to_owned(), toml::Value::Table(all))]);
@@ -304,19 +304,19 @@ fn explain_disks(disks: &DiskSet, page: &mut Page) {
     page.key(DiskFile::zoning, disks.profile.transfer.zoning.quoted());
     match disks.model {
         DiskModel::Sampled(Scheduler::Fcfs) => {
-            page.noted(model, quoted("sampled"), "every place is random");
+            page.noted(model, quoted("sampled"), "every position is random");
             page.key(scheduler, quoted("fcfs"));
         }
         DiskModel::Sampled(Scheduler::Rpo { count, most }) => {
-            page.noted(model, quoted("sampled"), "every place is random");
-            page.noted(scheduler, quoted("rpo"), "the best of q positionings");
+            page.noted(model, quoted("sampled"), "every position is random");
+            page.noted(scheduler, quoted("rpo"), "the shortest of q positionings");
             page.key(DiskFile::rpo_count, count.quoted());
             if most < usize::MAX {
                 page.key(DiskFile::rpo_most, most);
             }
         }
         DiskModel::Positional(queueing) => {
-            page.noted(model, quoted("positional"), "with an arm and an angle");
+            page.noted(model, quoted("positional"), "with arm and rotation");
             page.key(scheduler, queueing.scheduler.quoted());
             if queueing.depth < usize::MAX {
                 page.key(DiskFile::queue_depth, queueing.depth);

@@ -26,7 +26,7 @@ table_of_keys! {
     pub struct ScenarioFile {
         /// where all randomness comes from
         #[default = "1"]
-        #[comment = "all randomness follows from it"]
+        #[comment = "seed of all random numbers"]
         pub seed: Option<u64>,
         /// independent runs
         #[default = "1"]

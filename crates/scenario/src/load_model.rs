@@ -18,7 +18,7 @@ pub enum LoadModel {
         /// How many requests are measured in each replication.
         requests: u64,
     },
-    /// Requests that never meet: each starts when the one before is complete and the system is idle.
+    /// Requests that never meet: each starts when the previous one is complete and the system is idle.
     Alone {
         /// What requests are like.
         shape: Shape,

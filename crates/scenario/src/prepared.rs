@@ -45,7 +45,7 @@ pub enum Assumption {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NoSteadyState {
     /// A station gets more work than it can do.
-    #[error("unstable: {} is offered {:.3} times what it can do", .0.station, .0.lower)]
+    #[error("unstable: the offered load of {} is {:.3} times its capacity", .0.station, .0.lower)]
     Unstable(Offered),
     /// Requests were never served.
     #[error("deadlock: {} requests were never served: {}", .0.requests, .0.why)]

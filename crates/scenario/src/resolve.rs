@@ -166,20 +166,20 @@ fn check_devices(
     let positional = devices.are_positional();
     if positional && placement == Placement::Random {
         return Err(check.incomplete(
-            "positional disks and SSDs need addresses: leave out 'array.placement', or say \"addressed\"",
+            "positional disks and SSDs need addresses: leave out 'array.placement', or write \"addressed\"",
         ));
     }
     if (!positional || devices.is_of_ssds())
         && file.array.mirror_read == Some(Given(MirrorRead::NearerArm))
     {
         return Err(check.incomplete(
-            "'array.mirror_read' = \"nearer-arm\" looks at the arm, so it needs disk.model = \"positional\"",
+            "'array.mirror_read' = \"nearer-arm\" uses the position of the arm, so it needs disk.model = \"positional\"",
         ));
     }
     if positional && (file.array.full_turn.is_some() || file.array.transfer_memory.is_some()) {
         return Err(check.incomplete(
-            "'array.full_turn' and 'transfer_memory' are for sampled disks: a positional one is where it is, and an SSD does \
-             not turn",
+            "'array.full_turn' and 'transfer_memory' need sampled disks: \
+             leave them out",
         ));
     }
     let is_buffered = |disks: &DiskSet| disks.kinds().any(|profile| profile.cache.is_some());
@@ -188,7 +188,7 @@ fn check_devices(
         && matches!(devices, Devices::Disks(disks) if is_buffered(disks))
     {
         return Err(check.incomplete(
-            "'array.preread_seek' = \"write\" is for drives without a cache, which would take pre-reads for writes: leave it out",
+            "'array.preread_seek' = \"write\" needs drives without a cache, which would treat pre-reads as writes: leave it out",
         ));
     }
     Ok(())
@@ -203,32 +203,31 @@ fn array_model(
     let given = match (&file.disk, &file.ssd) {
         (Some(_), Some(_)) => {
             return Err(
-                check.incomplete("there is [disk] and [ssd]: an array is of one or the other")
+                check.incomplete("the scenario has both [disk] and [ssd]: leave one of them out")
             );
         }
         (None, None) => {
             return Err(check.incomplete(
-                "there is neither [disk] nor [ssd]: say of what the array is, such as [disk] with \
-                 profile = \"seagate-st3500630ns\"",
+                "the scenario has neither [disk] nor [ssd]: write for example [disk] with profile = \"seagate-st3500630ns\"",
             ));
         }
         (Some(disk), None) => DeviceFile::Disks(disk),
         (None, Some(ssd)) => DeviceFile::Ssds(ssd),
     };
     if matches!(given, DeviceFile::Disks(_)) && !file.array.is_given() {
-        return Err(check.incomplete("the table [array] is missing: its level, and how many disks"));
+        return Err(check.incomplete("the table [array] is missing: write 'level' and 'disks'"));
     }
     let placement = array::placement(check, file, trace)?;
     let random = file.array.write_start.is_some() || file.array.read_layout.is_some();
     if placement == Placement::Random && file.array.layout.is_some() {
         return Err(check.incomplete(
-            "'array.layout' is for placement = \"addressed\": random placement has no layout",
+            "'array.layout' needs placement = \"addressed\": random placement has no layout",
         ));
     }
     if placement == Placement::Addressed && random {
         return Err(check.incomplete(
-            "'array.write_start' and 'array.read_layout' are for random placement: with addresses \
-             a request lies where it says",
+            "'array.write_start' and 'array.read_layout' need random placement: the \
+             address of a request determines them",
         ));
     }
     let devices = match given {

@@ -159,7 +159,7 @@ impl Held {
         match self {
             Self::Ssd => "use a larger SSD",
             Self::Disk => "use a larger disk",
-            Self::Array => "give the array more or larger disks",
+            Self::Array => "use more or larger disks",
         }
     }
 }
@@ -222,8 +222,8 @@ impl RequestSource for Trace {
             return Err(ScenarioError::Trace(TraceError::Request {
                 place: Place::of(&self.path, self.batch.place(self.row)),
                 problem: format!(
-                    "the request starts at {} of the simulation, expected at most 100 years: use a part of \
-                     the trace (--from), or another --speed",
+                    "the request starts at {} of simulated time, expected at most 100 years: \
+                     use a part of the trace (--from), or a different --speed",
                     request.start
                 ),
             }));
@@ -245,8 +245,8 @@ impl RequestSource for Trace {
             return Err(ScenarioError::Trace(TraceError::Request {
                 place: Place::of(&self.path, self.batch.place(self.row)),
                 problem: format!(
-                    "the request of {} sectors falls into more than a million pieces of {} sectors: \
-                     take a larger stripe unit",
+                    "the request of {} sectors is split into more than a million pieces \
+                     of {} sectors: use a larger stripe unit",
                     request.sectors, self.stripe_unit
                 ),
             }));

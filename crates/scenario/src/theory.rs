@@ -136,7 +136,7 @@ pub enum Remark {
     ClosedRpo,
     /// Closed loops with partial-stripe writes.
     ClosedStripeWrites,
-    /// Closed loops whose requests need nothing of any disk.
+    /// Closed loops whose requests need no disk.
     ClosedIdle,
     /// Disks are less variable than exponential services, so real response times are shorter.
     LessVariable,

@@ -88,7 +88,7 @@ pub(crate) fn value_or_default<T: Default>(given: Option<Given<T>>) -> T {
 
 impl<'de, T: Word> Deserialize<'de> for Given<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // Not as an enum: then what is no text would be refused before the words are known.
+        // Not as an enum: then what is not a text would be refused before the words are known.
         deserializer.deserialize_any(Reader(PhantomData))
     }
 }

@@ -161,11 +161,11 @@ fn what_does_not_go_with_a_controller_is_refused() {
         ),
         (
             "like = 'hba'\ndestage_above = 0.5",
-            "are for a write-back cache",
+            "need a write-back cache",
         ),
         (
             "cache = '0'\ndestage_above = 0.5",
-            "are for a write-back cache",
+            "need a write-back cache",
         ),
     ] {
         let error = prepared(&format!("[controller]\n{given}")).unwrap_err();

@@ -97,7 +97,7 @@ const GIVEN: [(&str, usize, &str); 21] = [
     (
         "level = \"raid5\"\ndisks = 4\nlike = \"linux-md\"\nstripe_unit = \"96KiB\"",
         14,
-        "'array.stripe_unit' is '96KiB', expected a power of two from 4 KiB on",
+        "'array.stripe_unit' is '96KiB', expected a power of two, at least 4 KiB,",
     ),
     (
         "level = \"raid0\"\ndisks = 4\nlike = \"linux-md\"\nstripe_unit = \"2KiB\"",
@@ -122,7 +122,7 @@ const GIVEN: [(&str, usize, &str); 21] = [
     (
         "level = \"raid1\"\ndisks = 2\nlike = \"linux-md\"\nmd.stripe_cache_size = 256",
         14,
-        "it is for RAID 5 and 6",
+        "it applies to RAID 5 and 6",
     ),
     (
         "level = \"raid10\"\ndisks = 4\nlike = \"linux-md\"\nmd.rmw = \"allowed\"",

@@ -40,7 +40,7 @@ fn the_least_and_the_most_are_those_of_the_level() {
         ),
         (
             &[("array.level", "raid5"), ("array.groups", "2")],
-            "'array.groups' is 2, expected no such key here: groups are for RAID 50 and 60",
+            "'array.groups' is 2, expected no 'groups': they apply to RAID 50 and 60",
         ),
         (
             &[("array.level", "raid50"), ("array.groups", "1")],
@@ -48,7 +48,7 @@ fn the_least_and_the_most_are_those_of_the_level() {
         ),
         (
             &[("array.stripe_unit", "1TiB")],
-            "'array.stripe_unit' is '1TiB', expected at most a disk, which has 976773168 sectors of 512 B",
+            "'array.stripe_unit' is '1TiB', expected at most the size of a disk, 976773168 sectors of 512 B",
         ),
         (
             &[("array.stripe_unit", "2TiB")],

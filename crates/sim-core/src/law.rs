@@ -38,13 +38,13 @@ pub enum Law {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LawError {
     /// Uniform between two times of which the first is the later.
-    #[error("uniform from {0} to {1}: the first must not be the later")]
+    #[error("uniform from {0} to {1}: the first bound must not exceed the second")]
     Range(Nanos, Nanos),
     /// An Erlang distribution or a modulated process without phases.
-    #[error("there is at least one phase")]
+    #[error("at least one phase is required")]
     Phases,
     /// Arrivals between which no time passes.
-    #[error("no time passes between arrivals, or in a phase")]
+    #[error("the time between arrivals and the length of a phase must be greater than 0")]
     NoTime,
     /// Probabilities that are none, or do not sum to 1.
     #[error("probabilities must lie between 0 and 1 and sum to 1, these sum to {0}")]
@@ -193,7 +193,7 @@ mod tests {
     fn what_means_no_distribution_is_refused() {
         let (a, b) = (Nanos::new(1), Nanos::new(2));
         for (law, complaint) in [
-            (Law::Uniform(b, a), "must not be the later"),
+            (Law::Uniform(b, a), "must not exceed the second"),
             (Law::Erlang { phases: 0, mean: a }, "at least one phase"),
             (Law::Table(vec![(0.5, a)]), "sum to 0.5"),
             (

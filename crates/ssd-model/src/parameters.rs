@@ -159,7 +159,7 @@ impl Parameters {
         };
         if capacity_sectors == 0 {
             let seen = format!("{capacity} sectors");
-            return Err(check.wrong("flash", seen, "room for 4 KiB at least"));
+            return Err(check.wrong("flash", seen, "at least 4 KiB"));
         }
         let flash = ends.flash_mut();
         let cache = storage::cache(&check, profile, flash.as_deref())?;
@@ -303,7 +303,7 @@ fn ends(
     nvme: NvmeParameters,
 ) -> Result<(Ends, u64), SsdProfileError> {
     let missing = |kind: &str| {
-        let expected = format!("a table [ssd.{kind}] to go with it");
+        let expected = format!("a table [ssd.{kind}] beside it");
         check.wrong("storage", format!("\"{kind}\""), expected)
     };
     let (storage, sectors) = match profile.storage {

@@ -83,7 +83,7 @@ pub enum SsdProfileError {
     /// There is no profile of this name.
     #[error(transparent)]
     NoProfile(#[from] NoProfile),
-    /// The text is no profile.
+    /// The text is not a profile.
     #[error("{origin}: {message}")]
     Syntax {
         /// The file, or the built-in name.
@@ -155,7 +155,7 @@ pub struct SsdProfile {
     pub measured: Option<MeasuredProfile>,
     /// A cache for writes in the device's memory, in front of flash.
     pub cache: Option<CacheProfile>,
-    /// The part of the page map that is in the device's memory; all of it if it is not given.
+    /// The part of the page map that is in the device's memory; all of it if it is missing.
     pub mapping_cache: Option<MappingCacheProfile>,
     /// What is let through to the device.
     pub limits: Option<LimitsProfile>,
@@ -197,7 +197,7 @@ pub enum Storage {
 pub struct ControllerProfile {
     /// Until a command is understood and its transfer started (`t_cmd`).
     pub command_us: f64,
-    /// The same of a command that writes; `command_us` if it is not given.
+    /// The same of a command that writes; `command_us` if it is missing.
     pub write_command_us: Option<f64>,
     /// How many commands it handles in parallel.
     #[serde(default = "one")]
@@ -273,18 +273,17 @@ pub struct CacheProfile {
     /// The time of an access, one at a time.
     #[serde(default)]
     pub access_us: f64,
-    /// The rate of the cache's memory: what an access takes beyond `access_us`. Unbounded if it is not given.
+    /// The rate of the cache's memory: what an access takes beyond `access_us`. Unbounded if it is missing.
     pub mb_per_s: Option<f64>,
     /// Requests that are longer than this use two rows of the memory at a time: half the time for each byte. None do if
-    /// it is not given.
+    /// it is missing.
     #[serde(default, deserialize_with = "optional_size")]
     pub row: Option<String>,
     /// Whether it loses its contents without power: a flush then takes until all that was written is on flash. Else it
     /// costs nothing.
     #[serde(default)]
     pub volatile: bool,
-    /// How much may be on its way to flash before further writes wait. It takes no room in the cache then; if it is not
-    /// given, it does, and the cache's size is the limit.
+    /// How much may be on its way to flash before further writes wait. It takes no room in the cache then; if it is missing, it does, and the cache's size is the limit.
     #[serde(default, deserialize_with = "optional_size")]
     pub in_flight: Option<String>,
     /// A page that is written again within this time stays in the cache; 0: it goes to flash each time.

@@ -60,7 +60,7 @@ fn figures_that_contradict_each_other_are_refused() {
         (
             "read_iops = { iops = 900_000 }",
             "read_iops.iops",
-            "come to the sequential rate",
+            "is the sequential rate",
         ),
         (
             "read_latency_us = 500",
@@ -70,7 +70,7 @@ fn figures_that_contradict_each_other_are_refused() {
         (
             "write_iops = { iops = 400_000 }",
             "write_iops.iops",
-            "come to the sequential rate",
+            "is the sequential rate",
         ),
         (
             "read_iops = { iops = 5000 }",
@@ -90,7 +90,7 @@ fn figures_that_contradict_each_other_are_refused() {
         (
             "write_latency_us = 200",
             "write_latency_us",
-            "a write is complete in the cache",
+            "a write completes in the cache",
         ),
         (
             "write_iops = { iops = 100_000, sustained = true }, over_provisioning = 0.3",

@@ -94,7 +94,9 @@ fn a_map_that_has_no_room_is_refused() {
     assert!(load(false).is_ok());
     let text = load(true).unwrap_err().to_string();
     assert!(
-        text.contains("'ssd.mapping_cache.write_back' is true, expected false, or more spare room"),
+        text.contains(
+            "'ssd.mapping_cache.write_back' is true, expected false, or more spare space"
+        ),
         "{text}"
     );
 }

@@ -204,7 +204,7 @@ fn values_that_no_die_has_are_refused() {
     let profile = SsdProfile::load("nvme-gen4-tlc", ".".as_ref(), &changes).unwrap();
     let text = Parameters::new(&profile).unwrap_err().to_string();
     assert!(
-        text.contains("planes that work independently share no commands"),
+        text.contains("independent planes share no commands"),
         "{text}"
     );
 }

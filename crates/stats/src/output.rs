@@ -23,12 +23,12 @@ impl Output {
         }
     }
 
-    /// Adds something that is no metric.
+    /// Adds something that is not a metric.
     pub fn set(&mut self, key: &str, value: Value) {
         self.object.insert(key.into(), value);
     }
 
-    /// Appends to a list that is no metric.
+    /// Appends to a list that is not a metric.
     pub fn append(&mut self, key: &str, value: Value) {
         let list = self.object.entry(key).or_insert_with(|| json!([]));
         if let Value::Array(list) = list {

@@ -39,7 +39,7 @@ pub enum RecordedError {
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// No request has a response time.
-    #[error("{}: nothing is measured: the requests have no response times", .0.display())]
+    #[error("{}: the requests have no response times", .0.display())]
     NothingMeasured(PathBuf),
 }
 
@@ -143,7 +143,7 @@ pub fn chart(all: &[Answered], measured: Option<&(String, Distribution)>) -> Opt
             let colour = Colour::Curve(2 * i + usize::from(answered.result.is_some()));
             match line(&label, of, colour) {
                 Some(line) => marks.push(Mark::Line(line)),
-                None => notes.push(format!("{prefix}theory knows the mean only")),
+                None => notes.push(format!("{prefix}theory gives the mean only")),
             }
         }
         let label = format!("{prefix}if disks were independent");

@@ -73,7 +73,7 @@ impl Sample {
         let mut batch = Batch::default();
         while reader.next_batch(&mut batch)? > 0 {
             for record in batch.records() {
-                // How long a failure took is no time of the device's.
+                // How long a failure took is not a time of the device's.
                 if let Some(t) = time(&record.outcome).filter(|_| record.outcome.status.is_timed())
                 {
                     self.add(
@@ -223,8 +223,8 @@ pub enum PairError {
     Trace(#[from] TraceError),
     /// Another request.
     #[error(
-        "request {number} is {first} in the first and {second} in the second: --paired is for simulations of the same \
-             requests, such as two arrays under one trace or one seed"
+        "request {number} is {first} in the first and {second} in the second: --paired needs simulations of the \
+             same requests, such as two arrays with the same trace or seed"
     )]
     Different {
         /// Which, from 1, by intended start.

@@ -20,7 +20,7 @@ impl FromStr for Limit {
         let objective: Objective = text.parse().map_err(|e: ObjectiveError| e.to_string())?;
         match objective.statistic {
             Statistic::Throughput => Err(
-                "the rate is what is looked for: give the limit of a time, such as 'latency p99 < 2ms'"
+                "the target must limit a time, such as 'latency p99 < 2ms', as the rate is what is searched for"
                     .to_owned(),
             ),
             Statistic::Mean | Statistic::Quantile(_) => Ok(Self(objective)),

@@ -72,7 +72,7 @@ impl KnownProfile {
             Some(ProfileOf::Disk) => Self::disk(name, &text),
             Some(ProfileOf::Ssd) => Self::ssd(name, &text),
             None => Err(refused(format!(
-                "{name}: is no profile of a device, expected 'description' and the tables that 'iosonar profiles NAME' \
+                "{name}: is not a profile of a device, expected 'description' and the tables that 'iosonar profiles NAME' \
                  prints for one of the same kind, or [from_data_sheet]"
             ))),
         }
@@ -154,7 +154,8 @@ pub fn named(name: &str) -> Result<KnownProfile, KnownProfileError> {
     }
     let known: Vec<&str> = all.iter().map(|profile| profile.name.as_str()).collect();
     let known = known.join(", ");
-    let problem =
-        format!("there is no profile '{name}'; built in are {known}; a profile file ends in .toml");
+    let problem = format!(
+        "unknown profile '{name}': built in are {known}; the name of a profile file must end in .toml"
+    );
     Err(refused(problem))
 }

@@ -21,12 +21,12 @@ pub enum ValidateError {
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// There is nothing in it.
-    #[error("there is no request in the recording")]
+    #[error("the recording has no requests")]
     Empty,
     /// A request has no think time or no access time.
     #[error(
-        "request {number} has no {what}, expected a closed loop with measured times, such as a trace of \
-         'disksim-validation'"
+        "request {number} has no {what}: expected a closed loop with measured times, such as a trace \
+         in the format disksim-validation"
     )]
     Untimed {
         /// Which request, from 1.
@@ -35,14 +35,14 @@ pub enum ValidateError {
         what: &'static str,
     },
     /// A request is neither a read nor a write.
-    #[error("request {number} is neither a read nor a write, expected one of these")]
+    #[error("request {number} is neither a read nor a write")]
     Operation {
         /// Which request, from 1.
         number: u64,
     },
     /// Think times and responses add up to more than a clock holds.
     #[error(
-        "request {number} comes after more than 100 years, expected think times in microseconds"
+        "request {number} starts after more than 100 years: expected think times in microseconds"
     )]
     TooLong {
         /// Which request, from 1.
@@ -50,7 +50,7 @@ pub enum ValidateError {
     },
     /// A request goes beyond the drive.
     #[error(
-        "request {number} ends at sector {seen}, but the profile has {capacity} sectors: it is of another drive"
+        "request {number} ends at sector {seen}, but the profile has {capacity} sectors: it is that of a different drive"
     )]
     Beyond {
         /// Which request, from 1.

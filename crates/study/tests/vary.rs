@@ -74,7 +74,7 @@ fn a_target_is_a_line_that_says_where_it_is_met() {
         (1.05 * high, 1),
         (2.0 * quantiles[2].1.1, 3),
     ] {
-        // A target of something else is no line here.
+        // A target of something else is not a line here.
         let targets = [
             format!("read p99 < {limit}ms"),
             "write p50 < 1ms".to_owned(),

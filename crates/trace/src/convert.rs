@@ -61,13 +61,13 @@ pub enum ConvertError {
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// No request could be read of a damaged trace: an empty one in its place would look like a complete copy of it.
-    #[error("there is no request in what could be read, so no output was written")]
+    #[error("the readable part has no requests, so no output was written")]
     NothingSalvaged(Vec<Remark>),
     /// The trace is empty.
-    #[error("there is no request in the trace, so there is nothing to split")]
+    #[error("the trace has no requests, so there is nothing to split")]
     NothingToSplit,
     /// The load is too short for a piece.
-    #[error("the load is shorter than one piece of {piece}: take a shorter --piece")]
+    #[error("the load is shorter than one piece of {piece}: use a shorter --piece")]
     TooShort {
         /// How long a piece is.
         piece: Nanos,
@@ -157,8 +157,8 @@ fn split(
             if !parts.contains_key(&key) {
                 if parts.len() == MOST_OUTPUTS {
                     return Err(TraceError::Option(format!(
-                        "the trace would fall into more than {MOST_OUTPUTS} outputs: take larger ranges, or \
-                         select devices first"
+                        "the trace would be split into more than {MOST_OUTPUTS} outputs: use \
+                         larger ranges, or select devices first"
                     ))
                     .into());
                 }
@@ -223,7 +223,7 @@ fn derived(
 ) -> Result<Converted, ConvertError> {
     let reader = input::open_several(inputs, Combine::Paste, reading)?;
     if piece.get() == 0 {
-        let problem = "--piece must be above zero".to_owned();
+        let problem = "--piece must be greater than 0".to_owned();
         return Err(TraceError::Option(problem).into());
     }
     let derived = derive(reader, &inputs[0], piece, parts, &reading.spill)?;

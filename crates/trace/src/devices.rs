@@ -39,7 +39,7 @@ impl TraceReader for OnlyDevices {
                 }
                 *passes[index].get_or_insert_with(|| {
                     let name = metadata.device_name(number);
-                    // A number means the number where it is no name.
+                    // A number means the number where it is not a name.
                     let is_numbered = name.parse::<u64>().is_err();
                     wanted.contains(&name) || is_numbered && wanted.contains(&number.to_string())
                 })
@@ -59,7 +59,7 @@ impl TraceReader for OnlyDevices {
             .map(|i| metadata.device_name(i as u16))
             .collect();
         Err(TraceError::Option(format!(
-            "{}: no request is to the device {}; the devices in it are: {}",
+            "{}: no requests to the device {}; its devices are: {}",
             self.path.display(),
             self.wanted.join(", "),
             seen.join(", ")

@@ -76,8 +76,8 @@ pub enum TraceError {
         source: std::io::Error,
     },
     /// The compressed stream stops before its end.
-    #[error("{}: the {method} data are cut off after {decompressed} decompressed bytes. Fetch the file again, or read \
-             what is there with --lenient", path.display())]
+    #[error("{}: the {method} data are truncated after {decompressed} decompressed bytes. Fetch the file again, \
+             or read the first part with --lenient", path.display())]
     CutOffStream {
         /// The file.
         path: PathBuf,
@@ -124,10 +124,10 @@ pub enum TraceError {
     },
     /// The load goes back in time.
     #[error(
-        "{place}: this request starts at {start:.9} s, before its predecessor at {previous:.9} s; \
-             a load must be sorted by intended start (records of replays and simulations are in the order of \
-             completion): sort it with 'iosonar convert --sort', or say --on-backstep sort, or --on-backstep \
-             shift to move the rest of the load"
+        "{place}: this request starts at {start:.9} s, before the previous one at {previous:.9} \
+             s; a load must be sorted by intended start (records of replays and simulations are in \
+             the order of completion): sort it with 'iosonar convert --sort' or --on-backstep sort, or move \
+             the rest of the load with --on-backstep shift"
     )]
     Unsorted {
         /// Where.
@@ -138,7 +138,7 @@ pub enum TraceError {
         previous: f64,
     },
     /// The content or the name fits none of the formats.
-    #[error("{}: {reason}; readable are: {readable}", path.display())]
+    #[error("{}: {reason}; readable formats are: {readable}", path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
@@ -148,7 +148,7 @@ pub enum TraceError {
         readable: String,
     },
     /// The name of an output does not say which format it is to have.
-    #[error("{}: the name does not end like that of a trace: {endings}", path.display())]
+    #[error("{}: the name does not end in a trace format: expected {endings}", path.display())]
     OutputName {
         /// The name.
         path: PathBuf,
@@ -156,7 +156,7 @@ pub enum TraceError {
         endings: String,
     },
     /// The format can be read, not written.
-    #[error("{}: the format '{format}' can be read, not written; writable are: {writable}", path.display())]
+    #[error("{}: the format '{format}' can be read but not written; writable formats are: {writable}", path.display())]
     NotWritable {
         /// The output.
         path: PathBuf,
@@ -166,7 +166,7 @@ pub enum TraceError {
         writable: String,
     },
     /// An output is one of the inputs.
-    #[error("{} would overwrite its own input: take another name for the output", .0.display())]
+    #[error("{} would overwrite its own input: choose another name for the output", .0.display())]
     OverwritesInput(PathBuf),
     /// Two outputs are one file.
     #[error(

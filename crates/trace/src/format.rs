@@ -68,7 +68,7 @@ pub trait Format: Sync {
         Err(TraceError::NotWritable {
             path: sink.path,
             format: self.name(),
-            writable: "those that tell what they lose".to_owned(),
+            writable: "those that list what they cannot represent".to_owned(),
         })
     }
 }
@@ -101,7 +101,7 @@ pub struct ReadOptions {
     pub format: Option<String>,
     /// Skip what cannot be read and count it, instead of failing.
     pub lenient: bool,
-    /// Widen byte ranges that are no whole sectors, and count them, instead of failing.
+    /// Widen byte ranges that are not whole sectors, and count them, instead of failing.
     #[serde(rename = "round", with = "round")]
     pub round_out: bool,
     /// Only requests to these devices, by name or number; empty for all.

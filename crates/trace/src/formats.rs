@@ -55,7 +55,7 @@ pub fn by_format_name(name: &str) -> Result<&'static dyn Format, TraceError> {
     let found = ALL.iter().find(|format| format.name() == name);
     found.copied().ok_or_else(|| {
         TraceError::Option(format!(
-            "'{name}' is no format, expected one of: {}",
+            "'{name}' is not a format, expected one of: {}",
             names()
         ))
     })
@@ -82,8 +82,9 @@ pub(crate) fn format_of(head: &[u8], source: &Source) -> Result<&'static dyn For
     }
     by_name(path).ok_or_else(|| TraceError::UnknownFormat {
         path: path.to_owned(),
-        reason: "neither the content nor the name is of a known format; --format names one"
-            .to_owned(),
+        reason:
+            "neither the content nor the name belongs to a known format: give one with --format"
+                .to_owned(),
         readable: names(),
     })
 }
@@ -113,7 +114,7 @@ pub(crate) fn endings() -> String {
         .flat_map(|format| format.extensions())
         .map(|ending| format!(".{ending}"))
         .collect();
-    format!("{}, each alone or with .gz or .zst", endings.join(", "))
+    format!("{}, optionally followed by .gz or .zst", endings.join(", "))
 }
 
 /// The names of all formats, for messages.

@@ -146,7 +146,7 @@ fn chosen(
 }
 
 /// The name of the format of the trace at `path`, as `iosonar formats` lists it. `None` of what can be read only once,
-/// such as standard input, and of what is no trace.
+/// such as standard input, and of what is not a trace.
 pub fn format_at(path: &Path, options: &ReadOptions) -> Option<&'static str> {
     if !can_be_read_again(path) {
         return None;
@@ -339,7 +339,7 @@ pub fn open_several(
             for path in paths {
                 if path == Path::new("-") {
                     return Err(TraceError::Option(
-                        "loads side by side are read twice: standard input cannot be one of them"
+                        "--adjacent reads its inputs twice: standard input cannot be one of them"
                             .to_owned(),
                     ));
                 }

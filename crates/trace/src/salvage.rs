@@ -60,8 +60,8 @@ pub(crate) fn check_complete(path: &Path, lenient: bool, cut: &CutOff) -> Result
     }
     Err(TraceError::Damaged {
         place: Place::of(path, 0),
-        problem: "the file was not completed: the process that wrote it was killed, or is still running; --lenient \
-                  reads what is in it"
+        problem: "the file is incomplete: its writer was killed or is still running; --lenient \
+                  reads the part that exists"
             .to_owned(),
     })
 }
@@ -139,6 +139,5 @@ impl TraceReader for Salvaged {
     }
 }
 
-const SALVAGED: &str =
-    "records were read from a file that stops early, and what followed may be missing";
+const SALVAGED: &str = "records were read from a truncated file, and later ones may be missing";
 const COMPLETE: &str = "records were read from a file that is complete but was not renamed";

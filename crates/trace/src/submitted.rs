@@ -36,14 +36,14 @@ impl OnlySubmitted {
 const fn remark_of(status: Status) -> &'static str {
     match status {
         Status::Skipped => {
-            "requests were skipped when the load was recorded, and are left out (--include-skipped keeps them)"
+            "requests were skipped when the load was recorded and are left out (--include-skipped keeps them)"
         }
         Status::Dropped => {
-            "requests were dropped for a conflict when the load was recorded, and are left out (--include-skipped \
+            "requests were dropped because of conflicts when the load was recorded and are left out (--include-skipped \
              keeps them)"
         }
         _ => {
-            "requests were not started when the load was recorded, and are left out (--include-skipped keeps them)"
+            "requests were not submitted when the load was recorded and are left out (--include-skipped keeps them)"
         }
     }
 }

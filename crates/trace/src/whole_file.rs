@@ -114,7 +114,7 @@ impl Output for Counter {
 
 /// The output is there already, and no regular file: nothing was written to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it is there already, and no regular file: take another name for the output")]
+#[error("it exists already and is not a regular file: choose another name for the output")]
 pub struct NoRegularFile;
 
 impl NoRegularFile {
@@ -129,7 +129,7 @@ impl NoRegularFile {
 /// Another process writes an output of this name: whichever ended last would replace what the other measured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "process {process} is writing it ({}): wait for the end of that process, or take another name for the output",
+    "process {process} is writing it ({}): wait for it to end, or choose another name for the output",
     part.display()
 )]
 pub struct WrittenByAnother {
@@ -284,8 +284,10 @@ pub(crate) fn not_there(path: &Path, error: io::Error) -> io::Error {
     };
     let part = path.with_file_name(part);
     let how = match is_being_written(&part) {
-        true => "which is being written: wait for its end, or read what is there with --lenient",
-        false => "left by a process that was killed: --lenient reads it",
+        true => {
+            "which is still being written: wait for it to complete, or read the part that exists with --lenient"
+        }
+        false => "left by a killed process: --lenient reads it",
     };
     io::Error::new(
         error.kind(),
@@ -326,7 +328,7 @@ fn is_being_written(part: &Path) -> bool {
     })
 }
 
-/// The name that the file called `path` would have got when it was whole; `None` if that is no temporary name.
+/// The name that the file called `path` would have got when it was whole; `None` if that is not a temporary name.
 pub(crate) fn final_name(path: &Path) -> Option<PathBuf> {
     temporary(path).map(|(name, _)| name)
 }

@@ -34,7 +34,9 @@ pub(crate) mod changes {
         let pairs = Vec::<(String, String)>::deserialize(deserializer)?;
         let is_unknown = |name: &String| !CHANGE_NAMES.contains(&name.as_str());
         if let Some((name, _)) = pairs.iter().find(|(name, _)| is_unknown(name)) {
-            return Err(D::Error::custom(format!("'{name}' is no change of a load")));
+            return Err(D::Error::custom(format!(
+                "'{name}' is not an option that changes a load"
+            )));
         }
         changes_of(&pairs).map_err(D::Error::custom)
     }

@@ -198,7 +198,7 @@ fn errors_name_file_line_column_field_value_and_expectation() {
         ),
         (
             "-1 ; 1 ; 8 ; R\n",
-            "x.load:1:1: field 'start' is '-1', expected a time in seconds, not negative",
+            "x.load:1:1: field 'start' is '-1', expected a time in seconds from 0",
         ),
         (
             "0 ; 1 ; 8 ; R\n ; 8 ; 8 ; R\n",
@@ -256,10 +256,7 @@ fn errors_name_file_line_column_field_value_and_expectation() {
             "x.load:1:18: field 'header' is 'colour', expected the column 'length' or 'sectors'",
         ),
         ("", "x.load: the file is empty"),
-        (
-            "nothing\nof the kind\n",
-            "x.load: there is no request in it",
-        ),
+        ("nothing\nof the kind\n", "x.load: it has no requests"),
     ] {
         let complaint = complaint(text);
         assert!(complaint.starts_with(expected), "{text:?}: {complaint}");
@@ -304,14 +301,14 @@ fn truncated_compression_is_an_error_wherever_it_is_cut() {
         let path = scratch.file("cut.load.gz", &whole[..cut]);
         let message = read(&path).unwrap_err().to_string();
         assert!(
-            message.contains("cut.load.gz: the gzip data are cut off"),
+            message.contains("cut.load.gz: the gzip data are truncated"),
             "{message}"
         );
     }
     let whole = zstd::encode_all(text.as_bytes(), 1).unwrap();
     let path = scratch.file("cut.load.zst", &whole[..whole.len() / 2]);
     let message = read(&path).unwrap_err().to_string();
-    assert!(message.contains("the zstd data are cut off"), "{message}");
+    assert!(message.contains("the zstd data are truncated"), "{message}");
 }
 
 #[test]

@@ -259,7 +259,7 @@ fn compressed_files_of_all_kinds_are_read() {
             .and_then(|mut r| all_of(&mut *r))
             .unwrap_err()
             .to_string();
-        assert!(message.contains("data are cut off"), "{message}");
+        assert!(message.contains("data are truncated"), "{message}");
     }
 }
 

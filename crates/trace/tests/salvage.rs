@@ -105,7 +105,7 @@ fn what_was_flushed_can_be_read_from_the_file_as_it_is_then() {
                 writer.flush().unwrap();
                 let (read, remarks) = salvaged(&part).unwrap();
                 assert!(read == records(&rows[..to]), "{form}: {}", read.len());
-                let says = format!("{to} records were read from a file that stops early");
+                let says = format!("{to} records were read from a truncated file");
                 assert!(remarks.starts_with(&says), "{form}: {remarks}");
                 let message = refusal(&part);
                 assert!(message.contains("--lenient"), "{form}: {message}");
@@ -137,7 +137,7 @@ fn a_file_that_was_complete_before_the_kill_is_reported_as_such() {
         // Only this format marks its end.
         let says = match form.starts_with("ios") {
             true => "5000 records were read from a file that is complete but was not renamed",
-            false => "stops early, and what followed may be missing",
+            false => "truncated file, and later ones may be missing",
         };
         assert!(remarks.contains(says), "{form}: {remarks}");
         // Without its last byte it is not.
@@ -177,10 +177,7 @@ fn a_file_that_is_cut_off_anywhere_gives_the_rows_before_and_no_others() {
                 }
             };
             assert!(wanted.starts_with(&read), "{form} cut off at {length}");
-            let says = format!(
-                "{} records were read from a file that stops early",
-                read.len()
-            );
+            let says = format!("{} records were read from a truncated file", read.len());
             assert!(remarks.contains(&says), "{form}: {remarks}");
             assert!(read.len() >= most, "{form}: {most}, then {}", read.len());
             most = read.len();
@@ -205,13 +202,13 @@ fn a_stream_that_is_cut_off_is_refused_with_the_way_out_and_read_up_to_there() {
         fs::write(&name, &whole[..whole.len() - 100]).unwrap();
         let message = refusal(&name);
         assert!(
-            message.contains("cut off after") && message.contains("--lenient"),
+            message.contains("truncated after") && message.contains("--lenient"),
             "{message}"
         );
         let (read, remarks) = salvaged(&name).unwrap();
         assert!(records(&rows).starts_with(&read), "{form}");
         assert!(
-            remarks.contains("cut off after") && !remarks.contains("Fetch"),
+            remarks.contains("truncated after") && !remarks.contains("Fetch"),
             "{remarks}"
         );
     }

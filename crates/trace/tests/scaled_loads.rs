@@ -211,8 +211,8 @@ fn copies_beyond_all_sectors_or_logical_requests_are_refused_with_the_most() {
     };
     assert_eq!(
         refused(&load, 8),
-        "8 copies of this load (--scale-load, load.copies) are too many, expected at most 7: the load ends at sector 1152921504606846984, \
-         and all copies must end below sector 2^63"
+        "8 copies of this load (--scale-load, load.copies) are too many (at most 7): the load ends at sector 1152921504606846984, \
+         but all copies must end below sector 2^63"
     );
     assert_eq!(scaled(&load, 7).len(), 14);
     load[0].record.request.sector = Sector::new(u64::MAX - 100);

@@ -8,7 +8,7 @@
 ///
 /// assert_eq!(
 ///     plain_complaint("invalid type: floating point `5.0`, expected usize"),
-///     "is 5.0, expected a whole number from 0 on: write 5"
+///     "is 5.0, expected a whole number of at least 0: write 5"
 /// );
 /// ```
 pub fn plain_complaint(message: &str) -> String {
@@ -58,7 +58,7 @@ fn suggestion(line: &str) -> Option<String> {
 
 fn plain(line: &str) -> Option<String> {
     if let Some(rest) = line.strip_prefix("wanted ") {
-        return Some(format!("is of another kind, expected {}", kinds(rest)));
+        return Some(format!("has the wrong type, expected {}", kinds(rest)));
     }
     if let Some(rest) = line.strip_prefix("missing field `") {
         let (key, rest) = rest.split_once('`')?;
@@ -88,7 +88,7 @@ fn plain(line: &str) -> Option<String> {
                 .filter(|n| *n >= 0)
                 .map(write)
                 .unwrap_or_default();
-            format!("is {seen}, expected a whole number from 0 on{remedy}{tail}")
+            format!("is {seen}, expected a whole number of at least 0{remedy}{tail}")
         }
         "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => {
             let remedy = whole(&seen).map(write).unwrap_or_default();
@@ -143,14 +143,14 @@ fn kinds(expected: &str) -> String {
         return format!("a table{}", &name[end..]);
     }
     let words = [
-        ("a string", "a text in quotes"),
-        ("string or table", "a text in quotes, or a table"),
-        ("string", "a text in quotes"),
+        ("a string", "a quoted string"),
+        ("string or table", "a quoted string, or a table"),
+        ("string", "a quoted string"),
         ("a boolean", "true or false"),
         ("a sequence", "a list"),
         ("a map", "a table"),
         ("map", "a table"),
-        ("a borrowed string", "a text in quotes"),
+        ("a borrowed string", "a quoted string"),
     ];
     for (serde, plain) in words {
         if let Some(rest) = expected.strip_prefix(serde) {
@@ -171,19 +171,19 @@ mod tests {
         for (message, expected) in [
             (
                 "invalid type: floating point `100000.0`, expected u64",
-                "is 100000.0, expected a whole number from 0 on: write 100000",
+                "is 100000.0, expected a whole number of at least 0: write 100000",
             ),
             (
                 "invalid type: floating point `2.5`, expected u64",
-                "is 2.5, expected a whole number from 0 on",
+                "is 2.5, expected a whole number of at least 0",
             ),
             (
                 "invalid value: integer `-1`, expected u64",
-                "is -1, expected a whole number from 0 on",
+                "is -1, expected a whole number of at least 0",
             ),
             (
                 "invalid type: string \"5\", expected usize",
-                "is \"5\", expected a whole number from 0 on: write 5",
+                "is \"5\", expected a whole number of at least 0: write 5",
             ),
             (
                 "invalid type: string \"20\", expected f64",
@@ -195,11 +195,11 @@ mod tests {
             ),
             (
                 "invalid type: integer `8`, expected a string; a size has a unit, such as \"128KiB\"",
-                "is 8, expected a text in quotes; a size has a unit, such as \"128KiB\"",
+                "is 8, expected a quoted string; a size has a unit, such as \"128KiB\"",
             ),
             (
                 "invalid type: boolean `true`, expected u32 at line 1 column 8",
-                "is true, expected a whole number from 0 on at line 1 column 8",
+                "is true, expected a whole number of at least 0 at line 1 column 8",
             ),
             (
                 "invalid type: integer `1`, expected a boolean",
@@ -228,7 +228,7 @@ mod tests {
             ),
             (
                 "TOML parse error at line 2\n  |\n2 | x = 5.0\ninvalid type: floating point `5.0`, expected u8\n",
-                "TOML parse error at line 2\n  |\n2 | x = 5.0\nis 5.0, expected a whole number from 0 on: write 5\n",
+                "TOML parse error at line 2\n  |\n2 | x = 5.0\nis 5.0, expected a whole number of at least 0: write 5\n",
             ),
             ("anything else", "anything else"),
         ] {

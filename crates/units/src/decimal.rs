@@ -33,7 +33,7 @@ pub(crate) fn split_unit(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim())
 }
 
-/// `number * scale`, rounded half up to a whole number. `None` if the text is no plain decimal
+/// `number * scale`, rounded half up to a whole number. `None` if the text is not a plain decimal
 /// number or the product does not fit.
 pub(crate) fn scaled(number: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));

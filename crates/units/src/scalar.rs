@@ -26,7 +26,7 @@ where
         type Value = T;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a text or a number")
+            f.write_str("a string or a number")
         }
 
         fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
@@ -69,7 +69,7 @@ where
         type Value = Vec<T>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a text or a list of texts")
+            f.write_str("a string or a list of strings")
         }
 
         fn visit_str<E: Error>(self, text: &str) -> Result<Vec<T>, E> {

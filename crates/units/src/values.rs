@@ -83,7 +83,7 @@ fn items(text: &str) -> impl Iterator<Item = &str> {
     parts.map(str::trim)
 }
 
-/// The values of `A..B`, `A..B step S` or `A..B log N`; `None` if the text is no range of numbers.
+/// The values of `A..B`, `A..B step S` or `A..B log N`; `None` if the text is not a range of numbers.
 fn range(text: &str) -> Result<Option<Vec<String>>, String> {
     let Some((from, rest)) = text.split_once("..") else {
         return Ok(None);
@@ -96,7 +96,7 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
     let (Some(from), Some(to)) = (Number::parse(from), Number::parse(to)) else {
         let is_number = |text: &str| text.trim().starts_with(|c: char| c.is_ascii_digit());
         return match is_number(from) && is_number(rest) {
-            true => Err(format!("'{text}' is no range, expected {GRAMMAR}")),
+            true => Err(format!("'{text}' is not a range, expected {GRAMMAR}")),
             false => Ok(None),
         };
     };
@@ -105,7 +105,7 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
     for (bare, unit) in [(from, to.unit), (to, from.unit)] {
         if bare.unit.is_empty() && !unit.is_empty() {
             return Err(wrong(&format!(
-                "has a unit at one end only, expected one at both: {0} has none, write {0}{unit}{1}",
+                "has a unit at one end only, expected the same at both: {0} has none, write {0}{unit}{1}",
                 bare.value,
                 bytes_as_well(bare.value, unit)
             )));
@@ -114,13 +114,13 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
     for end in [from, to] {
         if end.value.abs() > MOST_EXACT {
             return Err(wrong(&format!(
-                "goes beyond {MOST_EXACT}, where ranges are not exact: list the values with commas"
+                "exceeds {MOST_EXACT}, beyond which ranges are not exact: list the values, separated by commas"
             )));
         }
     }
     let to = to
         .in_unit(from.unit)
-        .ok_or_else(|| wrong("goes from one unit to another, expected the same at both ends"))?;
+        .ok_or_else(|| wrong("has different units at its ends, expected the same at both"))?;
     let (word, number) = how.split_at(how.find(|c: char| !c.is_alphabetic()).unwrap_or(how.len()));
     let number = Number::parse(number);
     let is_whole = from.value.fract() == 0.0 && to.value.fract() == 0.0;
@@ -135,12 +135,12 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
         )),
         ("step", Some(step)) => match step.in_unit(from.unit) {
             Some(step) => spread(from.value, to.value, Spacing::Step(step.value)),
-            None => Err("has a step in another unit than its ends".to_owned()),
+            None => Err("has a step in a different unit from its ends".to_owned()),
         },
         ("log", Some(n)) if n.unit.is_empty() => {
             spread(from.value, to.value, Spacing::Log(n.value))
         }
-        _ => Err(format!("is no range, expected {GRAMMAR}")),
+        _ => Err(format!("is not a range, expected {GRAMMAR}")),
     };
     let values = values.map_err(|problem| wrong(&problem))?;
     let rounds = is_whole && word == "log";
@@ -276,10 +276,12 @@ pub fn spread(from: f64, to: f64, spacing: Spacing) -> Result<Vec<f64>, String> 
         Spacing::Log(n) => (n, true),
     };
     if n.fract() != 0.0 || !(2.0..=MOST_VALUES).contains(&n) {
-        return Err(format!("has {n} values, expected a whole number from 2 on"));
+        return Err(format!(
+            "has {n} values, expected a whole number of at least 2"
+        ));
     }
     if log && (from <= 0.0 || to <= 0.0) {
-        return Err("is logarithmic, so both ends must be above zero".to_owned());
+        return Err("is logarithmic, so both ends must be greater than 0".to_owned());
     }
     let last = n as u64 - 1;
     let at = |i: u64| {
@@ -409,9 +411,9 @@ mod tests {
             ("4..64 step 0", "a step of 0"),
             ("4..64 step -4", "a step of -4"),
             ("0..64 log 4", "above zero"),
-            ("1..64 log 1", "from 2 on"),
-            ("1..64 log 2.5", "from 2 on"),
-            ("4KiB..8ms step 4", "one unit to another"),
+            ("1..64 log 1", "of at least 2"),
+            ("1..64 log 2.5", "of at least 2"),
+            ("4KiB..8ms step 4", "different units"),
             ("512..64KiB", "512 has none, write 512KiB or 512B"),
             ("4..12KiB step 4", "4 has none, write 4KiB or 4B"),
             ("4KiB..64 log 5", "64 has none, write 64KiB or 64B"),

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use crate::{Addresses, Batch, Size};
 
-/// A text that is no law.
+/// A text that is not a law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseLawError {
     expected: &'static str,

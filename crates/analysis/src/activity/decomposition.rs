@@ -1,4 +1,4 @@
-//! A request's time as overhead and I/O: `I/O = Total(2B) - Total(B)`, `Overhead = Total(B) - I/O`.
+//! Response time split into overhead and I/O: `I/O = Total(2B) - Total(B)`, `Overhead = Total(B) - I/O`.
 
 use iosonar_stats::Histogram;
 use iosonar_units::Nanos;

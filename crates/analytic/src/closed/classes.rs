@@ -36,7 +36,7 @@ fn check(classes: &[JobClass]) -> Result<usize, AnalyticError> {
             return Err(AnalyticError::Parameter {
                 name: "the number of demands of a class",
                 seen: class.demands.len() as f64,
-                expected: "one for each station, as all classes have",
+                expected: "one per station, as in the other classes",
             });
         }
         for &demand in &class.demands {
@@ -67,7 +67,7 @@ pub fn exact(classes: &[JobClass]) -> Result<Vec<ClassPoint>, AnalyticError> {
             what: "exact mean value analysis of several classes",
             states,
             most: MOST_STATES,
-            instead: "take the approximation of Schweitzer",
+            instead: "use Schweitzer's approximation",
         });
     }
     // Vectors in mixed radix, the first class fastest: each comes after all that it needs.

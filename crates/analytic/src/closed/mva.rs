@@ -78,7 +78,7 @@ pub fn exact_mva_with_derivative(
         return Err(AnalyticError::Parameter {
             name: "the number of directions",
             seen: direction.len() as f64,
-            expected: "one for each station",
+            expected: "one per station",
         });
     }
     // Each queue with its derivative.

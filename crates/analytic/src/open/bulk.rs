@@ -32,7 +32,7 @@ impl BulkService {
             return Err(AnalyticError::Parameter {
                 name: "the smallest batch",
                 seen: f64::from(least),
-                expected: "a number from 1 to that of the largest batch",
+                expected: "a number from 1 to the size of the largest batch",
             });
         }
         let load = stable(rate * mean_service / f64::from(most))?;

@@ -73,7 +73,7 @@ impl Table {
     /// If the distance is not above zero, the queue only grows, or is so near to that that the recursion does not come
     /// to its end.
     pub fn wait_dg1(distance: f64, service: &Self) -> Result<Self, AnalyticError> {
-        positive("the distance of arrivals", distance)?;
+        positive("the time between arrivals", distance)?;
         let load = stable(service.mean() / distance)?;
         // So many points are enough for a recursion of many steps.
         let factor = service.below.len() / COARSE_POINTS;

@@ -28,9 +28,8 @@ pub(crate) fn run(args: &Bench) -> anyhow::Result<Ending> {
         print(&json.text())?;
         return Ok(Ending::Done);
     }
-    let mut text = String::from(
-        "Speed of this machine, the best of several runs, one thread unless said otherwise.\n",
-    );
+    let mut text =
+        String::from("Speed of this machine: the best of several runs, one thread unless noted.\n");
     let mut group = None;
     for f in &figures {
         if group.replace(f.group) != Some(f.group) {
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &Bench) -> anyhow::Result<Ending> {
 fn replay(args: &Bench) -> anyhow::Result<Ending> {
     let Some(path) = &args.target else {
         return Err(Usage(
-            "bench replay reads all over a device or file: say which with --target DEV".to_owned(),
+            "bench replay needs a device or file to read from: give --target DEV".to_owned(),
         )
         .into());
     };
@@ -102,7 +101,7 @@ fn as_json(path: &Path, measured: &Replays) -> Output {
 
 fn describe(path: &Path, measured: &Replays) -> String {
     let mut text = format!(
-        "Random reads of {}, each case for {SECONDS} s, one after the other. Compare within this table only.\n\n",
+        "Random reads of {}, {SECONDS} s per case, one after another. Compare figures within this table only.\n\n",
         path.display()
     );
     let mut table = Table::new(&["highest rate", "requests/s", ""]);
@@ -161,7 +160,7 @@ fn words(figure: &Figure) -> String {
             format!("{pages:.2} M page operations/s, write amplification {write_amplification:.2}")
         }
         Some(Note::Charts { drawn, looking_s }) => {
-            format!("{drawn} charts, {looking_s:.2} s of it looking at the records; all threads")
+            format!("{drawn} charts, {looking_s:.2} s of it reading the records; all threads")
         }
         Some(Note::MillionsPerSecond(rate)) => format!("{rate:.1} million requests/s"),
         Some(Note::ProcessorTime {
@@ -169,10 +168,10 @@ fn words(figure: &Figure) -> String {
             own_us,
             all_us,
         }) => format!(
-            "{engine}: {own_us:.2} µs of processor time a request, {all_us:.2} µs with all threads and the kernel's \
-             workers"
+            "{engine}: {own_us:.2} µs of CPU time per request, {all_us:.2} µs including all threads \
+             and kernel workers"
         ),
-        Some(Note::PeerProcessorTime(us)) => format!("{us:.2} µs of processor time a request"),
+        Some(Note::PeerProcessorTime(us)) => format!("{us:.2} µs of CPU time per request"),
     }
 }
 
@@ -180,8 +179,8 @@ fn words_of_pace(pace: &Pace) -> String {
     match pace.note {
         None => String::new(),
         Some(PaceNote::Verdict(verdict)) => verdict.name().to_owned(),
-        Some(PaceNote::AsReported) => "as it tells itself".to_owned(),
+        Some(PaceNote::AsReported) => "as fio reports".to_owned(),
         Some(PaceNote::LateAtTheEnd(ms)) => format!("{ms:.0} ms late at the end"),
-        Some(PaceNote::NothingReported) => "it tells nothing".to_owned(),
+        Some(PaceNote::NothingReported) => "not reported".to_owned(),
     }
 }

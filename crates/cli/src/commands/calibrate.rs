@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     let observed = Observed::read(&mut *reader).map_err(named)?;
     if observed.without_time() > 0 && !args.quiet {
         note(&format!(
-            "note: {} requests have a latency of 0 s, which no device has: they are left out",
+            "note: {} requests have a latency of 0 s, which is not plausible, and are left out",
             grouped(observed.without_time())
         ));
     }
@@ -157,7 +157,7 @@ fn fit_flash(
 fn judge_throughput(off: f64, missing: Option<Missing>) -> Ending {
     if let Some(missing) = missing {
         note(&format!(
-            "note: no flash was fitted, the profile stays what it was: {missing}"
+            "note: flash was not fitted, the profile is unchanged: {missing}"
         ));
         return Ending::Flagged;
     }
@@ -165,8 +165,8 @@ fn judge_throughput(off: f64, missing: Option<Missing>) -> Ending {
         return Ending::Done;
     }
     note(&format!(
-        "note: a poor fit: in some part of the run throughput is {:.0} % off; the device does something that this model does \
-         not, or it was not kept busy, or it held something else at the beginning (flash.precondition)",
+        "note: poor fit: in some part of the run throughput is {:.0} % off; either the device does something \
+         that the model lacks, or it was not kept busy, or its initial state differed (flash.precondition)",
         100.0 * off
     ));
     Ending::Flagged
@@ -191,8 +191,8 @@ fn judge(args: &Calibrate, held_out: &Quality, before: Option<&Quality>) -> Endi
     let is_worse = before.filter(|before| held_out.demerit_ms > WORSE * before.demerit_ms);
     if let Some(before) = is_worse {
         note(&format!(
-            "WORSE: on the held-out half the profile fits worse than the one before, {}: demerit {} instead of {}. Keep the \
-             one before, or calibrate with more requests, or with ones that are more alike in both halves",
+            "WORSE: on the held-out half the new profile fits worse than {}: demerit {} instead of {}. Keep the \
+             previous profile, or calibrate with more requests, or with a recording whose halves are more alike",
             args.profile,
             Nanos::nearest(held_out.demerit_ms * 1e6),
             Nanos::nearest(before.demerit_ms * 1e6)
@@ -200,8 +200,8 @@ fn judge(args: &Calibrate, held_out: &Quality, before: Option<&Quality>) -> Endi
     }
     if held_out.ks > Quality::POOR {
         note(&format!(
-            "note: a poor fit: the distributions on the held-out half are {:.3} apart; the device does something that this \
-             model does not, or not all the time",
+            "note: poor fit: the KS distance on the held-out half is {:.3}; the device does something, \
+             at least at times, that the model lacks",
             held_out.ks
         ));
         return Ending::Flagged;
@@ -228,10 +228,10 @@ fn demerit_words(held_out: &Quality) -> Option<&'static str> {
     }
     // The demerit by kind leaves the longest 1 % out.
     Some(if held_out.by_kind_ms < 0.5 * held_out.demerit_ms {
-        "note: most of the demerit is that of the longest 1 % of the requests"
+        "note: most of the demerit comes from the slowest 1 % of the requests"
     } else {
-        "note: the demerit is more than half of the mean, and not only because of the longest 1 % of the requests: the \
-         model's times differ from those recorded"
+        "note: the demerit is more than half of the mean, and not only because of the slowest 1 % of the requests: \
+         the model's times differ from the recorded ones"
     })
 }
 
@@ -239,7 +239,7 @@ fn demerit_words(held_out: &Quality) -> Option<&'static str> {
 fn check(args: &Calibrate) -> anyhow::Result<()> {
     if let Some(out) = &args.out {
         if out.extension().is_none_or(|e| e != "toml") {
-            let problem = format!("{}: a profile's name ends in .toml", out.display());
+            let problem = format!("{}: the name of a profile must end in .toml", out.display());
             return Err(Usage(problem).into());
         }
         apart::refuse_same(&args.records, out)?;
@@ -254,7 +254,7 @@ fn check(args: &Calibrate) -> anyhow::Result<()> {
     }
     if args.json && args.out.is_none() {
         return Err(Usage(
-            "--json prints figures: say with --out where the profile goes".to_owned(),
+            "--json prints figures only: give --out FILE for the profile".to_owned(),
         )
         .into());
     }
@@ -266,13 +266,13 @@ fn start(args: &Calibrate) -> anyhow::Result<Start> {
     let start = Start::of(&args.profile)?;
     if args.capacity.is_some() && !matches!(start, Start::Ssd) {
         return Err(Usage(
-            "--capacity is for --profile ssd: a disk's profile has its own".to_owned(),
+            "--capacity needs --profile ssd: a disk profile has its own capacity".to_owned(),
         )
         .into());
     }
     if args.cdf.is_some() && matches!(start, Start::Flash(_)) {
         return Err(Usage(
-            "--cdf draws latencies of a held-out half: flash is fitted to the throughput of a whole run".to_owned(),
+            "--cdf draws the latencies of the held-out half, but flash is fitted to the throughput of a whole run: leave --cdf out".to_owned(),
         )
         .into());
     }
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_large_demerit_is_blamed_on_the_longest_only_where_it_is_theirs() {
-        let longest = "most of the demerit is that of the longest";
+        let longest = "most of the demerit comes from the slowest";
         assert_eq!(demerit_words(&quality(0.4, 0.1)), None);
         assert!(demerit_words(&quality(0.6, 0.1)).unwrap().contains(longest));
         let other = demerit_words(&quality(0.6, 0.9)).unwrap();

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<Ending> {
     let found = check(wanted.as_mut(), done.as_mut())?;
     if found.expected + found.seen == 0 {
         anyhow::bail!(
-            "{} and {}: there is no request to compare; give traces with requests, and a part of them that holds some",
+            "{} and {}: there are no requests to compare: check the files and the selected part",
             args.wanted.display(),
             args.done.display()
         );
@@ -74,22 +74,22 @@ fn hints(args: &Check, found: &Found, devices: &[String]) -> anyhow::Result<Vec<
     let is_changed = !args.reading.reading()?.changes.is_empty();
     if found.extra > 0 && is_changed && !args.both {
         hints.push(
-            "note: --from, --until and the other changes of a load were made to WANTED only, as DONE is taken to be the \
-             records of a replay with them; --both makes them to DONE as well"
+            "note: --from, --until and the other changes of a load were applied to WANTED only, as DONE is assumed to \
+             be the records of a replay with the same options; --both applies them to DONE as well"
                 .to_owned(),
         );
     }
     if found.missing > 0 && found.extra > 0 {
         hints.push(
-            "note: a replay or simulation with --wrap, --fit or --clip moves or shortens requests, which are missing and \
-             extra here: compare its records with those of another run with the same option"
+            "note: a replay or simulation with --wrap, --fit or --clip moves or shortens requests, which are then reported \
+             as missing and extra: compare its records with those of another run with the same option"
                 .to_owned(),
         );
     }
     if found.extra > 0 && devices.len() > 1 {
         hints.push(format!(
-            "note: DONE holds the requests of {} devices ({}), and all are compared: if each had the whole of WANTED to do, \
-             take one of them with 'iosonar convert DONE --device {} -o ONE', and compare that",
+            "note: DONE holds the requests of {} devices ({}), and all of them are compared: if each replayed all of \
+             WANTED, extract one of them with 'iosonar convert DONE --device {} -o ONE', and compare that",
             devices.len(),
             devices.join(", "),
             devices[0]
@@ -106,18 +106,18 @@ fn describe(found: &Found) -> String {
         grouped(found.matched),
     );
     for (n, what) in [
-        (found.split, "split on the way"),
-        (found.merged, "merged on the way"),
-        (found.regrouped, "done in other pieces"),
-        (found.missing, "MISSING: wanted and not done"),
-        (found.extra, "EXTRA: done and not wanted"),
+        (found.split, "split"),
+        (found.merged, "merged"),
+        (found.regrouped, "done, but split differently"),
+        (found.missing, "MISSING: wanted but not done"),
+        (found.extra, "EXTRA: done but not wanted"),
         (
             found.left_out[0],
-            "not counted: WANTED says that they were never handed over",
+            "not counted: never submitted, according to WANTED",
         ),
         (
             found.left_out[1],
-            "not counted: DONE says that they were left out on purpose",
+            "not counted: left out on purpose, according to DONE",
         ),
     ] {
         if n > 0 {
@@ -141,7 +141,7 @@ fn describe(found: &Found) -> String {
     header.extend(QUANTILES.map(|(name, _)| name));
     let mut table = Table::new(&header);
     for (name, differences) in [
-        ("handing over", &found.start_differences),
+        ("submission", &found.start_differences),
         ("latency", &found.latency_differences),
     ] {
         if !differences.is_empty() {
@@ -154,14 +154,15 @@ fn describe(found: &Found) -> String {
     }
     if found.matched > 0 {
         text += &table.text();
-        text += "  (done - wanted; handing over less the median, as the clocks begin at different times)\n";
+        text +=
+            "  (done - wanted; submission less its median, as the clocks have different origins)\n";
     }
     text
 }
 
 fn described(request: &Request) -> String {
     format!(
-        "{} of {} sectors at {}, handed over at {}",
+        "{} of {} sectors at {}, submitted at {}",
         request.op.name(),
         request.sectors,
         request.sector,

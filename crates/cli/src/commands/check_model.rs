@@ -21,11 +21,11 @@ pub(crate) fn run(args: &CheckModel) -> anyhow::Result<Ending> {
     let start = Start::of(&args.profile)?;
     refuse_whole_runs(&start)?;
     if args.capacity.is_some() && !matches!(start, Start::Ssd) {
-        let problem = "--capacity is for --profile ssd: a disk's profile has its own";
+        let problem = "--capacity needs --profile ssd: a disk profile has its own capacity";
         return Err(Usage(problem.to_owned()).into());
     }
     // Goes away at the end, where the records are not kept.
-    let scratch = tempfile::tempdir().context("cannot make a folder for the records")?;
+    let scratch = tempfile::tempdir().context("cannot create a folder for the records")?;
     let kept = args.records.clone();
     let records = kept.unwrap_or_else(|| scratch.path().join("replayed.ios"));
     let (source, named, reading) = match args.replay(records.clone())? {
@@ -112,14 +112,14 @@ fn judged(
     let observed = match (observed, args.targets.target.is_empty()) {
         (Err(error @ CalibrateError::Records(_)), true) => {
             return Err(anyhow::Error::from(error)
-                .context("to replay a load on a device first, name the device with --target"));
+                .context("to replay a load on a device first, give the device with --target"));
         }
         (observed, _) => observed?,
     };
     remarks::print(reader.metadata(), args.quiet);
     if observed.without_time() > 0 && !args.quiet {
         note(&format!(
-            "note: {} requests have a latency of 0 s, which no device has: they are left out",
+            "note: {} requests have a latency of 0 s, which is not plausible, and are left out",
             grouped(observed.without_time())
         ));
     }
@@ -146,7 +146,7 @@ fn check(args: &CheckModel) -> anyhow::Result<()> {
     if let Some(out) = &args.profile_out
         && out.extension().is_none_or(|e| e != "toml")
     {
-        let problem = format!("{}: a profile's name ends in .toml", out.display());
+        let problem = format!("{}: the name of a profile must end in .toml", out.display());
         return Err(Usage(problem).into());
     }
     let profile = PathBuf::from(&args.profile);

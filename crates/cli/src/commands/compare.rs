@@ -35,11 +35,11 @@ const PICTURES: [&str; 3] = ["cdf.png", "qq.png", "sonar.png"];
 
 pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
     if args.paired && args.inputs.len() != 2 {
-        return Err(Usage("--paired compares two records, not more".to_owned()).into());
+        return Err(Usage("--paired needs exactly two files of records".to_owned()).into());
     }
     if let Some(dir) = &args.plot {
         if dir.exists() && !dir.is_dir() {
-            return Err(Usage(format!("--plot {}: is no folder", dir.display())).into());
+            return Err(Usage(format!("--plot {}: is not a folder", dir.display())).into());
         }
         for picture in PICTURES {
             for input in &args.inputs {
@@ -60,10 +60,7 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
         sample.finish();
         if sample.classes()[0].times().count() == 0 {
             let path = path.display();
-            anyhow::bail!(
-                "{path}: there is no request in it whose {} is known",
-                quantity.name()
-            );
+            anyhow::bail!("{path}: it has no request with a {}", quantity.name());
         }
         samples.push(sample);
     }
@@ -223,7 +220,7 @@ fn request_by_request(samples: &[Sample], pairs: &Paired) -> String {
         " (too few requests for an interval)".to_owned()
     };
     format!(
-        "  request by request: {} to {} is {}{interval} on average; of {} pairs {} took longer, {} less\n",
+        "  request by request: {} to {}: {}{interval} on average; of {} pairs, {} took longer and {} less\n",
         samples[0].name,
         samples[1].name,
         signed(pairs.difference_ns.mean),
@@ -243,8 +240,8 @@ fn legend(text: &str) -> String {
         notes.push("×/÷ is the factor of the 95 % interval, from sections of each run");
     }
     if text.contains("KS ") {
-        notes.push("KS: 0 the same distribution, 1 nothing in common");
-        notes.push("demerit: root mean square of the horizontal distance of the curves");
+        notes.push("KS: 0 for equal distributions, 1 for disjoint ones");
+        notes.push("demerit: root mean square horizontal distance between the curves");
     }
     match notes.is_empty() {
         true => String::new(),
@@ -364,7 +361,7 @@ fn as_json(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Ou
 
 fn draw(args: &Compare, inputs: &Inputs, dir: &Path, samples: &[Sample]) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir)
-        .with_context(|| format!("{}: cannot make the folder", dir.display()))?;
+        .with_context(|| format!("{}: cannot create the folder", dir.display()))?;
     let chart = |name: &str| find(name).with_context(|| format!("there is no chart '{name}'"));
     let (cdf, sonar) = (chart("cdf")?, chart("sonar")?);
     let options = args.look.options();

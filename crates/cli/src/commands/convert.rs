@@ -24,7 +24,9 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
         .count()
         > 1
     {
-        return Err(Usage("standard input can be read once: name - once".to_owned()).into());
+        return Err(
+            Usage("standard input can be read only once: give '-' only once".to_owned()).into(),
+        );
     }
     let options = args.writing.options();
     if options.format.is_none() {
@@ -32,7 +34,7 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
     }
     let several = args.split.is_some() || args.derive && args.parts > 1;
     if several && args.out == Path::new("-") {
-        return Err(Usage("several outputs need a name: -o NAME".to_owned()).into());
+        return Err(Usage("several outputs need a common name: give -o NAME".to_owned()).into());
     }
     let reading = args.reading.reading()?;
     let done = progress::while_reading(reading, args.quiet, |reading| {
@@ -63,18 +65,18 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
         };
         if !format.holds_devices() {
             note(&format!(
-                "{} devices became one: the format does not tell them apart (--device, --split device and \
-                 --adjacent keep them apart)",
+                "{} devices were merged into one: the format cannot distinguish them (--device, --split \
+                 device and --adjacent keep them apart)",
                 done.metadata.devices.len()
             ));
         }
     }
     if done.records == 0 {
-        note("there is no request in what was selected: the output is empty");
+        note("the selection contains no requests: the output is empty");
     }
     if done.left_out > 0 {
         note(&format!(
-            "{} requests were left out: the format cannot hold them",
+            "{} requests were left out: the format cannot represent them",
             grouped(done.left_out)
         ));
     }

@@ -39,7 +39,7 @@ const ATTEMPTS: u32 = 2;
 
 pub(crate) fn run(args: &Demo, assets: &Assets) -> anyhow::Result<Ending> {
     if args.duration == Nanos::ZERO {
-        return Err(Usage("--duration must be above zero".to_owned()).into());
+        return Err(Usage("--duration must be greater than 0".to_owned()).into());
     }
     let dir = &args.dir;
     make_folder(dir)?;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Demo, assets: &Assets) -> anyhow::Result<Ending> {
     )?;
     print(&table)?;
     Ok(match ending(&summary) {
-        // The demo shows what a replay is like: that this machine was busy is reported above, and is no failure.
+        // The demo shows what a replay is like: that this machine was busy is reported above, and is not a failure.
         Ending::Flagged => Ending::Done,
         other => other,
     })
@@ -84,14 +84,19 @@ fn make_folder(dir: &Path) -> anyhow::Result<()> {
     let in_use = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
     if in_use && !dir.join(MARKER).exists() {
         return Err(Usage(format!(
-            "{} has files in it that no demo made: choose another folder with --dir",
+            "{} contains files that are not from a demo: choose another folder with --dir",
             dir.display()
         ))
         .into());
     }
     fs::create_dir_all(dir)
-        .and_then(|()| fs::write(dir.join(MARKER), "Everything here can be made again.\n"))
-        .with_context(|| format!("{}: cannot make the folder", dir.display()))
+        .and_then(|()| {
+            fs::write(
+                dir.join(MARKER),
+                "Everything in this folder can be generated again.\n",
+            )
+        })
+        .with_context(|| format!("{}: cannot create the folder", dir.display()))
 }
 
 fn say(args: &Demo, text: &str) {
@@ -135,7 +140,7 @@ fn simulate(args: &Demo, load: &Path, scenario: &Path, out: &Path) -> anyhow::Re
     let sensitivity = sim::sensitivity_table(&tried);
     say(
         args,
-        &format!("   what that depends on, one choice at a time:\n{sensitivity}"),
+        &format!("   what this result depends on, one choice at a time:\n{sensitivity}"),
     );
     Ok(())
 }
@@ -149,7 +154,7 @@ fn replay(
 ) -> anyhow::Result<Summary> {
     let duration = args.duration;
     let text = format!(
-        "2. replaying {duration} of it, from {REPLAY_FROM} on, on a scratch file, reads and writes"
+        "2. replaying {duration} of it, starting at {REPLAY_FROM}, on a scratch file, reads and writes"
     );
     say(args, &text);
     for attempt in 1.. {
@@ -163,12 +168,10 @@ fn replay(
             return Ok(summary);
         };
         let again = attempt < ATTEMPTS && summary.early.is_none();
-        let then = if again { ": once more" } else { "" };
+        let then = if again { ": trying again" } else { "" };
         say(
             args,
-            &format!(
-                "   {completed} requests, but this machine was busy with something else: {how_busy}{then}"
-            ),
+            &format!("   {completed} requests, but this machine was busy: {how_busy}{then}"),
         );
         if !again {
             return Ok(summary);
@@ -181,7 +184,7 @@ fn replay(
 fn how_busy(verdict: &Verdict) -> Option<String> {
     match verdict {
         Verdict::ReplayerLimited { late } => Some(format!(
-            "{:.1} % of them were started more than 100 µs late, {:.1} % more than 1 ms",
+            "{:.1} % of them were submitted more than 100 µs late, {:.1} % more than 1 ms",
             100.0 * late[0],
             100.0 * late[1]
         )),
@@ -190,23 +193,23 @@ fn how_busy(verdict: &Verdict) -> Option<String> {
 }
 
 /// What a replay on a busy machine is worth.
-const BUSY: &str = "  This machine was busy with something else during the replay: the measured times reflect this \
-                    machine's load as much as the file.\n  Run the demo again when nothing else runs.\n";
+const BUSY: &str = "  This machine was busy during the replay, so the measured times reflect \
+                    its other load as much as the file.\n  Run the demo again when the machine is idle.\n";
 
 /// What the distance between the file and its model says.
 fn judgement(distance: f64, is_busy: bool) -> String {
     let scale =
-        format!("KS distance {distance:.3} (0: the same distribution, 1: nothing in common)");
+        format!("KS distance {distance:.3} (0 for equal distributions, 1 for disjoint ones)");
     if is_busy {
-        return format!("  file and model: {scale}, which means little here.\n{BUSY}");
+        return format!("  file and model: {scale}; not meaningful here.\n{BUSY}");
     }
     if distance > Quality::POOR {
         return format!(
-            "  file and model: {scale}: the model does not fit. It is fitted to one half of the replay, and this \
-             replay is short.\n  Use a longer replay (iosonar demo --duration 60s) on an otherwise idle disk.\n"
+            "  file and model: {scale}: the model does not fit. It is fitted to one half of a short \
+             replay.\n  Try a longer one (iosonar demo --duration 60s) on an otherwise idle disk.\n"
         );
     }
-    format!("  file and model: {scale}: the model answers as the file does.\n")
+    format!("  file and model: {scale}: the model matches the file.\n")
 }
 
 /// How the array and the file compare: two devices that need not be alike.
@@ -239,14 +242,14 @@ fn calibrate(
     let observed = match Observed::read(&mut *input::open(replayed)?) {
         Ok(observed) => observed,
         Err(CalibrateError::Records(why)) => {
-            say(args, &format!("3. calibrating is left out: {why}"));
+            say(args, &format!("3. calibration skipped: {why}"));
             return Ok(None);
         }
         Err(error) => return Err(error.into()),
     };
     say(
         args,
-        "3. calibrating a model of that file, and simulating the same part on it",
+        "3. calibrating a model of that file and simulating the same part on it",
     );
     let fit = calibrate_ssd(&observed, Some(SCRATCH_SIZE.get()))?;
     let provenance = format!("Fitted to the first half of {}.", replayed.display());
@@ -344,7 +347,7 @@ fn draw(
         let distance = ks_distance(&fitted.all(quantity).histogram, &measured.histogram);
         text += &judgement(distance, is_busy);
         text += &format!(
-            "  on the half that nothing was learned from: KS distance {:.3}, demerit {} ({:.0} % of the mean)\n",
+            "  on the held-out half: KS distance {:.3}, demerit {} ({:.0} % of the mean)\n",
             fit.held_out.ks,
             Nanos::nearest(fit.held_out.demerit_ms * 1e6),
             100.0 * fit.held_out.relative
@@ -367,7 +370,7 @@ fn draw(
     for name in ["sonar-simulated", "sonar-replayed", "cdf"] {
         text += &format!("  {}\n", dir.join(name).with_extension("png").display());
     }
-    text += &format!("and at all else in {}\n", dir.display());
+    text += &format!("and the other files in {}\n", dir.display());
     Ok(text)
 }
 
@@ -439,7 +442,7 @@ mod tests {
 
     #[test]
     fn a_model_is_called_close_only_where_it_is_and_the_machine_was_idle() {
-        let close = "the model answers as the file does";
+        let close = "the model matches the file";
         assert!(judgement(0.05, false).contains(close));
         for (distance, is_busy, says) in [
             (0.3, false, "the model does not fit"),

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Formats) -> anyhow::Result<Ending> {
         return Ok(Ending::Done);
     }
     let mut text = String::from(
-        "Traces are recognised by their content, also compressed (gzip, zstd, xz, bzip2).\n",
+        "Traces are recognised by their content, even when compressed (gzip, zstd, xz, bzip2).\n",
     );
     for format in ALL {
         let endings: Vec<String> = format

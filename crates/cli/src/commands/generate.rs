@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Generate) -> anyhow::Result<Ending> {
 
 fn positive(time: Nanos, option: &str) -> Result<f64, Usage> {
     if time == Nanos::ZERO {
-        return Err(Usage(format!("{option} must be above zero")));
+        return Err(Usage(format!("{option} must be greater than 0")));
     }
     Ok(time.as_secs_f64())
 }
@@ -111,7 +111,7 @@ fn laws(shape: &Shape, arrivals: ArrivalLaw) -> anyhow::Result<Ending> {
     let needed = u64::from(workload.shape.block.get());
     if workload.shape.address_space < needed {
         return Err(Usage(format!(
-            "--space {} holds no block of {}",
+            "--space {} is smaller than a block of {}",
             shape.space, shape.block
         ))
         .into());
@@ -152,7 +152,7 @@ fn artificial(args: &ArtificialArgs, plan: Artificial) -> anyhow::Result<Ending>
     };
     if shape.space < u64::from(shape.sectors.get()) {
         return Err(Usage(format!(
-            "--space {} holds no request of {}",
+            "--space {} is smaller than a request of {}",
             args.space, args.size
         ))
         .into());
@@ -209,7 +209,7 @@ fn probe(args: &Probe) -> anyhow::Result<Ending> {
 }
 
 fn short(n: u64, option: &str) -> Result<u32, Usage> {
-    u32::try_from(n).map_err(|_| Usage(format!("{option} is too large: at most 2 TiB")))
+    u32::try_from(n).map_err(|_| Usage(format!("{option} must be at most 2 TiB")))
 }
 
 /// How much of the disk a load takes.
@@ -238,8 +238,8 @@ impl Room {
         let needed = self.expected * bytes_each;
         match free_space(path) {
             Some(free) if needed > free.get() as f64 / 2.0 => Err(Usage(format!(
-                "{}: the load has about {} requests, which take about {}, but only {free} is free there: generate fewer \
-                 (--requests, --duration), write elsewhere, or use --force",
+                "{}: the load of about {} requests takes about {}, but only {free} is free: generate fewer \
+                 requests (--requests, --duration), write elsewhere, or use --force",
                 path.display(),
                 grouped(self.expected as u64),
                 Bytes::new(needed as u64),

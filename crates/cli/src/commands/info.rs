@@ -154,8 +154,8 @@ fn order(s: &TraceSummary, metadata: &Metadata) -> String {
     };
     match is_our_record(metadata) {
         true => format!(
-            "by completion, as a replay or a simulation ends its requests ({steps} in start); --sort orders them by \
-             start"
+            "sorted by completion, as records of a replay or simulation are ({steps} in start time); --sort \
+             orders them by start"
         ),
         false => format!("NOT sorted by start: {steps} (--on-backstep sort, or convert --sort)"),
     }

@@ -25,13 +25,13 @@ pub(crate) fn run(args: &Model) -> anyhow::Result<Ending> {
     match (texts.as_slice(), args.files.as_slice()) {
         ([text], [path]) if NetworkedRaid::is_meant(text) => networked::run(args, path, text),
         _ if texts.iter().any(|text| NetworkedRaid::is_meant(text)) => {
-            let problem = "a networked system is looked at alone: give one file at a time";
+            let problem = "a networked system is analysed on its own: give one file at a time";
             Err(Usage(problem.to_owned()).into())
         }
         _ => {
             let only = |given: bool, option: &str| match given {
                 true => Err(Usage(format!(
-                    "{option} is for networked systems, and {} is a scenario",
+                    "{option} needs a networked system, and {} is a scenario",
                     args.files[0].display()
                 ))),
                 false => Ok(()),
@@ -73,7 +73,7 @@ pub(crate) fn with_threads<T: Send>(
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads(given))
         .build()
-        .context("no threads to be had")?;
+        .context("cannot create threads")?;
     Ok(pool.install(work))
 }
 
@@ -90,7 +90,7 @@ fn check_outputs(args: &Model) -> anyhow::Result<()> {
     if let Some(budget) = args.budget
         && !(budget >= 0.0 && budget.is_finite())
     {
-        return Err(Usage(format!("--budget is {budget}, expected a cost from 0 on")).into());
+        return Err(Usage(format!("--budget must be at least 0 (got {budget})")).into());
     }
     Ok(())
 }

@@ -32,12 +32,12 @@ fn entry(name: &str) -> Result<&'static Entry, Usage> {
         let hint = match nearest(name) {
             Some(near) => format!("did you mean '{near}'? "),
             None if Path::new(name).exists() => {
-                format!("the chart comes first: iosonar plot sonar {name}; ")
+                format!("the chart comes before the inputs: iosonar plot sonar {name}; ")
             }
             None => String::new(),
         };
         Usage(format!(
-            "there is no chart '{name}': {hint}'iosonar plot --list' tells all"
+            "there is no chart '{name}': {hint}'iosonar plot --list' lists them"
         ))
     })
 }
@@ -107,7 +107,7 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
     }
     if args.data.as_ref() == Some(&out) {
         let problem = format!(
-            "{}: is to be the picture and its data; take two names",
+            "{}: the picture and its data need different names",
             out.display()
         );
         return Err(Usage(problem).into());
@@ -175,7 +175,7 @@ fn tell_of_overlap(inputs: &[Measured]) {
     if inputs.len() > 1 && common > Nanos::ZERO && common.get() < all.get() / 2 {
         let (from, until) = (from.as_secs_f64().floor(), until.as_secs_f64().ceil());
         note(&format!(
-            "note: the inputs have only {common} in common: --from {from}s --until {until}s draws that part alone"
+            "note: the inputs overlap only for {common}: --from {from}s --until {until}s draws only that part"
         ));
     }
 }
@@ -189,15 +189,17 @@ fn nothing(entry: &Entry, args: &Plot, inputs: &[Measured]) -> anyhow::Error {
         }
     }
     let why = match entry.name {
-        "model-ratio" => "it compares two inputs or more, and there is one",
+        "model-ratio" => "it compares two or more inputs, and only one was given",
         "delay" | "delay-number" | "delay-histogram" | "delay-by-load" | "latency-by-delay"
         | "lateness" | "lateness-cumulated" => {
-            "no request was handed over late, or nobody measured it"
+            "no request was submitted late, or start delays were not recorded"
         }
-        "pushback-level" => "no request was held back by others",
-        "atomic-share" => "every request is one I/O: the trace does not tell which belong together",
+        "pushback-level" => "no request was held back by another",
+        "atomic-share" => {
+            "every request is a single I/O: the trace does not show which I/Os belong together"
+        }
         _ if entry.group == Group::Load => "no request has a position or a size",
-        _ => "no request has such a time, or all are zero",
+        _ => "no request has this time, or it is zero for all",
     };
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     anyhow!(
@@ -221,7 +223,9 @@ fn refuse_inputs<'a>(
 /// The folder for all charts.
 fn folder(args: &Plot) -> Result<PathBuf, Usage> {
     if args.terminal {
-        return Err(Usage("--terminal: draws one chart, not all".to_owned()));
+        return Err(Usage(
+            "--terminal draws a single chart, not 'all'".to_owned(),
+        ));
     }
     let dir = args
         .out
@@ -229,7 +233,7 @@ fn folder(args: &Plot) -> Result<PathBuf, Usage> {
         .unwrap_or_else(|| PathBuf::from("iosonar-charts"));
     if dir.extension().is_some_and(|e| e == "png" || e == "svg") {
         return Err(Usage(format!(
-            "{}: 'all' makes a folder of pictures; --pictures says of which kind",
+            "{}: 'all' writes a folder of pictures: give a folder, and their format with --pictures",
             dir.display()
         )));
     }

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
     let fills = args.what == "fill";
     if fills && !args.write {
         return Err(Usage(format!(
-            "filling {} loses what is on it: say --write if that is meant",
+            "filling {} overwrites all data on it: use --write to confirm",
             args.target.display()
         ))
         .into());

@@ -43,7 +43,8 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
         print(&output.text())?;
         return Ok(Ending::Done);
     }
-    let mut text = String::from("For 'profile' in the tables [disk] and [ssd] of a scenario:\n\n");
+    let mut text =
+        String::from("Values of 'profile' in the tables [disk] and [ssd] of a scenario:\n\n");
     let width = all.iter().map(|p| p.name.len()).max().unwrap_or(0);
     for profile in &all {
         let size = Sectors::new(1).bytes().get() as f64 * profile.sectors() as f64 / 1e9;
@@ -55,8 +56,8 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
             profile.description()
         );
     }
-    text += "\n'iosonar profiles NAME' prints one, with its source, to be changed and given as a .toml file; with --check \
-             the tests\nof its data sheet are simulated.\n";
+    text += "\n'iosonar profiles NAME' prints one, with its source; save it as a .toml file to change it.\n--check \
+             simulates the tests of its data sheet.\n";
     print(&text)?;
     Ok(Ending::Done)
 }
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
 fn check(args: &Profiles, profile: &KnownProfile) -> anyhow::Result<Ending> {
     let Some(figures) = profile.data_sheet_test()? else {
         let problem = format!(
-            "--check: profile '{}' has neither a data sheet nor limits to be tested",
+            "--check: profile '{}' has neither a data sheet nor limits to test",
             profile.name
         );
         return Err(Usage(problem).into());
@@ -113,7 +114,7 @@ fn verdict(figures: &[SheetFigure]) -> String {
     let missed = figures.iter().filter(|figure| !figure.is_reached()).count();
     let most = 100.0 * SheetFigure::TOLERANCE;
     match missed {
-        0 => format!("All {all} figures are reached: within {most} %."),
+        0 => format!("All {all} figures are reached within {most} %."),
         1 => format!("1 of {all} figures is not reached: more than {most} % off."),
         _ => format!("{missed} of {all} figures are not reached: more than {most} % off."),
     }

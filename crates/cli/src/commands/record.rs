@@ -34,8 +34,8 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
     }
     for (device, requests) in &recorded.without_completions {
         note(&format!(
-            "warning: {}: {} requests were recorded and not one completion, so they have no latencies: the device hangs, \
-             the recording was too short, or its driver has no trace point for completions",
+            "warning: {}: {} requests were recorded but no completion, so they have no latencies: the device \
+             hangs, the recording was too short, or its driver has no tracepoint for completions",
             device.display(),
             grouped(*requests)
         ));
@@ -57,7 +57,7 @@ fn refuse_recorded(args: &Record, host: &Host) -> Result<(), Usage> {
         let number = std::fs::metadata(device).map_or(0, |m| m.rdev());
         if host.holds(number, &args.out) {
             let problem = format!(
-                "{} would be written to {} itself, and recorded with all else: take another place for it",
+                "{} would be written to the recorded device {}: choose another output",
                 args.out.display(),
                 device.display()
             );
@@ -139,7 +139,7 @@ fn json(args: &Record, recorded: &Recorded) -> Output {
 
 fn text(args: &Record, recorded: &Recorded) -> String {
     format!(
-        "{} requests ({} events, {} lost) in {}; recording took {:.2} % of a processor: {}\n",
+        "{} requests ({} events, {} lost) in {}; recording used {:.2} % of a CPU: {}\n",
         grouped(recorded.requests),
         grouped(recorded.events),
         grouped(recorded.lost),

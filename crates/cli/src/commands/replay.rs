@@ -104,17 +104,17 @@ pub(crate) fn check_out(args: &Replay, spec: &ReplaySpec, out: &Path) -> anyhow:
     let is_stream = out.as_os_str() == "-";
     if spec.records.self_check && is_stream {
         return Err(usage(
-            "--self-check: writes beside the records, which go to no file",
+            "--self-check writes files next to the records: name a file for the records with -o",
         ));
     }
     if spec.records.durable && is_stream {
         return Err(usage(
-            "--durable syncs the file of records, and standard output is not a file: name one with -o",
+            "--durable needs a file for the records: name one with -o",
         ));
     }
     if !spec.records.self_check && !args.quiet && account.exists() {
         warn(&format!(
-            "{} is of an earlier replay, and pictures of these records would show it: remove it",
+            "{} is left from an earlier replay and would appear in charts of these records: remove it",
             account.display()
         ));
     }
@@ -145,7 +145,7 @@ fn refuse_without_room(out: &Path, plan: &ReplayPlan) -> anyhow::Result<()> {
         return Ok(());
     };
     Err(usage(&format!(
-        "the records of {} requests may take {}, and there is room for {} at {}: write elsewhere",
+        "the records of {} requests may take {}, but only {} is free at {}: write elsewhere",
         grouped(lacking.requests),
         lacking.needed,
         lacking.free,

@@ -34,7 +34,10 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
         .extension()
         .is_none_or(|e| e != "html" && e != "htm")
     {
-        let problem = format!("{}: a page's name ends in .html", args.out.display());
+        let problem = format!(
+            "{}: the name of a page must end in .html",
+            args.out.display()
+        );
         return Err(Usage(problem).into());
     }
     if let [tree] = args.inputs.as_slice()
@@ -72,7 +75,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
     )?;
     if looks.iter().all(|look| look.records() == 0) {
         return Err(anyhow!(
-            "{}: there is no request in it, so there is nothing to report",
+            "{}: it has no requests, so there is nothing to report",
             inputs.paths[0].display()
         ));
     }
@@ -141,7 +144,7 @@ fn records_in(folder: &Path) -> anyhow::Result<Vec<Named>> {
     });
     if paths.is_empty() {
         let problem = format!(
-            "{}: there are no records in this folder (names that end in {})",
+            "{}: the folder has no records (files whose names end in {})",
             folder.display(),
             RECORDS.join(", ")
         );

@@ -156,7 +156,7 @@ fn draw(
     picture::draw(&chart, &path)?;
     if !args.quiet {
         note(&format!(
-            "{name}: the distribution is in {}",
+            "{name}: distribution written to {}",
             path.display()
         ));
     }
@@ -169,7 +169,7 @@ fn write_load(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
         load_out::write(&only.simulation, out)?;
         if !args.quiet {
             note(&format!(
-                "the load of the first run is in {}",
+                "load of the first run written to {}",
                 out.display()
             ));
         }
@@ -181,10 +181,10 @@ fn write_load(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
 fn where_records_are(path: &Path, replications: u32) -> String {
     let path_shown = path.display();
     match (records_path_of(path, 0), replications) {
-        (Some(_), _) => format!("the records of each replication are in {path_shown}"),
-        (None, 1) => format!("the records are in {path_shown}"),
+        (Some(_), _) => format!("records of each replication written to {path_shown}"),
+        (None, 1) => format!("records written to {path_shown}"),
         (None, n) => format!(
-            "the records of the first of {n} replications are in {path_shown}; {REPLICATION} in the name writes one trace per run"
+            "records of the first of {n} replications written to {path_shown}; {REPLICATION} in the name writes one file per run"
         ),
     }
 }
@@ -211,8 +211,8 @@ fn note_assumptions(args: &Sim, named: &Named) {
     for Assumption::Geometry { profile } in named.simulation.assumptions() {
         if !args.quiet {
             note(&format!(
-                "note: {}: profile \"{profile}\" has no [geometry]: assuming one surface, no skews, and zones that \
-                 follow from its transfer times; positioning depends on them, so give the profile a [geometry]",
+                "note: {}: profile \"{profile}\" has no [geometry]: assuming one surface, no skews, and zones \
+                 derived from its transfer times; positioning times depend on these, so add a [geometry] to the profile",
                 named.name
             ));
         }
@@ -362,7 +362,7 @@ fn watched<T>(
     let requests = simulation.requests_of_all_runs();
     let known = requests.filter(|_| simulation.precision().is_none());
     let template = match known {
-        Some(_) => "{wide_bar} {percent} % of {human_len} requests, {eta} to go",
+        Some(_) => "{wide_bar} {percent} % of {human_len} requests, {eta} left",
         None => "{spinner} {human_pos} requests",
     };
     let update = |bar: &ProgressBar| bar.set_position(completed.load(Relaxed));

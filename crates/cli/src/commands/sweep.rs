@@ -82,8 +82,8 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
         summarise(args, source, &first, &tally, begin.elapsed());
         if !changed.is_empty() && !args.repeat_changed {
             note(&format!(
-                "note: {} done with another scenario, or other options, than now (the first is {}); \
-                 --repeat-changed does that again",
+                "note: {} done with a different scenario or different options (the \
+                 first is {}); --repeat-changed repeats them",
                 runs_of(changed.len() as u64),
                 changed[0].display()
             ));
@@ -170,7 +170,7 @@ fn finish(args: &Sweep, tables: &mut Tables<'_>) -> anyhow::Result<()> {
     let written = tables.finish()?;
     for path in &written.damaged {
         note(&format!(
-            "note: {}: its result.json is damaged, so it is in no table; the next sweep does it again",
+            "note: {}: its result.json is damaged, so it is left out of the tables; the next sweep repeats it",
             path.display()
         ));
     }
@@ -219,12 +219,12 @@ fn list(args: &Sweep, campaign: &Campaign<'_>, runs: &[Run]) -> anyhow::Result<E
         Some((each, basis)) => {
             let by = match basis {
                 Basis::Parts => "estimated from parts of some runs",
-                Basis::Done => "estimated from those that are done",
+                Basis::Done => "estimated from the completed ones",
             };
             let all = Duration::from_secs_f64(each * open.len() as f64 / jobs as f64);
             format!("about {} with {jobs} at once, {by}", rough(all))
         }
-        None => "how long they take is not known yet".to_owned(),
+        None => "their duration is not known yet".to_owned(),
     };
     let is_up_to = open.iter().any(|run| run.common.precision.is_some());
     note(&format!(
@@ -232,7 +232,7 @@ fn list(args: &Sweep, campaign: &Campaign<'_>, runs: &[Run]) -> anyhow::Result<E
         grouped(open.len() as u64),
         grouped(runs.len() as u64),
         if is_up_to {
-            " (fewer if they are precise sooner)"
+            " (fewer if the precision is reached sooner)"
         } else {
             ""
         }
@@ -244,7 +244,7 @@ fn replot(args: &Sweep, source: &Source) -> anyhow::Result<Ending> {
     let mut tables = Tables::new(source, true)?;
     let root = source.root.display();
     if tables.is_empty() {
-        let problem = format!("{root}: there are no runs to make tables of");
+        let problem = format!("{root}: there are no runs to summarise in tables");
         return Err(Usage(problem).into());
     }
     finish(args, &mut tables)?;
@@ -264,7 +264,7 @@ fn summarise(args: &Sweep, source: &Source, first: &Path, tally: &Tally, elapsed
         (tally.failed, "failed"),
         (tally.left_alone, "left alone"),
         (tally.unneeded, "not needed for the precision"),
-        (tally.waiting, "waiting for repetitions before them"),
+        (tally.waiting, "waiting for earlier repetitions"),
     ] {
         if n > 0 {
             parts.push(format!("{} {what}", grouped(n)));
@@ -280,7 +280,7 @@ fn summarise(args: &Sweep, source: &Source, first: &Path, tally: &Tally, elapsed
     note(&format!("{} in {seconds:.2} s{rate}", parts.join(", ")));
     if let Some(stop) = &tally.stopped_by {
         note(&format!(
-            "stopped by {}: remove it to go on",
+            "stopped by {}: remove it to continue",
             stop.display()
         ));
     }
@@ -292,8 +292,8 @@ fn summarise(args: &Sweep, source: &Source, first: &Path, tally: &Tally, elapsed
     }
     if args.on == Where::Here && tally.done > 0 {
         note(&format!(
-            "a run again by itself: 'command' in the run.json of its folder, to be typed there; the first is \
-             {root}/{}",
+            "to repeat a single run: execute the 'command' of its run.json in its folder; \
+             the first is {root}/{}",
             first.display()
         ));
     }

@@ -93,7 +93,7 @@ fn describe(all: &[Listed]) -> String {
         }
         if let Some(character) = &listed.character_device {
             text += &format!(
-                "  {}: NVMe commands past the block layer go to {} (--engine passthrough)\n",
+                "  {}: NVMe commands that bypass the block layer go to {} (--engine passthrough)\n",
                 listed.path.display(),
                 character.display()
             );
@@ -103,7 +103,7 @@ fn describe(all: &[Listed]) -> String {
         }
     }
     if all.is_empty() {
-        text += "  there are no block devices here; --create makes a file to replay on\n";
+        text += "  no block devices found; --create SIZE creates a file to replay on\n";
     }
     text
 }

@@ -28,7 +28,8 @@ pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
         .map_err(|e| Usage(format!("PROFILE: {e}")))?;
     let reading = args.reading.reading()?;
     if !reading.changes.is_empty() {
-        let problem = "a changed load was not measured: validate takes the recording as it is, without options that change it";
+        let problem =
+            "validate needs the recording as it is: leave out options that change the load";
         return Err(Usage(problem.to_owned()).into());
     }
     let mut recording = input::open_changed(&args.trace, &reading)?;
@@ -72,7 +73,7 @@ fn judgement(fit: Fit) -> String {
     match fit {
         Fit::Good => String::new(),
         Fit::TooFew => format!(
-            "  fewer than {} requests are too few to judge the profile by\n",
+            "  at least {} requests are needed to judge the profile\n",
             grouped(Validation::FEWEST)
         ),
         Fit::Poor => format!(
@@ -102,7 +103,7 @@ fn table(profile: &DiskProfile, of: &Validation) -> String {
     };
     format!(
         "{}, {} requests in a closed loop\n\n{}\n  demerit {}{}, KS {:.3}; request by request {:.0} % \
-         are within 0.1 ms, {:.0} % within 0.5 ms\n  demerit: root mean square of the horizontal distance of the curves\n{}",
+         are within 0.1 ms, {:.0} % within 0.5 ms\n  demerit: root mean square horizontal distance between the curves\n{}",
         profile.description,
         grouped(of.all.measured.count()),
         table.text(),

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
     let sectors = target.size().get() / SECTOR_BYTES;
     if sectors != kept.sectors {
         return Err(Usage(format!(
-            "{} has {sectors} sectors, and the tables are of a target of {}: it is another one",
+            "{} has {sectors} sectors, but the tables belong to a target of {}: it is a different target",
             args.target.display(),
             kept.sectors
         ))
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
         (false, ..) => Ending::Interrupted {
             signal: signals::last(),
         },
-        // What checked nothing found nothing: that is no success.
+        // What checked nothing found nothing: that is not a success.
         (true, 0, _) => Ending::Flagged,
         (true, _, 0) => Ending::Done,
         (true, ..) => Ending::Flagged,
@@ -82,13 +82,13 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
 
 fn announce(kept: &KeptTables) {
     note(&format!(
-        "the log holds {} writes and {} flushes",
+        "the log has {} writes and {} flushes",
         grouped(kept.writes),
         grouped(kept.flushes)
     ));
     if kept.cut_off > 0 {
         note(&format!(
-            "its last {} bytes are no whole record: it was cut off there",
+            "its last {} bytes are not a whole record: it was truncated there",
             grouped(kept.cut_off)
         ));
     }
@@ -105,29 +105,29 @@ fn describe(
     let none_checked = findings.checked == 0 && whole;
     if none_checked {
         text += &format!(
-            "  contents      NOT CHECKED: the log holds {} writes, and of no sector the contents that it must have\n",
+            "  contents NOT CHECKED: the log has {} writes, but the expected contents of no sector\n",
             grouped(kept.writes)
         );
     }
     if !kept.is_complete {
-        text += "  log           not closed: the replay was killed, failed or lost its power; writes after the log's \
-                 end are not checked\n";
+        text += "  log           not closed: the replay was killed, failed or lost power; writes after \
+                 the end of the log are not checked\n";
     }
     text += &format!("  newest        {} sectors\n", grouped(survival.newest));
     if after_crash {
         text += &format!(
-            "  not guaranteed  {} sectors hold an older write than the last complete one, which no flush \
-             had made durable: no fault\n",
+            "  not guaranteed  {} sectors hold an older write than the last completed one, which \
+             no flush had made durable: not a fault\n",
             grouped(survival.not_guaranteed)
         );
         if survival.never_arrived > 0 {
             text += &format!(
-                "  never arrived   {} are zero; no flush had made their first write durable: no fault\n",
+                "  never arrived   {} are zero; no flush had made their first write durable: not a fault\n",
                 sectors(survival.never_arrived)
             );
         }
         let verdict = match none_checked {
-            true => "none: no sector was checked".to_owned(),
+            true => "no verdict: no sector was checked".to_owned(),
             false => verdict(findings, survival, whole),
         };
         text += &format!("  verdict       {verdict}\n");
@@ -156,19 +156,19 @@ fn verdict(findings: &Findings, survival: &Survival, whole: bool) -> String {
             format!("{} {are} LOST although {they} durable", sectors(lost))
         }
         (0, _, false) => format!(
-            "none: interrupted after {} durable sectors, none of them lost",
+            "no verdict: interrupted after {} durable sectors, none of them lost",
             grouped(durable)
         ),
         (0, 0, true) => {
-            "none: no flush had made a sector durable, so none could be lost".to_owned()
+            "no verdict: no flush had made a sector durable, so none could be lost".to_owned()
         }
-        (0, _, true) => "nothing that was durable is lost".to_owned(),
+        (0, _, true) => "no durable data was lost".to_owned(),
     };
     let not_durable = [
         (survival.unreadable_not_durable, "cannot be read"),
         (
             survival.damaged_not_durable,
-            "hold data that no write put there",
+            "hold data that no write produced",
         ),
     ];
     let notes = not_durable.iter().filter(|(n, _)| *n > 0);
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_crash_is_survived_only_where_all_that_was_durable_was_checked() {
-        let survived = "nothing that was durable is lost";
+        let survived = "no durable data was lost";
         let of = |lost, durable, unreadable, whole| {
             let (findings, survival) = found(lost, durable, unreadable);
             verdict(&findings, &survival, whole)
@@ -243,7 +243,7 @@ mod tests {
             (1, 8, true, "1 sector is LOST although it was durable"),
             (1, 8, false, "1 sector is LOST"),
             (2, 8, true, "2 sectors are LOST although they were durable"),
-            (0, 0, true, "none: no flush"),
+            (0, 0, true, "no verdict: no flush"),
             (0, 8, false, "none: interrupted after 8"),
         ] {
             let text = of(lost, durable, 0, whole);
@@ -254,8 +254,8 @@ mod tests {
     #[test]
     fn what_no_flush_had_made_durable_is_not_lost_where_it_cannot_be_read() {
         for (lost, durable, starts) in [
-            (0, 0, "none: no flush had made a sector durable"),
-            (0, 8, "nothing that was durable is lost"),
+            (0, 0, "no verdict: no flush had made a sector durable"),
+            (0, 8, "no durable data was lost"),
             (2, 8, "2 sectors are LOST"),
         ] {
             let (findings, survival) = found(lost, durable, 1);

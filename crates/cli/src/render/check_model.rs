@@ -46,7 +46,7 @@ pub(crate) fn sentence(check: &ModelCheck) -> String {
     let (_, all) = &check.classes()[0];
     let errors = || {
         format!(
-            "on the half that it has not seen, the model's p50 is {} and its p99 {} the device's; KS {:.3}",
+            "on the held-out half, the model's p50 is {} and its p99 {} the device's; KS {:.3}",
             beside(all.error_at(0.5)),
             beside(all.error_at(0.99)),
             all.ks()
@@ -56,21 +56,21 @@ pub(crate) fn sentence(check: &ModelCheck) -> String {
         Verdict::Good => format!("GOOD: {}", errors()),
         Verdict::Poor => format!("POOR: {}{}{}", errors(), why_poor(check), changed(check)),
         Verdict::CannotTell(Unjudged::TooFew { held_out }) => format!(
-            "CANNOT TELL: {} requests with a latency are in the half that the model has not seen, expected at least {}: \
-             replay more of the load",
+            "CANNOT TELL: {} the held-out half has too few requests with a latency (at least {} are \
+             needed): replay more of the load",
             grouped(held_out),
             grouped(Quality::FEWEST)
         ),
         Verdict::CannotTell(Unjudged::Late(of)) => format!(
-            "CANNOT TELL: {} of the requests were submitted more than {} late (at most {} may be), so the latencies are partly \
-             those of the machine that replayed: replay when nothing else runs, or at a lower rate",
+            "CANNOT TELL: {} of the requests were submitted more than {} late (the limit is {}), so the latencies \
+             are partly those of this machine: replay when it is idle, or at a lower rate",
             percent(of.late),
             of.limit,
             percent(MOST_DELAYED)
         ),
         Verdict::CannotTell(Unjudged::HeldBack(of)) => format!(
-            "CANNOT TELL: {} of the requests waited for a place at the device (at most {} may), so when they came depends on the \
-             device: replay at a lower rate, with more --in-flight, or with --engine io_uring if it was another",
+            "CANNOT TELL: {} of the requests waited because the queue was full (the limit is {}), so their submission \
+             times depend on the device: replay at a lower rate, with more --in-flight, or with --engine io_uring",
             percent(of.held_back),
             percent(MOST_DELAYED)
         ),
@@ -105,7 +105,7 @@ fn why_poor(check: &ModelCheck) -> String {
 fn changed(check: &ModelCheck) -> String {
     match check.halves_apart > Quality::POOR {
         true => format!(
-            ". The device's own halves are {:.3} apart: its load, its state or what else the machine did changed",
+            ". The two halves of the device's own records are {:.3} apart: its load, its state or other activity on the machine changed",
             check.halves_apart
         ),
         false => String::new(),
@@ -138,7 +138,7 @@ pub(crate) fn text(check: &ModelCheck) -> String {
         times.times(&format!("{name}, device"), &of.measured);
         times.times(&format!("{name}, model"), &of.simulated);
     }
-    let mut header = vec!["model's error", "mean"];
+    let mut header = vec!["error of the model", "mean"];
     header.extend(QUANTILES.map(|(name, _)| name));
     header.extend(["KS", "fit"]);
     let mut errors = Table::new(&header);
@@ -150,7 +150,7 @@ pub(crate) fn text(check: &ModelCheck) -> String {
     }
     let submission = match check.submission {
         Some(of) => format!(
-            "  submitted more than {} late: {:.2} % of the requests; waited for a place at the device: {:.2} %\n",
+            "  submitted more than {} late: {:.2} % of the requests; waited because the queue was full: {:.2} %\n",
             of.limit,
             100.0 * of.late,
             100.0 * of.held_back
@@ -158,7 +158,7 @@ pub(crate) fn text(check: &ModelCheck) -> String {
         None => String::new(),
     };
     format!(
-        "{}\n{}\n  model: {}, fitted to the earlier half of {} requests\n  the device's own halves: KS {:.3}\n{submission}{}\n",
+        "{}\n{}\n  model: {}, fitted to the first half of {} requests\n  the device's own halves: KS {:.3}\n{submission}{}\n",
         times.text(),
         errors.text(),
         model(&check.fitted),

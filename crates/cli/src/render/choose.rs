@@ -328,7 +328,7 @@ impl Answer<'_> {
             }
             if of.outcome.as_ref().is_ok_and(|of| of.now.not_cleaned) {
                 notes.push(format!(
-                    "{}: NOT CLEANED: no block was erased yet, this is how a fresh drive writes: give it a precondition \
+                    "{}: NOT CLEANED: no block was erased, so these are the times of a fresh drive: give it a precondition \
                      (+ssd.flash.precondition=steady-state)",
                     of.name
                 ));

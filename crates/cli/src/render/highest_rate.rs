@@ -64,25 +64,25 @@ impl Found<'_> {
         + &match answer {
             Answer::Highest(of) => format!("  highest rate  {}", spread(of)),
             Answer::ReplayerLimited(of) => format!(
-                "  rate reached  {}  replayer-limited: this machine is too slow or too busy to submit more, so the \
-                 device may sustain more\n",
+                "  rate reached  {}  replayer-limited: this machine is too slow or too busy to submit more; \
+                 the device may sustain a higher rate\n",
                 spread(of)
             ),
-            Answer::AtAnySpeed => format!("  {limit} holds at the highest speed that is tried\n"),
+            Answer::AtAnySpeed => format!("  {limit} holds even at the highest speed tried\n"),
             Answer::AtNoSpeed(last) => format!(
-                "  no rate was found: {limit} does not hold even at {:.1} requests/s, the lowest that is tried ({}, {}); a \
-                 longer --find-time allows lower rates\n",
+                "  no rate was found: {limit} does not hold even at {:.1} requests/s, the lowest rate tried ({}, \
+                 {}); a longer --find-time allows lower rates\n",
                 last.wanted,
                 last.value,
                 outcome_name(last.outcome)
             ),
             Answer::TooFew(last) => format!(
-                "  no rate was found: of a try at {:.1} requests/s, {} requests were done, too few to judge it by; a \
-                 longer --find-time has more\n",
+                "  no rate was found: the trial at {:.1} requests/s completed {} requests, too few \
+                 to judge it; use a longer --find-time\n",
                 last.wanted, last.completed
             ),
-            Answer::TooNoisy => "  this machine is too noisy for an answer: rates that held did not hold again, nor did \
-                                 half of them; try again when it is idle, or with a longer --find-time\n"
+            Answer::TooNoisy => "  this machine is too noisy for an answer: rates that met the limit did not \
+                                 meet it again, even at half the rate; try again when it is idle, or with a longer --find-time\n"
                 .to_owned(),
             Answer::Interrupted => "  stopped by the user before there was an answer\n".to_owned(),
         }

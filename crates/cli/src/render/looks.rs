@@ -37,7 +37,7 @@ impl Inputs {
             // The same path twice is the same input twice, and has the same name.
             if names[..i].contains(name) && inputs[i].name.is_some() {
                 return Err(Usage(format!(
-                    "{name}={}: another input has this name; give each a name of its own",
+                    "{name}={}: another input has this name; give each a different name",
                     paths[i].display()
                 )));
             }

@@ -15,7 +15,7 @@ pub(crate) fn line(of: &Attained) -> String {
             "no 95 % interval: use --replications, or more requests".to_owned()
         }
         None => format!(
-            "by the share of {} requests that kept to it",
+            "from the share of {} requests within the limit",
             grouped(of.requests)
         ),
     };

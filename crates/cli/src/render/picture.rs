@@ -16,7 +16,7 @@ pub(crate) fn kind_of(path: &Path) -> Result<Format, Usage> {
         .and_then(Format::from_extension)
         .ok_or_else(|| {
             Usage(format!(
-                "{}: a picture's name ends in .png or .svg",
+                "{}: the name of a picture must end in .png or .svg",
                 path.display()
             ))
         })

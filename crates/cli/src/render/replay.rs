@@ -38,7 +38,7 @@ pub(crate) fn text(summary: &Summary) -> String {
             table.times(&format!("{all} response time"), response_time);
         }
     }
-    table.times("own lateness", &summary.own_lateness);
+    table.times("replayer lag", &summary.own_lateness);
     let mut text = table.text();
     text += &line("requests", &counts(summary));
     let measured_for = summary.elapsed.saturating_sub(summary.warmup);
@@ -60,7 +60,7 @@ pub(crate) fn text(summary: &Summary) -> String {
     let mut engine = summary.engine.to_owned();
     if summary.completed > 0 {
         let per_request = summary.processor_time.get() as f64 / 1e3 / summary.completed as f64;
-        engine += &format!(", {per_request:.2} µs of processor time per request, waiting included");
+        engine += &format!(", {per_request:.2} µs of CPU time per request, including waiting");
     }
     text += &line("engine", &engine);
     text += &line("scheduling", &scheduling(summary));
@@ -76,14 +76,14 @@ pub(crate) fn text(summary: &Summary) -> String {
     if summary.is_verified {
         text += &line(
             "VERIFIED",
-            "contents were tagged or checked, which takes time: figures are not those of a plain replay",
+            "contents were tagged or checked, which takes time: figures are not comparable with those of a plain replay",
         );
     }
     if summary.record_stalls > 0 {
         text += &line(
             "SLOWED",
             &format!(
-                "{} times the replay waited for its records to be written: latencies may be too long",
+                "{} times the replay waited for its records to be written: latencies may be too high",
                 grouped(summary.record_stalls)
             ),
         );
@@ -91,7 +91,9 @@ pub(crate) fn text(summary: &Summary) -> String {
     if let Some(error) = &summary.records_error {
         text += &line(
             "RECORDS LOST",
-            &format!("{error}; what was written before is in the file that ends in .part"),
+            &format!(
+                "{error}; the records written before are in the file whose name ends in .part"
+            ),
         );
     }
     if summary.has_dropped_too_many() {
@@ -106,7 +108,7 @@ pub(crate) fn text(summary: &Summary) -> String {
     if summary.abandoned {
         text += &line(
             "ABANDONED",
-            "requests were still at the device when the replay was given up",
+            "requests were still in flight when the replay was aborted",
         );
     }
     text += &line("verdict", &summary.verdict.to_string());
@@ -123,7 +125,7 @@ fn scheduling(summary: &Summary) -> String {
     };
     let waited = match interference.contended() {
         Nanos::ZERO => None,
-        waited => Some(format!("waited {waited} for a processor")),
+        waited => Some(format!("waited {waited} for a CPU")),
     };
     let priority = format!("priority {}", summary.priority.name());
     let parts = std::iter::once(priority).chain(preempted).chain(waited);
@@ -162,8 +164,8 @@ fn why(early: EndedEarly) -> &'static str {
     match early {
         EndedEarly::Interrupted => "interrupted",
         EndedEarly::Errors => "more requests failed than --max-errors allows",
-        EndedEarly::DeviceGone => "the device is not there any more",
-        EndedEarly::Runtime => "--max-runtime is over",
+        EndedEarly::DeviceGone => "the device has disappeared",
+        EndedEarly::Runtime => "--max-runtime was reached",
     }
 }
 
@@ -201,7 +203,7 @@ fn of_target(target: &TargetSummary, targets: usize) -> String {
     if let Some(rate) = target.overload_rate {
         text += &line(
             "overload rate",
-            &format!("{rate:.1} requests/s from the first that was a second late"),
+            &format!("{rate:.1} requests/s, from the first request that was a second late"),
         );
     }
     text += &findings_text(&target.findings);
@@ -226,7 +228,7 @@ pub(crate) fn findings_text(findings: &Findings) -> String {
     let mut text = String::new();
     if findings.checked > 0 {
         let faults = match findings.faults() {
-            0 => "all right".to_owned(),
+            0 => "passed".to_owned(),
             n => format!("{} WRONG", grouped(n)),
         };
         text += &line(
@@ -256,15 +258,15 @@ fn counts(summary: &Summary) -> String {
         format!("{} completed", grouped(summary.completed)),
     ];
     for (n, what) in [
-        (summary.warming_up, "of them while warming up"),
+        (summary.warming_up, "of them during warm-up"),
         (summary.skipped, "left out"),
         (summary.dropped, "dropped because of conflicts"),
         (summary.pushed_back, "pushed back because of conflicts"),
         (
             summary.ordered_waits,
-            "times everything waited for a conflict",
+            "times all requests waited for a conflict",
         ),
-        (summary.short, "moved too few bytes"),
+        (summary.short, "transferred too few bytes"),
         (summary.cancelled, "cancelled"),
         (summary.missed, "never started"),
         (summary.verify_failed, "with wrong contents"),
@@ -296,7 +298,7 @@ pub(crate) fn why_not_done(summary: &Summary) -> String {
         reasons.push(format!("{} sectors are wrong", grouped(summary.faults())));
     }
     if summary.setting_lost {
-        reasons.push("a setting of the queue was changed during the replay".to_owned());
+        reasons.push("a queue setting was changed during the replay".to_owned());
     }
     reasons.push(format!("verdict: {}", summary.verdict));
     reasons.join("; ")

@@ -23,7 +23,7 @@ use crate::render::table::Table;
 pub(crate) fn headline(simulation: &Prepared) -> String {
     let load = match simulation.load() {
         LoadModel::Trace { path, .. } => path.display().to_string(),
-        LoadModel::Alone { .. } => "of requests that never meet".to_owned(),
+        LoadModel::Alone { .. } => "of requests that never overlap".to_owned(),
         LoadModel::Closed {
             outstanding, think, ..
         } => {
@@ -53,7 +53,7 @@ pub(crate) fn subtitle(simulation: &Prepared, result: &SimulationResult) -> Stri
     let band = if result.sections.is_empty() {
         match result.no_interval() {
             Some(NoInterval::TooFew) => "too few requests for a 95 % band",
-            _ => "one run of dependent times, so no 95 % band: use --replications",
+            _ => "no 95 % band: the times of a single run depend on each other; use --replications",
         }
         .to_owned()
     } else if result.replications > 1 {
@@ -88,7 +88,9 @@ fn times(simulation: &Prepared, result: &SimulationResult) -> Table {
 pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationResult) -> String {
     if result.response_time.count() == 0 {
         let headline = headline(simulation);
-        return format!("{name}: {headline}\n  no request was served: there are no results\n");
+        return format!(
+            "{name}: {headline}\n  no request was completed, so there are no results\n"
+        );
     }
     let mut text = format!("{name}: {}\n", headline(simulation));
     text += &format!("  assuming      {}\n", assumed::line(simulation));
@@ -100,7 +102,7 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         // Fewer than ten replications do not tell.
         if reached > precision {
             text += &format!(
-                "  NOT REACHED   the mean is known to {:.2} %, {:.2} % was asked for: take more replications\n",
+                "  NOT REACHED   the mean is known to within {:.2} %, not the requested {:.2} %: use more replications\n",
                 100.0 * reached,
                 100.0 * precision
             );
@@ -124,10 +126,10 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         let cost = if ssds {
             ""
         } else {
-            "cost nothing in this model and "
+            "take no time in this model and "
         };
         text += &format!(
-            "  {} flushes and discards {cost}are in no figure\n",
+            "  {} flushes and discards {cost}are left out of all figures\n",
             grouped(result.free)
         );
     }
@@ -145,7 +147,7 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         let drained: u64 = result.windows.iter().map(|w| w.present_at_end).sum();
         if drained > 0 && result.unserved.is_none() {
             text += &format!(
-                "  {} requests were completed while the closed loop drained: they are not measured\n",
+                "  {} requests completed while the closed loop drained: they are not measured\n",
                 grouped(drained)
             );
         }
@@ -180,7 +182,7 @@ pub(crate) fn reach_of(simulation: &Prepared, result: &SimulationResult) -> Opti
     }
     let bytes = |sectors: u64| Bytes::new(sectors * SECTOR_BYTES);
     Some(format!(
-        "the load lies within {} of {}: seeks are short, and caches may hold much of it",
+        "the load lies within {} of {}: seeks are short, and caches may hold much of the data",
         bytes(span.sectors()),
         bytes(sectors)
     ))
@@ -189,13 +191,13 @@ pub(crate) fn reach_of(simulation: &Prepared, result: &SimulationResult) -> Opti
 /// How busy the devices were, and how much was in the system and came out of it.
 fn rates(simulation: &Prepared, result: &SimulationResult) -> String {
     if result.windows.iter().all(|w| w.length() == Nanos::ZERO) {
-        return "  no time passed while requests were measured: there are no rates, averages over time or utilisations\n".to_owned();
+        return "  no time passed while requests were measured, so there are no rates, time averages or utilisations\n".to_owned();
     }
     let mut text = String::new();
     text += &format!("  utilisation   {}\n", percentages(&result.utilisation));
     if simulation.array().is_of_ssds() {
         text += &format!(
-            "  busy          {} (share of the time with a job there)\n",
+            "  busy {} (share of time with at least one job)\n",
             percentages(&result.busy)
         );
     }
@@ -204,9 +206,9 @@ fn rates(simulation: &Prepared, result: &SimulationResult) -> String {
         .iter()
         .map(|n| format!("{:.2}", n.mean))
         .collect();
-    text += &format!("  jobs there    {}\n", jobs.join("  "));
+    text += &format!("  jobs present {}\n", jobs.join("  "));
     text += &format!(
-        "  in the system {:.2} requests on average\n  throughput    {:.2} requests/s; a request finds {:.2} others, at most {} were in flight\n",
+        "  in the system {:.2} requests on average\n  throughput    {:.2} requests/s; an arriving request finds {:.2} others; at most {} were in flight\n",
         result.mean_in_system.mean,
         result.throughput_per_s.mean,
         result.mean_found.mean,
@@ -240,18 +242,18 @@ fn at_the_ends(result: &SimulationResult) -> String {
     // An edge ten times smaller than the other explains nothing.
     if start > 0 && start >= end / 10 {
         why.push(format!(
-            "requests there when measuring began: {}, which only the averages count",
+            "requests present when measuring began: {}, counted in time averages only",
             count(start)
         ));
     }
     if end > 0 && end >= start / 10 {
         why.push(format!(
-            "requests there when the load ended: {}, whose time after it only the mean counts",
+            "requests present when the load ended: {}, whose time after it is counted in the mean only",
             count(end)
         ));
     }
     if result.windows.iter().any(|w| w.other_time > 0) {
-        why.push("failed requests, flushes and discards, which only the averages count".to_owned());
+        why.push("failed requests, flushes and discards, counted in time averages only".to_owned());
     }
     let why = why.join("; ");
     format!("                (throughput x mean is {by_law:.2}: {why})\n")
@@ -291,20 +293,18 @@ fn mean(simulation: &Prepared, result: &SimulationResult) -> String {
                 let fewest = grouped(BatchMeans::FEWEST_SAMPLES);
                 format!("a confidence interval needs {fewest} requests, or --replications")
             }
-            _ => {
-                "one run, whose times depend on each other too strongly for a confidence interval: \
-                  use --replications"
-                    .to_owned()
-            }
+            _ => "the times of a single run depend on each other too strongly for a confidence \
+                  interval: use --replications"
+                .to_owned(),
         };
         return format!("{:.3} {unit} ({why})", mean.mean * factor);
     };
     let trace = matches!(simulation.load(), LoadModel::Trace { .. });
     let from = match (result.replications, trace) {
         (1, false) => "batch means".to_owned(),
-        (1, true) => "batch means; a trace is no stationary load: use --replications".to_owned(),
+        (1, true) => "batch means; a trace is not a stationary load: use --replications".to_owned(),
         (n, false) => format!("{n} replications"),
-        (n, true) => format!("{n} replications of the disks, for this very trace"),
+        (n, true) => format!("{n} replications of the disks, for this trace only"),
     };
     let half_width = mean.half_width_95();
     if half_width >= mean.mean {
@@ -343,8 +343,8 @@ fn overload(simulation: &Prepared, result: &SimulationResult) -> String {
     let enough = steady && result.response_time.count() >= 1000 * u64::from(result.replications);
     match simulation.load().requests_per_s().filter(|_| enough) {
         Some(rate) if result.throughput_per_s.mean < 0.95 * rate => format!(
-            "  OVERLOADED    {} requests/s come, {:.2} are served: the queue only grows, and the times \
-             above depend on how long the run is\n",
+            "  OVERLOADED {} requests/s arrive, {:.2} are completed: the queue only grows, and \
+             the times above depend on the length of the run\n",
             short(rate),
             result.throughput_per_s.mean
         ),
@@ -357,8 +357,8 @@ fn growth(simulation: &Prepared, result: &SimulationResult) -> String {
     match simulation.not_steady(result) {
         None => String::new(),
         Some(NotSteady::QueueGrows { share }) => format!(
-            "  NOT STEADY    {:.1} % of the requests that arrived were still in the system when the load ended: \
-             throughput and times depend on how long the run is\n",
+            "  NOT STEADY    {:.1} % of the requests were still in the system when the load ended: \
+             throughput and times depend on the length of the run\n",
             100.0 * share
         ),
         Some(NotSteady::FirstOfUsers {
@@ -366,8 +366,8 @@ fn growth(simulation: &Prepared, result: &SimulationResult) -> String {
             requests,
             users,
         }) => format!(
-            "  NOT STEADY    {} of {} requests are the first of their users, which start in an empty system: raise \
-             load.requests to {}, or warmup_requests to {}\n",
+            "  NOT STEADY    {} of {} requests are the first ones of their users, which start in an empty \
+             system: raise load.requests to {}, or warmup_requests to {}\n",
             grouped(first),
             grouped(requests),
             grouped(REQUESTS_PER_USER * users),
@@ -389,7 +389,7 @@ fn positioning(counts: &PositioningCounts) -> String {
             .map(|(&case, label)| format!("{label} {:.1} %", share(case)))
             .collect();
         format!(
-            "  {name:<18} {} (of {} disk writes of partial stripes)\n",
+            "  {name:<18} {} (of {} partial-stripe disk writes)\n",
             parts.join(", "),
             grouped(total)
         )
@@ -399,8 +399,8 @@ fn positioning(counts: &PositioningCounts) -> String {
         PositioningCounts::MODIFY,
         [
             "busy",
-            "other request between",
-            "full turn",
+            "interrupted by another",
+            "full revolution",
             "rotation only",
         ],
     ) + &line(
@@ -421,7 +421,7 @@ fn rebuild(runs: &[RebuildProgress]) -> String {
         .map(Nanos::as_secs_f64)
         .collect();
     if times.is_empty() {
-        return "  rebuild       not one stripe was done\n".to_owned();
+        return "  rebuild no stripe was completed\n".to_owned();
     }
     let whole = Estimate::from_independent(&times).mean;
     let took = runs

@@ -166,7 +166,7 @@ impl Table {
             text.push('\n');
         }
         if text.contains('~') {
-            text += "  ~ rests on too few requests to be relied on\n";
+            text += "  ~ based on too few requests to be reliable\n";
         }
         text
     }

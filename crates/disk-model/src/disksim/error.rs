@@ -16,7 +16,7 @@ pub enum DiskSimError {
     },
     /// An included file cannot be found.
     #[error(
-        "{at}: cannot find '{name}': it is neither beside this file nor among the files that were given"
+        "{at}: cannot find '{name}': it is neither in the folder of this file nor among the files given"
     )]
     NotFound {
         /// File and line.
@@ -25,7 +25,7 @@ pub enum DiskSimError {
         name: String,
     },
     /// A file includes itself.
-    #[error("{at}: '{name}' is included by itself: remove the 'source' that leads back to it")]
+    #[error("{at}: '{name}' includes itself: remove the 'source' that leads back to it")]
     Cyclic {
         /// File and line.
         at: String,
@@ -33,7 +33,7 @@ pub enum DiskSimError {
         name: String,
     },
     /// The text is not of this syntax.
-    #[error("{at}: seen {seen}, expected {expected}")]
+    #[error("{at}: found {seen}, expected {expected}")]
     Syntax {
         /// File and line.
         at: String,
@@ -79,7 +79,7 @@ pub enum DiskSimError {
         instead: &'static str,
     },
     /// There is no drive in the files.
-    #[error("{}: there is no drive in it, expected a block disksim_disk or dm_disk", path.display())]
+    #[error("{}: the file has no drive: expected a block disksim_disk or dm_disk", path.display())]
     NoDrive {
         /// The first file.
         path: PathBuf,
@@ -88,8 +88,8 @@ pub enum DiskSimError {
     #[error(
         "{}: {}, expected --disk with one of: {}", path.display(),
         name.as_ref().map_or_else(
-            || "it is not clear which drive is meant".to_owned(),
-            |name| format!("no drive has the name '{name}'"),
+            || "the file has several drives".to_owned(),
+            |name| format!("there is no drive named '{name}'"),
         ),
         known.join(", ")
     )]
@@ -137,15 +137,15 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { at, key, about } = self;
         let about = match about {
-            WarningAbout::Unknown => "DiskSim has no such parameter; it is ignored",
-            WarningAbout::DefinedBefore => "it is defined twice; the first definition counts",
-            WarningAbout::OtherSeekType => "it belongs to another seek type; it is ignored",
+            WarningAbout::Unknown => "not a parameter of DiskSim: ignored",
+            WarningAbout::DefinedBefore => "defined twice: the first definition is used",
+            WarningAbout::OtherSeekType => "belongs to another seek type: ignored",
             WarningAbout::OwnRules => {
-                "it has no effect: requests that wait in the drive follow the scheduler of the scenario"
+                "has no effect: requests queued in the drive follow the scheduler of the scenario"
             }
             WarningAbout::NoBus => {
-                "the files do not include a .parv with the drive's bus: the bus takes no time beyond the bulk \
-                 sector transfer time (see --bus-read-ms and --bus-write-ms)"
+                "the files do not include a .parv with the drive's bus: the bus is assumed to take no time \
+                 beyond the bulk sector transfer time (see --bus-read-ms and --bus-write-ms)"
             }
         };
         write!(f, "{at}: '{key}': {about}")

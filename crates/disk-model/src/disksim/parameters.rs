@@ -30,7 +30,7 @@ pub const IRRELEVANT: &[Irrelevant] = &[
     Irrelevant {
         block: "disksim_disk",
         keys: &["Avg sectors per cylinder"],
-        why: "an estimate for schedulers outside of the drive",
+        why: "an estimate for schedulers outside the drive",
     },
     Irrelevant {
         block: "disksim_disk",
@@ -40,7 +40,7 @@ pub const IRRELEVANT: &[Irrelevant] = &[
     Irrelevant {
         block: "disksim_disk",
         keys: &["Scheduler", "Max queue length"],
-        why: "requests that wait follow the scheduler and queue depth of the scenario",
+        why: "queued requests follow the scheduler and queue depth of the scenario",
     },
     Irrelevant {
         block: "disksim_disk",
@@ -51,7 +51,7 @@ pub const IRRELEVANT: &[Irrelevant] = &[
             "Allow write prebuffering",
             "Preseeking level",
         ],
-        why: "they concern several requests at once, for which there are rules of our own",
+        why: "concurrent requests follow different rules here",
     },
     Irrelevant {
         block: "disksim_disk",
@@ -71,12 +71,12 @@ pub const IRRELEVANT: &[Irrelevant] = &[
     Irrelevant {
         block: "dm_mech_g1",
         keys: &["Percent error in rpms"],
-        why: "DiskSim reads it and does not use it",
+        why: "DiskSim does not use it",
     },
     Irrelevant {
         block: "dm_mech_g1",
         keys: &["Constant access time"],
-        why: "for the access time type 'constant', which is refused",
+        why: "applies to the access time type 'constant', which is not supported",
     },
     Irrelevant {
         block: "disksim_bus",
@@ -86,7 +86,7 @@ pub const IRRELEVANT: &[Irrelevant] = &[
             "Arbitration time",
             "Print stats",
         ],
-        why: "a drive has its bus for itself",
+        why: "a drive does not share its bus",
     },
     Irrelevant {
         block: "disksim_ctlr",
@@ -99,7 +99,7 @@ pub const IRRELEVANT: &[Irrelevant] = &[
             "Cache",
             "Max per-disk pending count",
         ],
-        why: "a profile is of a drive, not of a controller",
+        why: "a profile describes a drive, not a controller",
     },
 ];
 

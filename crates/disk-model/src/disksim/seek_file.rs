@@ -37,7 +37,7 @@ pub(crate) fn seek_file(path: &Path) -> Result<Vec<(f64, f64)>, DiskSimError> {
         return Err(DiskSimError::Syntax {
             at: format!("{}:1", path.display()),
             seen: "no distances".to_owned(),
-            expected: "lines of a distance in cylinders, a comma and a time in milliseconds",
+            expected: "lines with a distance in cylinders, a comma and a time in milliseconds",
         });
     }
     match stated {
@@ -46,7 +46,7 @@ pub(crate) fn seek_file(path: &Path) -> Result<Vec<(f64, f64)>, DiskSimError> {
             key: "Seek distances measured".to_owned(),
             seen: count.to_string(),
             expected: format!(
-                "{}, as many as follow: the file is cut off or was changed",
+                "{}, the number of lines that follow: the file is truncated or was changed",
                 points.len()
             ),
         }),

@@ -97,7 +97,7 @@ impl Parser<'_> {
                         return Err(wrong(
                             &Token::Word(name),
                             &at,
-                            "at most 1000 files included in all",
+                            "at most 1000 included files",
                         ));
                     }
                     let text = read(&path)?;

@@ -153,7 +153,7 @@ impl CacheProfile {
             return refuse("cache.write_segments", seen, "1 to the number of segments");
         }
         if self.separate_write_segment && self.segments < 2 {
-            let expected = "used with at least 2 segments: reads must have one too";
+            let expected = "at least 2 segments, as reads need one too";
             return refuse("cache.separate_write_segment", 1.0, expected);
         }
         for (key, sectors) in [

@@ -70,7 +70,7 @@ impl DiskProfile {
             return refuse(
                 "transfer.innermost_ms_per_sector",
                 innermost,
-                "at least the outermost track's, at most one revolution",
+                "at least that of the outermost track, at most one revolution",
             );
         }
         if self.queue.is_some_and(|queue| queue.depth == 0) {
@@ -143,8 +143,8 @@ impl DiskProfile {
         }
         self.check_seek_law(refuse)?;
         let Some(cache) = &self.cache else {
-            let expected = "used with a table [cache] only: 'segments = 1' and 'keeps_data = false' is a buffer \
-                            that matches speeds";
+            let expected = "a table [cache] beside it: 'segments = 1' and 'keeps_data = false' \
+                            describe a buffer that only matches speeds";
             if self.overheads.is_some() {
                 return refuse("overheads", 1.0, expected);
             }

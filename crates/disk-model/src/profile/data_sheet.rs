@@ -172,19 +172,19 @@ impl DataSheet {
         // The first track's share of the root is nothing beside that of the stroke.
         let full = |first: f64, mean: f64| first + (mean - first).max(0.0) / root;
         let from = format!(
-            "track to track + (average - track to track) / {root:.4}, the mean root of the distance"
+            "track to track + (average - track to track) / {root:.4}, the mean square root of the distance"
         );
         let write_ms = found.given_or(
             "average seek of writes",
             self.write_seek_ms,
             read_ms + 0.6,
-            "that of reads and 0.6 ms to settle",
+            "that of reads plus 0.6 ms to settle",
         );
         let settle = (write_ms - read_ms).max(0.0);
         let write_first = found.add(
             "seek.write.track_to_track_ms",
             track_to_track_ms + settle,
-            "that of reads, and the difference of the average seeks to settle",
+            "that of reads plus the difference of the average seeks",
         );
         let read_full = full(track_to_track_ms, read_ms);
         let write_full = full(write_first, write_ms);
@@ -246,7 +246,7 @@ impl DataSheet {
         let command = found.add(
             "overheads (each command)",
             COMMAND_MS,
-            "assumed: no sheet states it",
+            "assumed: not stated in data sheets",
         );
         let overheads = OverheadsProfile {
             read_hit_after_read_ms: command,

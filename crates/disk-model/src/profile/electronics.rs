@@ -108,7 +108,7 @@ impl BusProfile {
             ("bus.write_water_mark", self.write_water_mark),
         ] {
             if !(0.0..=1.0).contains(&share) {
-                return refuse(key, share, "a share, 0 to 1");
+                return refuse(key, share, "a fraction from 0 to 1");
             }
         }
         for (key, t) in [

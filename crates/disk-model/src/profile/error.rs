@@ -1,4 +1,4 @@
-//! Why a text, or a name, is no drive: with file, line, key, value and what was expected.
+//! Why a text, or a name, is not a drive: with file, line, key, value and what was expected.
 
 use iosonar_device::NoProfile;
 use toml::de::{DeTable, DeValue};
@@ -9,7 +9,7 @@ pub enum ProfileError {
     /// There is no profile of this name.
     #[error(transparent)]
     NoProfile(#[from] NoProfile),
-    /// The text is no profile.
+    /// The text is not a profile.
     #[error("{origin}: {message}")]
     Syntax {
         /// The file, or the built-in name.
@@ -19,8 +19,8 @@ pub enum ProfileError {
     },
     /// The capacity contradicts the layout.
     #[error(
-        "{origin}: 'capacity_sectors' is {seen}, expected {held}, which is what the zones of [layout] hold: write that, or \
-         correct the zones"
+        "{origin}: 'capacity_sectors' is {seen}, expected {held}, the sum of the zones of [layout]: use this \
+         value, or correct the zones"
     )]
     Capacity {
         /// The file or built-in name.

@@ -82,7 +82,7 @@ impl DiskProfile {
         let apart = spans.windows(2).all(|w| w[0].1 < w[1].0);
         let capacity = crate::Geometry::new(self).capacity();
         if spans.is_empty() || !apart || capacity == 0 {
-            let expected = "at least one zone with sectors, none with cylinders of another";
+            let expected = "at least one zone with sectors, and no overlapping zones";
             return refuse("layout.zones", layout.zones.len() as f64, expected);
         }
         Ok(())
@@ -132,7 +132,7 @@ impl DiskProfile {
             return refuse(
                 "layout.zones.spares",
                 seen,
-                "less than the places they are among",
+                "less than the number of sectors in their unit",
             );
         }
         if zone.skipped_sectors >= sectors {
@@ -155,14 +155,13 @@ impl DiskProfile {
             .chain(remapped.map(|to| ("layout.zones.remaps", to)))
         {
             if place >= places {
-                let expected =
-                    "a place within the zone of geometry.surfaces x cylinders x sectors_per_track";
+                let expected = "a location within the zone's geometry.surfaces x cylinders x sectors_per_track";
                 return refuse(key, place as f64, expected);
             }
         }
         if Numbering::of_zone(layout, zone, heads).is_overfull() {
             let expected = "no more slips than spares in each unit of the sparing (track, cylinder, range of cylinders, \
-                            zone): sectors that move beyond it would share the places of others";
+                            zone): sectors pushed beyond it would overlap others";
             return refuse("layout.zones.slips", zone.slips.len() as f64, expected);
         }
         Ok(())

@@ -220,7 +220,11 @@ impl DiskProfile {
                 return refuse(key, full, "at least the track-to-track time");
             }
             if self.seek.curve.is_none() && points.curve(self.cylinders).time_ms(0.0) < 0.0 {
-                return refuse(key, full, "so little that a + b sqrt(d) stays above zero");
+                return refuse(
+                    key,
+                    full,
+                    "a value for which a + b sqrt(d) stays above zero",
+                );
             }
         }
         Ok(())

@@ -56,13 +56,13 @@ impl fmt::Display for Use {
             Self::BackingUsed { backing, by } => {
                 write!(
                     f,
-                    "it stores its data in {backing}, and of that holds: {by}"
+                    "it stores its data in {backing}, for which the following holds: {by}"
                 )
             }
             Self::Unknown { missing } => {
                 write!(
                     f,
-                    "perhaps: {missing} cannot be read, which would show it; mount it, or run as a user who may read it"
+                    "possibly: {missing} cannot be read; mount it, or run as a user who may read it"
                 )
             }
         }

@@ -129,8 +129,8 @@ impl<'a> Frame<'a> {
         let y_labels = y_labels.into_iter().map(shifted).collect();
         if plot.height() < px(90.0) || plot.width() < px(160.0) {
             return Err(PlotError(format!(
-                "its title, legend and axes leave no room for the data in {width} x {height} pixels: take a \
-                 larger picture, fewer inputs, or lay them over each other"
+                "its title, legend and axes leave no room for the data in {width} x {height} \
+                 pixels: use a larger picture, fewer inputs, or overlay them"
             )));
         }
         let wanted = (f64::from(plot.width()) / zoom / 110.0) as usize;

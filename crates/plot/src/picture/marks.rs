@@ -100,7 +100,7 @@ pub(super) fn draw_line<B: DrawingBackend>(
         let length = length(&piece);
         let dash = line.dash.map(|dash| dash.zoomed(frame.zoom).behind(way));
         way += length;
-        // One point is no line, and still must be seen; so must what (nearly) no dash falls on, and what a dot of a line
+        // One point is not a line, and still must be seen; so must what (nearly) no dash falls on, and what a dot of a line
         // above would cover.
         let is_dot = piece.len() == 1
             || line.turn.1 > 1 && length < 2.0 * line.dot() * frame.zoom

@@ -83,7 +83,7 @@ impl Panels {
         let head = self.head(size.width).height() as u32;
         let room = size.height.checked_sub(head + FOOT).ok_or_else(|| {
             PlotError(format!(
-                "its title and legend leave no room for the panels in {} x {} pixels: take a larger picture",
+                "its title and legend leave no room for the panels in {} x {} pixels: use a larger picture",
                 size.width, size.height
             ))
         })?;

@@ -305,7 +305,7 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
             let why = devices
                 .filter_map(Device::pipelined)
                 .find_map(|device| device.why_stuck());
-            summary.deadlock = Some(why.unwrap_or_else(|| "nothing happens any more".to_owned()));
+            summary.deadlock = Some(why.unwrap_or_else(|| "no event is pending".to_owned()));
         }
     }
 

@@ -6,7 +6,7 @@ use iosonar_units::Nanos;
 /// do. Stripe k + 1 begins when stripe k is done, but no sooner than 1 / rate after stripe k began.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rebuild {
-    /// The shortest time between the beginnings of two stripes; zero: as fast as it goes.
+    /// The shortest time between the beginnings of two stripes; zero: as fast as possible.
     pub distance: Nanos,
     /// The most stripes that are rebuilt.
     pub most: u64,

@@ -86,7 +86,7 @@ impl Mirrored {
             return Err(GeometryError::Lost {
                 level,
                 seen: mirrored.lost.disks().to_vec(),
-                most: "all copies but one of each block",
+                most: "all but one copy of each block",
             });
         }
         Ok(mirrored)

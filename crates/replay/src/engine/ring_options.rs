@@ -54,8 +54,8 @@ impl RingOptions {
             return Ok(());
         }
         Err(ReplayError::Refused(format!(
-            "--sqpoll needs at least {SQPOLL_PROCESSORS} usable processors, one of them for the kernel's thread \
-             alone (this process may use {usable}): leave it out, or allow more (taskset, the control group's cpu.max)"
+            "--sqpoll needs at least {SQPOLL_PROCESSORS} usable CPUs, one of them for the kernel thread \
+             alone (this process may use {usable}): leave it out, or allow more (taskset, cpu.max of the cgroup)"
         )))
     }
 }

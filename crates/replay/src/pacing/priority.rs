@@ -116,16 +116,16 @@ pub(crate) fn check(pacing: &Pacing) -> Result<(), String> {
     let wanted = pacing.priority;
     if let (ThreadPriority::Fifo, Some(limit)) = (wanted, real_time_limit()) {
         return Err(format!(
-            "--priority fifo needs a process without a limit on real-time computing: after {limit} without sleep the \
-             kernel would kill this one (RLIMIT_RTTIME); 'ulimit -R unlimited' before, or --priority auto"
+            "--priority fifo needs an unlimited real-time CPU time: after {limit} without sleeping the kernel \
+             would kill this process (RLIMIT_RTTIME); run 'ulimit -R unlimited' first, or use --priority auto"
         ));
     }
     if wanted == ThreadPriority::Auto || granted(pacing) == wanted {
         return Ok(());
     }
     Err(format!(
-        "--priority {} is not permitted here: it needs root, CAP_SYS_NICE, or a higher limit (ulimit -r or -e); \
-         --priority auto takes what is permitted",
+        "--priority {} is not permitted: it needs root, CAP_SYS_NICE, or a higher limit (ulimit -r \
+         or -e); --priority auto uses what is permitted",
         wanted.name()
     ))
 }

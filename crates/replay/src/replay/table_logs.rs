@@ -17,7 +17,7 @@ pub(super) fn log_path(path: &Path, number: usize) -> PathBuf {
 
 pub(super) fn log_exists(path: &Path) -> ReplayError {
     ReplayError::Refused(format!(
-        "{} is there already, and a log of tables is a new file: take another name for it",
+        "{} already exists, and a log of tables must be a new file: choose another name",
         path.display()
     ))
 }
@@ -54,7 +54,7 @@ pub(super) fn verifier(
                 std::io::ErrorKind::AlreadyExists => log_exists(&path),
                 _ => ReplayError::Io {
                     path,
-                    action: "begin a log of tables",
+                    action: "start a log of tables",
                     source,
                 },
             })?)

@@ -29,8 +29,8 @@ impl FromStr for FileSize {
         const BLOCK: u64 = 4096;
         let size: Bytes = text.parse().map_err(|e: ParseUnitError| e.to_string())?;
         match size.get() {
-            0 => Err("a file of no bytes is no target".to_owned()),
-            n if n > 1 << 50 => Err("that is more than any file holds".to_owned()),
+            0 => Err("the size of a new file must be greater than 0".to_owned()),
+            n if n > 1 << 50 => Err("this is larger than a file can be".to_owned()),
             n => Ok(Self(Bytes::new(n.next_multiple_of(BLOCK)))),
         }
     }
@@ -58,7 +58,7 @@ pub fn create_file(
     let folder = folder_of(path).canonicalize();
     if folder.is_ok_and(|folder| folder.starts_with("/dev") && !folder.starts_with("/dev/shm")) {
         return Err(ReplayError::Refused(format!(
-            "{} would be a file among the devices, in memory: make it elsewhere, or leave out --create to use a device",
+            "{} would be a file in memory, among the devices: create it elsewhere, or leave out --create to use a device",
             path.display()
         )));
     }
@@ -78,7 +78,7 @@ pub fn create_file(
     }
     if let Some(free) = guard::free_space(path).filter(|free| *free < size) {
         return Err(ReplayError::Refused(format!(
-            "{} cannot be made: it would take {size}, and there is room for {free}; choose a smaller size, or another place",
+            "{} cannot be created: it would take {size}, but only {free} is free; choose a smaller size, or another location",
             path.display()
         )));
     }

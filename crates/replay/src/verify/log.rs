@@ -299,21 +299,23 @@ pub struct KeptTables {
     pub flushes: u64,
     /// Whether the log came to its end: all writes are in it.
     pub is_complete: bool,
-    /// Bytes at the end that are no whole record: the log was cut off.
+    /// Bytes at the end that are not a whole record: the log was cut off.
     pub cut_off: u64,
 }
 
 /// Reads a log into `tables`.
 ///
 /// # Errors
-/// If the file cannot be read, is no log, or damaged before its end; the message says where.
+/// If the file cannot be read, is not a log, or damaged before its end; the message says where.
 pub fn read_log(path: &Path, tables: Tables) -> Result<KeptTables, String> {
     let shown = path.display();
     let told = |e: io::Error| format!("{shown}: {e}");
     let mut file = io::BufReader::with_capacity(1 << 20, File::open(path).map_err(told)?);
     let mut header = [0; HEADER];
     let no_log = || {
-        format!("{shown} is no log of tables (expected 'iosonarV' and a header of {HEADER} bytes)")
+        format!(
+            "{shown} is not a log of tables (expected 'iosonarV' and a header of {HEADER} bytes)"
+        )
     };
     file.read_exact(&mut header).map_err(|_| no_log())?;
     if header[..8] != MAGIC || !is_sealed(&header) {
@@ -399,7 +401,7 @@ fn take(kept: &mut KeptTables, record: &[u8; RECORD]) -> Result<(), String> {
                 .write_starts(&request)
                 .map_err(|e| e.to_string())?;
             if next != number {
-                return Err(format!("write {number} comes where {next} should"));
+                return Err(format!("write {number} found, expected {next}"));
             }
             kept.writes += 1;
         }

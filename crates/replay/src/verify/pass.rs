@@ -37,7 +37,7 @@ pub struct Survival {
     /// Sectors that hold an older write than the last complete one, which nothing made durable: no fault. Their tag
     /// decodes and names them, and an earlier write of this run or of another one.
     pub not_guaranteed: u64,
-    /// Sectors that are zero, where nothing made the first write durable: it may never have arrived, which is no fault.
+    /// Sectors that are zero, where nothing made the first write durable: it may never have arrived, which is not a fault.
     pub never_arrived: u64,
     /// Sectors that hold anything else, of which no write had been made durable. They are among the findings.
     pub damaged_not_durable: u64,

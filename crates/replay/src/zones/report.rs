@@ -9,7 +9,7 @@ use super::{Condition, Writable, Zone};
 
 /// The zones of a block device; none if it is not zoned.
 pub(crate) fn report(file: &File) -> io::Result<Vec<Zone>> {
-    // A failure means that it is no block device, or that the kernel knows no zones.
+    // A failure means that it is not a block device, or that the kernel knows no zones.
     let count = calls::zone_count(file).unwrap_or(0) as usize;
     let mut zones: Vec<Zone> = Vec::with_capacity(count);
     while zones.len() < count {

@@ -36,7 +36,7 @@ fn over_groups(
             .marks
             .push(Mark::Line(Line::steps(label, *colour, points)));
     }
-    let group = format!("groups of {}", activity.options.group);
+    let group = format!("periods of {}", activity.options.group);
     chart.notes.push(group);
     Some(chart)
 }
@@ -68,7 +68,7 @@ pub(crate) fn requests(input: &Measured) -> Option<Chart> {
     };
     over_groups(
         input,
-        "Requests by group of time",
+        "Requests by period",
         y,
         &[
             ("reads and writes", Colour::Sum, &|g| {
@@ -84,7 +84,7 @@ pub(crate) fn concurrency(input: &Measured) -> Option<Chart> {
     let y = Axis::from_zero("concurrent requests", Unit::Count);
     let mut chart = over_groups(
         input,
-        "Concurrency by group of time",
+        "Concurrency by period",
         y,
         &[
             ("active in an interval: p75", Colour::Curve(1), &|g| {
@@ -93,14 +93,12 @@ pub(crate) fn concurrency(input: &Measured) -> Option<Chart> {
             ("active in an interval: median", Colour::Curve(0), &|g| {
                 g.concurrency[0] as f64
             }),
-            ("in flight at its beginning: p75", Colour::Curve(3), &|g| {
+            ("in flight at its start: p75", Colour::Curve(3), &|g| {
                 g.in_flight[1] as f64
             }),
-            (
-                "in flight at its beginning: median",
-                Colour::Curve(2),
-                &|g| g.in_flight[0] as f64,
-            ),
+            ("in flight at its start: median", Colour::Curve(2), &|g| {
+                g.in_flight[0] as f64
+            }),
         ],
     )?;
     let activity = &input.outcome()?.activity;
@@ -116,7 +114,7 @@ pub(crate) fn utilisation(input: &Measured) -> Option<Chart> {
     y.range = Some((0.0, 1.02));
     let mut chart = over_groups(
         input,
-        "Utilisation by group of time",
+        "Utilisation by period",
         y,
         &[
             ("intervals with an active request", Colour::Sum, &|g| {
@@ -151,7 +149,7 @@ pub(crate) fn response_time(input: &Measured) -> Option<Chart> {
     let y = Axis::log("response time", Unit::Seconds);
     let mut chart = over_groups(
         input,
-        "Response time by group of time",
+        "Response time by period",
         y,
         &[
             ("reads: median", Colour::Read, &|g| {

@@ -146,14 +146,14 @@ pub(crate) fn cdf(inputs: &[Measured]) -> Option<Chart> {
         chart.marks.append(&mut marks);
     }
     if chart.marks.iter().any(|mark| matches!(mark, Mark::Band(_))) {
-        let note = "the band is where the curve lies with 95 % (sections of the run, as if they were independent)";
+        let note = "the band contains the curve with 95 % confidence (from sections of the run, assumed independent)";
         chart.notes.push(note.to_owned());
     }
     let zeros = |of: &Distribution| of.moments.min() == Some(Nanos::ZERO);
     if members.iter().any(|m| zeros(&m.of)) {
         chart
             .notes
-            .push("zeros lie left of the axis: the curve begins with their share".to_owned());
+            .push("zeros are left of the axis: the curve starts at their share".to_owned());
     }
     chart.table = Some(table(&members));
     Some(chart)

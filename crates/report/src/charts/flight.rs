@@ -13,7 +13,7 @@ pub(crate) fn in_flight(inputs: &[Measured]) -> Option<Chart> {
         "Requests in flight",
         y,
         &[Figure {
-            label: "in the mean over the window",
+            label: "average over the window",
             colour: Colour::Curve(0),
             of: |p, _| p.in_flight,
         }],
@@ -36,14 +36,14 @@ pub(crate) fn in_flight(inputs: &[Measured]) -> Option<Chart> {
 }
 
 pub(crate) fn delayed(inputs: &[Measured]) -> Option<Chart> {
-    let y = Axis::from_zero("requests due and not handed over", Unit::Number);
+    let y = Axis::from_zero("requests due but not submitted", Unit::Number);
     let chart = over_time(
         inputs,
         "Delayed requests",
         y,
         &[
             Figure {
-                label: "in the mean over the window",
+                label: "average over the window",
                 colour: Colour::Curve(1),
                 of: |p, _| p.delayed,
             },
@@ -58,7 +58,7 @@ pub(crate) fn delayed(inputs: &[Measured]) -> Option<Chart> {
 }
 
 pub(crate) fn latency_by_load(input: &Measured) -> Option<Chart> {
-    let x = Axis::from_zero("requests in flight when it was handed over", Unit::Count);
+    let x = Axis::from_zero("requests in flight at submission", Unit::Count);
     cloud(
         input,
         View::LatencyByLoad,
@@ -69,7 +69,7 @@ pub(crate) fn latency_by_load(input: &Measured) -> Option<Chart> {
 }
 
 pub(crate) fn delay_by_load(input: &Measured) -> Option<Chart> {
-    let x = Axis::from_zero("requests in flight when it was handed over", Unit::Count);
+    let x = Axis::from_zero("requests in flight at submission", Unit::Count);
     cloud(
         input,
         View::DelayByLoad,
@@ -120,12 +120,12 @@ pub(crate) fn turns_completed(inputs: &[Measured]) -> Option<Chart> {
 }
 
 fn share_of_turns() -> Axis {
-    Axis::from_zero("requests that begin below their predecessor", Unit::Share)
+    Axis::from_zero("requests that start below the previous one", Unit::Share)
 }
 
 fn turns(of: fn(&TimelinePoint, f64) -> f64) -> Figure {
     Figure {
-        label: "share of the requests of the window",
+        label: "share of the requests in the window",
         colour: Colour::Curve(0),
         of,
     }

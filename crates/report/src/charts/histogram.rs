@@ -188,7 +188,7 @@ pub(crate) fn positions(input: &Measured) -> Option<Chart> {
         ));
         if load.end_sector > end {
             chart.warnings.push(
-                "requests lie beyond the device's end: a replay wraps them around, or leaves them out".to_owned(),
+                "requests lie beyond the end of the device: a replay wraps them around or leaves them out".to_owned(),
             );
         }
     }
@@ -197,10 +197,7 @@ pub(crate) fn positions(input: &Measured) -> Option<Chart> {
 
 pub(crate) fn repetition(input: &Measured) -> Option<Chart> {
     let load = input.load()?;
-    let x = Axis::log(
-        "page of 4 KiB, in falling order of its accesses",
-        Unit::Count,
-    );
+    let x = Axis::log("rank of the 4 KiB page by accesses", Unit::Count);
     let y = Axis::log("accesses", Unit::Count);
     let mut chart = chart_of(input, "Repetition", x, y);
     let mut points: Vec<(f64, f64)> = load

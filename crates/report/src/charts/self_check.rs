@@ -21,13 +21,13 @@ pub(crate) fn lateness(inputs: &[Measured]) -> Option<Chart> {
 }
 
 pub(crate) fn lateness_cumulated(inputs: &[Measured]) -> Option<Chart> {
-    let y = Axis::from_zero("delays of all requests so far", Unit::Seconds);
+    let y = Axis::from_zero("cumulative start delay", Unit::Seconds);
     let figure = Figure {
         label: "sum of delays",
         colour: Colour::Curve(1),
         of: |p, _| p.delay_sum_s,
     };
-    let mut chart = over_time(inputs, "Lateness, cumulated", y, &[figure])?;
+    let mut chart = over_time(inputs, "Cumulative start delay", y, &[figure])?;
     for mark in &mut chart.marks {
         if let Mark::Line(line) = mark {
             // What happened within a window is known at its end, where the next one begins: the last point is
@@ -57,7 +57,7 @@ pub(crate) fn submit_level(inputs: &[Measured]) -> Option<Chart> {
 pub(crate) fn pushback_level(inputs: &[Measured]) -> Option<Chart> {
     let y = Axis::from_zero("requests held back", Unit::Number);
     let figure = Figure {
-        label: "in the mean over the window",
+        label: "average over the window",
         colour: Colour::HeldWrite,
         of: |p, _| p.held,
     };
@@ -95,7 +95,7 @@ pub(crate) fn submit_ahead(input: &Measured) -> Option<Chart> {
         input,
         "Read ahead",
         y,
-        "requests read and not yet handed over",
+        "requests read and not yet submitted",
         |row| row.ahead,
     )
 }
@@ -112,18 +112,12 @@ pub(crate) fn input_wait(input: &Measured) -> Option<Chart> {
 }
 
 pub(crate) fn input_wait_cumulated(input: &Measured) -> Option<Chart> {
-    let y = Axis::from_zero("waiting for the load so far", Unit::Seconds);
+    let y = Axis::from_zero("cumulative wait for the load", Unit::Seconds);
     let mut sum = 0.0;
-    account(
-        input,
-        "Waiting for the load, cumulated",
-        y,
-        "so far",
-        |row| {
-            sum += row.input_wait_s;
-            sum
-        },
-    )
+    account(input, "Cumulative wait for the load", y, "so far", |row| {
+        sum += row.input_wait_s;
+        sum
+    })
 }
 
 pub(crate) fn answer_lag(input: &Measured) -> Option<Chart> {
@@ -145,9 +139,9 @@ pub(crate) fn answer_lag(input: &Measured) -> Option<Chart> {
 }
 
 pub(crate) fn answer_wait_cumulated(input: &Measured) -> Option<Chart> {
-    let y = Axis::from_zero("completions not looked at so far", Unit::Seconds);
+    let y = Axis::from_zero("cumulative time without polling completions", Unit::Seconds);
     let mut sum = 0.0;
-    account(input, "Lag of completions, cumulated", y, "so far", |row| {
+    account(input, "Cumulative lag of completions", y, "so far", |row| {
         sum += row.answer_wait_s;
         sum
     })

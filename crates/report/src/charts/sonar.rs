@@ -33,9 +33,9 @@ fn limit(input: &Measured, quantity: Quantity) -> Option<Limit> {
     let is_fake = input.fakes().next().is_some();
     let unknown = input.without_time(quantity);
     let none = if unknown.is_empty() {
-        format!("none beyond {at} (max {max})")
+        format!("none above {at} (max {max})")
     } else {
-        format!("{unknown}; none of the others beyond {at} (max {max})")
+        format!("{unknown}; none of the others above {at} (max {max})")
     };
     let text = match beyond.first {
         None if is_fake => format!("no verdict, the figures are FAKE: {none}"),
@@ -44,7 +44,7 @@ fn limit(input: &Measured, quantity: Quantity) -> Option<Limit> {
         Some(first) => {
             let first = (first.as_secs_f64() * 1000.0).round() / 1000.0;
             let count = grouped(beyond.count);
-            let failed = format!("failed: {count} beyond {at}, first at {first} s (max {max})");
+            let failed = format!("failed: {count} above {at}, first at {first} s (max {max})");
             if unknown.is_empty() {
                 failed
             } else {
@@ -84,12 +84,12 @@ fn of_delay(input: &Measured, view: View, kind: &str, x: Axis) -> Option<Chart> 
 }
 
 fn completion_number() -> Axis {
-    let name = "number of the request, in the order of completion";
+    let name = "request number, in order of completion";
     Axis::linear(name, Unit::Count)
 }
 
 pub(crate) fn started(input: &Measured) -> Option<Chart> {
-    let x = Axis::time("time at which the request was handed over");
+    let x = Axis::time("submission time");
     of_quantity(input, View::Started, "", x)
 }
 

@@ -26,7 +26,10 @@ pub(crate) fn linear(input: &Measured) -> Option<Chart> {
 }
 
 pub(crate) fn span(input: &Measured) -> Option<Chart> {
-    let y = Axis::log("from the lowest to the highest sector", Unit::Bytes);
+    let y = Axis::log(
+        "distance from the lowest to the highest sector",
+        Unit::Bytes,
+    );
     sets(input, "Span", y, |span, _| span * SECTOR_BYTES as f64)
 }
 
@@ -83,14 +86,14 @@ fn sets(input: &Measured, kind: &str, y: Axis, of: fn(f64, f64) -> f64) -> Optio
         }
     }
     if input.tumbling().is_some() {
-        chart.notes.push(
-            "windows that follow each other, first sectors only: as graph.sh counts".to_owned(),
-        );
-    } else if load.sampling_rate < 1.0 {
-        let error = 100.0 * load.working_set_stderr;
         chart
             .notes
-            .push(format!("of a sample of pages; standard error {error:.2} %"));
+            .push("consecutive windows, first sectors only, as in graph.sh".to_owned());
+    } else if load.sampling_rate < 1.0 {
+        let error = 100.0 * load.working_set_stderr;
+        chart.notes.push(format!(
+            "from a sample of pages; standard error {error:.2} %"
+        ));
     }
     Some(chart)
 }

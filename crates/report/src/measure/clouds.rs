@@ -37,7 +37,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         kind("writes", Colour::Write),
         kind("reads held back by others in flight", Colour::HeldRead),
         kind("writes held back by others in flight", Colour::HeldWrite),
-        kind("failed or never ran", Colour::Failed),
+        kind("failed or never submitted", Colour::Failed),
     ]
 }
 

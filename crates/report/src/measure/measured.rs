@@ -23,27 +23,27 @@ use crate::words::describe;
 pub struct NothingMeasured {
     /// How many records there were.
     pub records: u64,
-    /// How many of them tell of requests that failed or never ran.
+    /// How many of them tell of requests that failed or never submitted.
     pub not_done: u64,
 }
 
 impl std::fmt::Display for NothingMeasured {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.records == 0 {
-            return f.write_str("there is no request in it, so there is nothing to draw");
+            return f.write_str("it has no requests, so there is nothing to draw");
         }
         if self.not_done == self.records {
             return write!(
                 f,
-                "all of its {} requests failed or never ran, so there is nothing to draw",
+                "all of its {} requests failed or were never submitted, so there is nothing to draw",
                 grouped(self.records)
             );
         }
         write!(
             f,
-            "none of its {} requests has a measured time, so there is nothing to draw: it is a \
-             load. Simulate or replay it first, and draw the records; of a load itself there are sizes, \
-             positions, repetition, working-set, working-set-log, span, sparsity, addresses, \
+            "none of its {} requests has a measured time, so there is nothing to draw: \
+             it is a load. Simulate or replay it first and draw the records, or draw a chart of the load \
+             itself: sizes, positions, repetition, working-set, working-set-log, span, sparsity, addresses, \
              throughput-intended, bandwidth-intended, turns-intended",
             grouped(self.records)
         )

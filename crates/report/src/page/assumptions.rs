@@ -68,9 +68,11 @@ fn what(input: &Measured) -> String {
         ),
         Kind::Recording(devices) => format!("A recording of {devices}."),
         Kind::Load => "A load: none of its requests has a measured time.".to_owned(),
-        Kind::Unknown => "Records with measured times; the file does not say whether they are of a recording, a replay \
-                          or a simulation."
-            .to_owned(),
+        Kind::Unknown => {
+            "Records with measured times; the file does not show whether they come from \
+                          a recording, a replay or a simulation."
+                .to_owned()
+        }
     }
 }
 
@@ -125,7 +127,7 @@ fn left_out(input: &Measured) -> Vec<String> {
     let is_measured = input.longest(quantity).is_some();
     if is_measured && !without.is_empty() {
         all.push(format!(
-            "In no figure of the {}: {without}.",
+            "Left out of all figures of the {}: {without}.",
             quantity.name()
         ));
     }

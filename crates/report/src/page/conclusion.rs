@@ -103,7 +103,7 @@ impl Pace {
         match self {
             Self::Empty => "The input has no requests.".to_owned(),
             Self::Unmeasured => {
-                "No request has a latency: this is a load, or no request was completed.".to_owned()
+                "No request has a latency: this is a load, or no request completed.".to_owned()
             }
             Self::Delayed {
                 is_replay,
@@ -122,7 +122,7 @@ impl Pace {
                         format!("Requests were submitted on time: {shares}.")
                     }
                     (Lateness::Late, true) => format!(
-                        "The replay was late: {shares}. Either the device or the machine that replayed did not keep up."
+                        "The replay was late: {shares}. Either the device or the replaying machine did not keep up."
                     ),
                     (Lateness::Overloaded, true) => format!("The replay was overloaded: {shares}."),
                     (Lateness::Late | Lateness::Overloaded, false) => {
@@ -138,7 +138,7 @@ impl Pace {
                 fell_behind,
             } => {
                 let backlog = format!(
-                    "requests in flight were at most {}, and when the last one was due, {} of {} ({}) were still unfinished",
+                    "at most {} in flight, and when the last request was due, {} of {} ({}) were incomplete",
                     grouped(most_in_flight),
                     grouped(unfinished),
                     grouped(of),
@@ -149,8 +149,8 @@ impl Pace {
                         return match fell_behind {
                             false => format!("No backlog was left: {backlog}."),
                             true => format!(
-                                "The simulated system did not keep up: {backlog}, so the latencies depend on how long \
-                                 the load lasts."
+                                "The simulated system did not keep up: {backlog}, so the latencies \
+                                 depend on the length of the load."
                             ),
                         };
                     }
@@ -394,8 +394,8 @@ mod tests {
             [
                 "2 000 requests in 2 s (1 000/s): 100.0 % reads.",
                 "The latency has a median of 500 µs and a p99 of 500 µs; the longest is 500 µs.",
-                "No backlog was left: requests in flight were at most 1, and when the last one was due, 1 of 2 000 (0.05 %) \
-                 were still unfinished; how \
+                "No backlog was left: at most 1 in flight, and when the last request was due, \
+                 1 of 2 000 (0.05 %) were incomplete; how \
                  late requests were submitted was not recorded."
             ]
         );

@@ -97,7 +97,7 @@ impl Times {
             match self.direction() {
                 Direction::Slower => "slower",
                 Direction::Faster => "faster",
-                Direction::Unclear => "no sure difference",
+                Direction::Unclear => "no significant difference",
                 Direction::Unknown => "too few requests",
             }
             .to_owned(),
@@ -157,7 +157,7 @@ pub(super) fn sentences(first: &Measured, second: &Measured) -> String {
     let times = times(first, second);
     let (a, b) = (&first.name, &second.name);
     if times.is_empty() {
-        return format!("{b} is not compared with {a}: one of them has no measured time.");
+        return format!("{b} is not compared with {a}: one of them has no measured times.");
     }
     let quantity = second.options().quantity.name();
     let mut sentences = Vec::new();
@@ -172,11 +172,11 @@ pub(super) fn sentences(first: &Measured, second: &Measured) -> String {
         ),
         (
             Direction::Unclear,
-            format!("From {a} to {b} there is no sure difference in"),
+            format!("From {a} to {b} there is no significant difference in"),
         ),
         (
             Direction::Unknown,
-            format!("From {a} to {b}, with too few requests to be sure:"),
+            format!("From {a} to {b}, with too few requests for a confident statement:"),
         ),
     ] {
         let of = times.iter().filter(|of| of.direction() == direction);
@@ -268,7 +268,7 @@ mod tests {
         assert!(slower.starts_with(begin), "{slower}");
         assert!(slower.contains("1.50 times), p99 ("), "{slower}");
         assert!(
-            !slower.contains("faster") && !slower.contains("no sure"),
+            !slower.contains("faster") && !slower.contains("no significant"),
             "{slower}"
         );
         let faster = sentences(&first, &measured("new", 50_000, 0.5));
@@ -278,11 +278,17 @@ mod tests {
         );
         assert!(!faster.contains("slower"), "{faster}");
         let same = sentences(&first, &measured("new", 50_000, 1.0));
-        assert!(same.contains("no sure difference in latency p50"), "{same}");
+        assert!(
+            same.contains("no significant difference in latency p50"),
+            "{same}"
+        );
         // The least interval is that of the p99: of times spread evenly over 1.05 ms, half of that of the difference is
         // 1.96 * sqrt(2 * 0.99 * 0.01 / 50 000) * 1.05 ms = 1.3 us, and 0.02 % of 2 ms is 0.4 us.
         let near = sentences(&first, &measured("new", 50_000, 1.0002));
-        assert!(near.contains("no sure difference in latency"), "{near}");
+        assert!(
+            near.contains("no significant difference in latency"),
+            "{near}"
+        );
         assert!(!near.contains("confidence"), "{near}");
     }
 

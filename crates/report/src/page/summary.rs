@@ -95,7 +95,7 @@ fn figures(input: &Measured) -> Vec<(String, String)> {
         );
         if load.requests_per_s.is_finite() {
             add(
-                "requests per second, in the mean",
+                "requests per second, on average",
                 format!("{:.1}", load.requests_per_s),
             );
         }
@@ -204,8 +204,8 @@ pub(super) fn figure(chart: &Chart, number: usize) -> String {
         escaped(&label)
     );
     text += "<div class=\"zoom\">\
-        <button type=\"button\" data-do=\"in\" aria-label=\"Look closer\">+</button>\
-        <button type=\"button\" data-do=\"out\" aria-label=\"Look from further away\">−</button>\
+        <button type=\"button\" data-do=\"in\" aria-label=\"Zoom in\">+</button>\
+        <button type=\"button\" data-do=\"out\" aria-label=\"Zoom out\">−</button>\
         <button type=\"button\" data-do=\"left\" aria-label=\"Earlier\">←</button>\
         <button type=\"button\" data-do=\"right\" aria-label=\"Later\">→</button>\
         <button type=\"button\" data-do=\"all\">All</button>\

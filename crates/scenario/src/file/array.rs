@@ -30,7 +30,7 @@ table_of_keys! {
         #[comment = "bytes"]
         pub stripe_unit: Option<Spanned<String>>,
         /// `"random"` (the papers') or `"addressed"`
-        #[default = "synthetic with sizes in blocks and without `addresses`, on sampled disks: random, else addressed"]
+        #[default = "random for synthetic loads with sizes in blocks and without `addresses` on sampled disks, else addressed"]
         #[comment = "of requests"]
         pub placement: Option<Spanned<Given<Placement>>>,
         /// parity, addresses: `"left-symmetric"`, `"left-asymmetric"`, `"right-symmetric"`, `"right-asymmetric"`
@@ -130,7 +130,7 @@ table_of_keys! {
     /// The table `[rebuild]`.
     pub struct RebuildFile {
         /// the most; stripes are rebuilt on hot spares one at a time, when the disks have nothing else to do
-        #[default = "as fast as it goes"]
+        #[default = "as fast as possible"]
         #[comment = "at most"]
         pub stripes_per_s: Option<Spanned<f64>>,
         /// how many, from the first

@@ -82,7 +82,7 @@ table_of_keys! {
         /// a kind of controller, which gives the keys below their defaults: `"none"`, `"hba"`, `"raid-card-1GiB-bbu"`
         /// ([values and sources](simulate.md#controllers))
         #[default = "none"]
-        #[comment = "what the keys below are by default"]
+        #[comment = "the defaults of the keys below"]
         pub like: Option<Spanned<Given<ControllerLike>>>,
         /// from the arrival of a request until its data cross the link to the host or its sub-requests are issued
         #[default = "0; with a `cache` 6.5"]
@@ -107,11 +107,11 @@ table_of_keys! {
         pub cache: Option<Spanned<String>>,
         /// the share of the cache that is dirty when writing to the disks begins
         #[default = "0: at once"]
-        #[comment = "share that is dirty"]
+        #[comment = "dirty share"]
         pub destage_above: Option<Spanned<f64>>,
         /// the share of the cache that is dirty when it ends
         #[default = "0"]
-        #[comment = "share that is dirty"]
+        #[comment = "dirty share"]
         pub destage_below: Option<Spanned<f64>>,
     }
 }

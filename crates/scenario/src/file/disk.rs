@@ -14,8 +14,8 @@ table_of_keys! {
         /// instead of a profile: what a data sheet says of the drive
         #[table = "[disk.from_data_sheet]"]
         pub from_data_sheet: Option<DataSheet>,
-        /// `"positional"` (an arm and an angle) or `"sampled"` (the papers': every place is random)
-        #[default = "positional if requests have addresses and the profile a geometry; else, and for profiles of papers, sampled"]
+        /// `"positional"` (an arm and an angle) or `"sampled"` (the papers': every position is random)
+        #[default = "positional if requests have addresses and the profile a geometry, otherwise and for profiles from papers sampled"]
         pub model: Option<DiskModelName>,
         /// `"fcfs"`; sampled: `"rpo"`; positional: `"sstf"`, `"look"`, `"c-look"`, `"sptf"`
         #[default = "the drive's, or fcfs"]
@@ -26,7 +26,7 @@ table_of_keys! {
         pub queue_depth: Option<Spanned<usize>>,
         /// positional: a job that has waited for longer is served at once
         #[default = "2 000 for SSTF and SPTF, else no limit"]
-        #[comment = "then a job is served at once"]
+        #[comment = "after which a job is served next"]
         pub most_wait_ms: Option<Spanned<f64>>,
         /// positional: whether the drive's buffer is there
         #[default = "the profile's"]

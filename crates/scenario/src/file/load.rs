@@ -14,7 +14,7 @@ table_of_keys! {
     /// The table `[load]`: a trace, or the laws of a synthetic load.
     pub struct LoadFile {
         /// a trace; or use `--trace`
-        #[comment = "its requests at their times"]
+        #[comment = "its requests at their recorded times"]
         pub trace: Option<Spanned<PathBuf>>,
         /// what happens to requests of a trace beyond the end of the array: `"refuse"`, `"fit"` (all positions are scaled),
         /// `"wrap"` (sector modulo size) or `"clip"` (cut off, or left out); or use `--fit`, `--wrap`, `--clip`
@@ -57,8 +57,8 @@ table_of_keys! {
         /// ones for reads and writes: `{ read = "8KiB", write = "64KiB" }`, each any of these
         pub size: Option<Spanned<SizeFile>>,
         /// what sizes are counted in and addresses are multiples of, such as `"4KiB"`; only where requests have addresses
-        #[default = "sizes in bytes: the largest size of which all are multiples, of geometric ones 4 KiB; else the stripe unit; SSDs: 4 KiB"]
-        #[comment = "bytes; what sizes are counted in"]
+        #[default = "sizes in bytes: the greatest common divisor of all sizes, 4 KiB for geometric ones; in blocks: the stripe unit, for SSDs 4 KiB"]
+        #[comment = "bytes; the unit of sizes"]
         pub block: Option<Spanned<String>>,
         /// probability of a read, `0.7` or `"70%"`
         #[default = "1"]

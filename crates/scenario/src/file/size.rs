@@ -123,8 +123,8 @@ impl<'de> Deserialize<'de> for SizeFile {
                     "\"8KiB\" for bytes".to_owned()
                 };
                 Err(E::custom(format!(
-                    "is {number}, which has no unit: write {bytes}, or {{ blocks = {number} }} for stripe units (SSDs: \
-                     4 KiB)"
+                    "is {number}, which has no unit: write {bytes}, or {{ blocks = {number} }} for stripe \
+                     units (SSDs: 4 KiB)"
                 )))
             }
 

@@ -139,7 +139,7 @@ fn above_zero(
         key,
         value,
         (1e-9, 1e12),
-        "a number above 0 (at most 1e12)",
+        "a number greater than 0 (at most 1e12)",
     )
 }
 
@@ -148,13 +148,7 @@ fn from_zero(
     key: &'static str,
     value: &Spanned<f64>,
 ) -> Result<f64, ScenarioError> {
-    within(
-        check,
-        key,
-        value,
-        (0.0, 1e12),
-        "a number from 0 on (at most 1e12)",
-    )
+    within(check, key, value, (0.0, 1e12), "a number from 0 to 1e12")
 }
 
 fn probability(
@@ -307,8 +301,8 @@ impl NetworkedFile {
         let stations = u64::from(3 + 3 * system.stations_of);
         if u64::from(system.most_jobs()) * stations > MOST_QUEUES {
             return Err(check.incomplete(&format!(
-                "{} jobs at {stations} stations are too many to go through one by one, expected a product of at most \
-                 {MOST_QUEUES}: take fewer jobs, or raid.stations_of",
+                "{} jobs at {stations} stations are too many for an exact analysis (their product must \
+                 be at most {MOST_QUEUES}): use fewer jobs, or raid.stations_of",
                 system.most_jobs()
             )));
         }
@@ -316,7 +310,7 @@ impl NetworkedFile {
         for (n, job) in system.classes.iter().enumerate() {
             if names(n).any(|name| *name == job.name) {
                 return Err(check.incomplete(&format!(
-                    "two classes of jobs are called '{}': give them names of their own",
+                    "two classes of jobs are called '{}': give them different names",
                     job.name
                 )));
             }
@@ -324,8 +318,8 @@ impl NetworkedFile {
         for job in &system.classes {
             if system.demands(job).is_empty() {
                 return Err(check.incomplete(&format!(
-                    "{} need nothing of any station: with a cache that has everything and processors that \
-                     take no time there is nothing to wait for",
+                    "{} need no station: every access hits the cache and the CPUs \
+                     take no time, so there is nothing to compute",
                     job.name
                 )));
             }
@@ -345,11 +339,11 @@ impl JobsFile {
             || self.think_s.is_some();
         match &self.class {
             Some(_) if alone => Err(check.incomplete(
-                "[jobs] has 'operation', 'bytes', 'most' or 'think_s' and classes: move them into a \
-                 [[jobs.class]]",
+                "[jobs] has both classes and 'operation', 'bytes', 'most' or 'think_s': \
+                 move these into a [[jobs.class]]",
             )),
             Some(classes) if classes.is_empty() || classes.len() > 32 => {
-                Err(check.incomplete("[jobs] takes 1 to 32 classes"))
+                Err(check.incomplete("[jobs] must have 1 to 32 classes"))
             }
             Some(classes) => classes
                 .iter()

@@ -59,17 +59,18 @@ impl Upgrade {
             problem: format!("upgrade '{}': {problem}", self.name),
         };
         if self.set.is_empty() {
-            return Err(wrong("it sets nothing".to_owned()));
+            return Err(wrong("'set' is empty".to_owned()));
         }
         if let Some((key, _)) = self.set.iter().find(|(key, _)| key.starts_with("upgrade")) {
             return Err(wrong(format!(
-                "it sets '{key}': an upgrade does not change upgrades"
+                "it sets '{key}', but an upgrade cannot change upgrades"
             )));
         }
         let system = with(&[self], text, path, overrides).map_err(|e| wrong(e.to_string()))?;
         if system.classes.len() > 1 {
             return Err(wrong(
-                "upgrades are ranked for one class of jobs, and there are several".to_owned(),
+                "upgrades can be ranked for a single class of jobs, and there are several"
+                    .to_owned(),
             ));
         }
         Ok(())
@@ -139,7 +140,7 @@ impl NetworkedRaid {
         };
         if self.upgrades.len() > MOST_UPGRADES {
             return Err(wrong(format!(
-                "{} upgrades have too many combinations, expected at most {MOST_UPGRADES}",
+                "{} upgrades have too many combinations (at most {MOST_UPGRADES} upgrades)",
                 self.upgrades.len()
             )));
         }

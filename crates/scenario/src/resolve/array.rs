@@ -60,28 +60,27 @@ pub(super) fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<LevelOptio
     ];
     if let Some((key, _)) = stray.iter().find(|(_, stray)| *stray) {
         let problem =
-            format!("'array.{key}' is for levels with parity, such as RAID 5: leave it out");
+            format!("'array.{key}' needs a level with parity, such as RAID 5: leave it out");
         return Err(check.incomplete(&problem));
     }
     if array.mirror_read.is_some() && !has_mirrors {
         return Err(check.incomplete(
-            "'array.mirror_read' is for RAID 1, 10 and 01, which have mirrors: leave it out",
+            "'array.mirror_read' needs a mirrored level, RAID 1, 10 or 01: leave it out",
         ));
     }
     if let Some(copies) = &array.copies
         && !matches!(array.level, LevelName::Raid10 | LevelName::Raid01)
     {
-        let expected =
-            "no such key here: copies are for RAID 10 and 01; RAID 1 has as many as disks";
+        let expected = "no 'copies': they apply to RAID 10 and 01; RAID 1 has one copy per disk";
         return Err(check.wrong(copies, "array.copies", copies.get_ref(), expected));
     }
     if let Some(given) = &array.groups {
         let grouped = matches!(array.level, LevelName::Raid50 | LevelName::Raid60);
         let expected = match grouped {
             false => {
-                "no such key here: groups are for RAID 50 and 60, so leave it out or take one of those levels"
+                "no 'groups': they apply to RAID 50 and 60, so leave the key out or use one of these levels"
             }
-            true => "at least 2: RAID 5 and 6 are one group",
+            true => "at least 2: RAID 5 and 6 are a single group",
         };
         if !grouped || groups < 2 {
             return Err(check.wrong(given, "array.groups", groups, expected));
@@ -125,7 +124,7 @@ pub(super) fn wrong_geometry(
             &array.disks,
             "array.disks",
             array.disks.get_ref(),
-            format!("groups of {least} to 1024 disks for {level}, at most 1024 in all; this makes {seen}"),
+            format!("groups of {least} to 1024 disks for {level}, at most 1024 in total (this gives {seen})"),
         ),
         GeometryError::Disks { level, least, seen } => check.wrong(
             &array.disks,
@@ -151,7 +150,7 @@ pub(super) fn wrong_geometry(
             "array.disks",
             seen,
             match array.like {
-                Some(_) => format!("at least as many as the {copies} copies of {level}"),
+                Some(_) => format!("at least {copies}, the copies of {level}"),
                 None => format!("a multiple of the {copies} copies (at least 2) of {level}"),
             },
         ),
@@ -166,7 +165,7 @@ pub(super) fn wrong_geometry(
                 failed,
                 "array.failed",
                 format!("{:?}", failed.get_ref()),
-                format!("what {level} bears: the loss of {most}"),
+                format!("at most the loss that {level} tolerates: {most}"),
             ),
             None => check.incomplete(&error.to_string()),
         },
@@ -185,7 +184,7 @@ pub(super) fn wrong_geometry(
                 "array.stripe_unit",
                 format!("'{}'", unit.get_ref()),
                 format!(
-                    "at most a disk, which has {disk_sectors} sectors of 512 B ({})",
+                    "at most the size of a disk, {disk_sectors} sectors of 512 B ({})",
                     Bytes::new(disk_sectors * 512)
                 ),
             ),
@@ -228,8 +227,7 @@ pub(super) fn whole_sectors(text: &str) -> Result<Sectors, String> {
             let (number, unit) = binary.split_at(binary.len() - 2);
             let meant = format!("{}{}iB", number.trim(), unit[..1].to_ascii_uppercase());
             Err(format!(
-                "a binary unit, and this is {} bytes: write \"{meant}\" for powers of 1024, or \"{}s\" for this many \
-                 sectors of 512 B",
+                "a binary unit (this is {} bytes): write \"{meant}\" for powers of 1024, or \"{}s\" for the same number of sectors of 512 B",
                 bytes.get(),
                 sectors.get()
             ))
@@ -270,7 +268,7 @@ pub(super) fn placement(
         }
         (Some(name), false) if name.get_ref().0 == Placement::Random && has_addresses(file) => {
             let expected =
-                "\"addressed\" with 'addresses' in the load: at random nobody looks at them";
+                "\"addressed\" with 'addresses' in the load, as random placement ignores them";
             Err(check.wrong(name, "array.placement", "\"random\"", expected))
         }
         (None, false) => Ok(Placement::Random),
@@ -278,7 +276,7 @@ pub(super) fn placement(
             name,
             "array.placement",
             "\"random\"",
-            "\"addressed\" with a trace: its requests have addresses and any length",
+            "\"addressed\" with a trace, whose requests have addresses and arbitrary lengths",
         )),
         (Some(name), _) => Ok(name.get_ref().0),
     }

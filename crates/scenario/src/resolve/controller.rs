@@ -109,8 +109,8 @@ fn cache(
     if capacity.get() == 0 {
         if given.destage_above.is_some() || given.destage_below.is_some() {
             return Err(check.incomplete(
-                "'controller.destage_above' and 'destage_below' are for a write-back cache: give its \
-                 size with 'cache', or leave them out",
+                "'controller.destage_above' and 'destage_below' need a write-back cache: \
+                 give its size with 'cache', or leave them out",
             ));
         }
         return Ok(None);
@@ -149,13 +149,11 @@ pub(super) fn rebuild(
         return Ok(None);
     };
     if failed.is_empty() {
-        return Err(check.incomplete(
-            "[rebuild] rebuilds what has failed, and nothing has: say what with 'array.failed'",
-        ));
+        return Err(check.incomplete("[rebuild] needs a failed disk: give it with 'array.failed'"));
     }
     if matches!(level, LevelOptions::Parity { groups: 2.., .. }) {
         return Err(check.incomplete(
-            "[rebuild] is for one group: simulate the group that rebuilds as RAID 5 or 6",
+            "[rebuild] supports a single group: simulate the rebuilding group as RAID 5 or 6",
         ));
     }
     let distance = match stripes_per_s {

@@ -26,7 +26,7 @@ pub(super) fn disks(
     let is_sampled = matches!(model, DiskModel::Sampled(_));
     if is_sampled && (disk.buffer.is_some() || disk.write_back.is_some()) {
         return Err(check.incomplete(
-            "'disk.buffer' and 'disk.write_back' are for model = \"positional\": leave them out",
+            "'disk.buffer' and 'disk.write_back' need model = \"positional\": leave them out",
         ));
     }
     let mut others = others(check, file, disk, directory)?;
@@ -36,8 +36,7 @@ pub(super) fn disks(
         }
         if is_sampled && profile.shingled.is_some() {
             return Err(check.incomplete(
-                "'disk.model' is \"sampled\" (which is the default for a load without addresses), but the drive is shingled: its \
-                 bands and its media cache have places, so say model = \"positional\"",
+                "'disk.model' is \"sampled\" (which is the default for a load without addresses), but the drive is shingled and its bands and media cache have positions: use model = \"positional\"",
             ));
         }
         buffer(check, disk, profile)?;
@@ -162,7 +161,7 @@ fn others(
 fn sampled(check: &Checker<'_>, disk: &DiskFile) -> Result<Scheduler, ScenarioError> {
     if disk.queue_depth.is_some() || disk.most_wait_ms.is_some() {
         return Err(check.incomplete(
-            "'disk.queue_depth' and 'disk.most_wait_ms' are for model = \"positional\": leave them out",
+            "'disk.queue_depth' and 'disk.most_wait_ms' need model = \"positional\": leave them out",
         ));
     }
     let most = match &disk.rpo_most {
@@ -177,7 +176,7 @@ fn sampled(check: &Checker<'_>, disk: &DiskFile) -> Result<Scheduler, ScenarioEr
         SchedulerName::Fcfs => {
             if disk.rpo_count.is_some() || disk.rpo_most.is_some() {
                 return Err(check.incomplete(
-                    "'disk.rpo_count' and 'disk.rpo_most' are for scheduler = \"rpo\": leave them out",
+                    "'disk.rpo_count' and 'disk.rpo_most' need scheduler = \"rpo\": leave them out",
                 ));
             }
             Ok(Scheduler::Fcfs)
@@ -187,8 +186,7 @@ fn sampled(check: &Checker<'_>, disk: &DiskFile) -> Result<Scheduler, ScenarioEr
             most,
         }),
         _ => Err(check.incomplete(
-            "'disk.scheduler': \"sstf\", \"look\", \"c-look\" and \"sptf\" look at the arm, so they need \
-             model = \"positional\"; the sampled model has \"fcfs\" and \"rpo\"",
+            "'disk.scheduler': \"sstf\", \"look\", \"c-look\" and \"sptf\" use the position of the arm, so they need model = \"positional\"; the sampled model has \"fcfs\" and \"rpo\"",
         )),
     }
 }
@@ -200,7 +198,7 @@ fn positional(
 ) -> Result<Queueing, ScenarioError> {
     if disk.rpo_count.is_some() || disk.rpo_most.is_some() {
         return Err(check.incomplete(
-            "'disk.rpo_count' and 'disk.rpo_most' are for the sampled model: leave them out",
+            "'disk.rpo_count' and 'disk.rpo_most' need the sampled model: leave them out",
         ));
     }
     let scheduler = match disk.scheduler.as_ref().map(|name| *name.get_ref()) {
@@ -214,8 +212,7 @@ fn positional(
         Some(SchedulerName::Sptf) => ArmScheduler::Sptf,
         Some(SchedulerName::Rpo) => {
             return Err(check.incomplete(
-                "'disk.scheduler': \"rpo\" draws positionings, so it is for the sampled model; a \
-                 positional disk has \"sptf\"",
+                "'disk.scheduler': \"rpo\" needs the sampled model; use \"sptf\" for a positional disk",
             ));
         }
     };

@@ -13,8 +13,7 @@ use crate::file::{
 };
 
 /// What a class has for arrivals.
-const NOT_ALONE: &str =
-    "a law: requests of classes meet each other; \"alone\" is for a load without classes";
+const NOT_ALONE: &str = "a distribution: \"alone\" needs a load without classes";
 
 /// The laws of a class as they are written, and the name of their table.
 pub(super) struct Laws<'a> {
@@ -192,7 +191,7 @@ fn arrivals_law(
             if let Some(shape) = given.pareto_shape
                 && !(1.05..=100.0).contains(&shape)
             {
-                let expected = "1.05 to 100: nearer to 1 the mean is hardly ever reached";
+                let expected = "1.05 to 100: closer to 1 the mean converges too slowly";
                 return law.refuse(format!("pareto_shape = {shape}"), expected);
             }
             let (per_s, on_s) = (law.rate(given.per_s)?, law.time("on_s", given.on_s)?);

@@ -28,8 +28,8 @@ fn fitter(
         Beyond::Scale => {
             if path == Path::new("-") || std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
                 return Err(check.incomplete(
-                    "--fit must know how far the load reaches, and so reads it twice: store it in a file, or use --wrap or \
-                     --clip",
+                    "--fit reads the load twice: give it as a file, or use \
+                     --wrap or --clip",
                 ));
             }
             end_of(path, reading)?
@@ -110,11 +110,11 @@ fn check_no_changes(
 ) -> Result<(), ScenarioError> {
     if let Some(beyond) = &load.beyond {
         let Given(seen) = beyond.get_ref();
-        let expected = "no such key: a synthetic load lies within the array";
+        let expected = "no such key: a synthetic load always lies within the array";
         return Err(check.wrong(beyond, "load.beyond", seen.quoted(), expected));
     }
-    let expected = "no such key: a synthetic load grows by the rate of its arrivals (load.rate or load.arrivals), a \
-                    closed one by its users (load.closed.outstanding)";
+    let expected = "no such key: scale a synthetic load by its arrival rate (load.rate_per_s or load.arrivals), \
+                    a closed one by its users (load.closed.outstanding)";
     if let Some(speed) = &load.speed {
         return Err(check.wrong(speed, "load.speed", speed.get_ref(), expected));
     }
@@ -123,13 +123,13 @@ fn check_no_changes(
     }
     if !overrides.reading.changes.is_empty() {
         return Err(check.incomplete(
-            "--from, --until, --speed and the other changes of a load are for traces, and the load is \
-             synthetic: leave them out, or give a --trace",
+            "--from, --until, --speed and similar options need a trace, and the load \
+             is synthetic: leave them out, or give a --trace",
         ));
     }
     if overrides.beyond != Beyond::Refuse {
         return Err(check.incomplete(
-            "--fit, --wrap and --clip are for traces, and the load is synthetic, so it lies within the array: \
+            "--fit, --wrap and --clip need a trace, and the load is synthetic: \
              leave them out, or give a --trace",
         ));
     }
@@ -157,8 +157,8 @@ fn check_users(
         "load.requests",
         requests,
         format!(
-            "at least one for each of the {outstanding} users of load.closed.outstanding, or some would never start, \
-             and better {REQUESTS_PER_USER} for each: raise load.requests, or lower load.closed.outstanding"
+            "at least one for each of the {outstanding} users of load.closed.outstanding, as some would never start \
+             otherwise (better {REQUESTS_PER_USER} for each): raise load.requests, or lower load.closed.outstanding"
         ),
     ))
 }
@@ -192,7 +192,7 @@ pub(super) fn load(
         };
         if overrides.trace.is_none() && file.load.as_ref().is_some_and(synthetic) {
             return Err(check.incomplete(
-                "[load] has a 'trace' and the laws of a synthetic load: leave one out",
+                "[load] has both a 'trace' and keys of a synthetic load: leave one out",
             ));
         }
         let beyond = beyond(file, overrides);
@@ -213,8 +213,8 @@ pub(super) fn load(
     }
     let Some(load) = &file.load else {
         return Err(check.incomplete(
-            "there is no load: write a table [load] with 'trace' (or give sim a --trace FILE), or with \
-             'requests', 'arrivals' and 'size'",
+            "the scenario has no load: write a table [load] with 'trace' (or use --trace FILE), \
+             or with 'requests', 'arrivals' and 'size'",
         ));
     };
     check_no_changes(check, load, overrides)?;
@@ -226,7 +226,7 @@ pub(super) fn load(
             None => array.stripe_unit,
         },
         Some(block) if array.placement == Placement::Random => {
-            let expected = "no value: with random placement sizes are counted in stripe units";
+            let expected = "no value: with random placement, sizes are in stripe units";
             return Err(check.wrong(block, "load.block", block.get_ref(), expected));
         }
         Some(block) => super::array::sectors(check, "load.block", block)?,
@@ -237,8 +237,7 @@ pub(super) fn load(
     let model = synthetic(check, load, block, data_sectors)?;
     if matches!(model, LoadModel::Alone { .. }) && array.rebuild.is_some() {
         return Err(check.incomplete(
-            "[load] has arrivals = \"alone\" and there is a [rebuild]: the array is not idle while it rebuilds, \
-             leave one out",
+            "[load] has arrivals = \"alone\", but the array is not idle during a [rebuild]: leave one out",
         ));
     }
     if let Some(given) = &load.requests {
@@ -280,7 +279,7 @@ fn check_length(
         slowest = (*think > Nanos::ZERO).then(|| f64::from(*outstanding) / think.as_secs_f64());
     }
     if slowest.is_some_and(|rate| all as f64 / rate > LONGEST_RUN_S) {
-        let expected = "so few that the run takes less than 100 years at this rate";
+        let expected = "few enough for the run to take less than 100 years at this rate";
         return Err(check.wrong(given, "load.requests", with_warmup, expected));
     }
     Ok(())
@@ -312,8 +311,8 @@ fn synthetic(
             || load.class.is_some()
         {
             return Err(check.incomplete(
-                "[load] has 'closed' and 'arrivals', 'rate_per_s', 'batch' or classes: users who wait for their \
-                 requests have neither",
+                "[load] has 'closed' and 'arrivals', 'rate_per_s', 'batch' or classes: \
+                 a closed load has none of these",
             ));
         }
         let given = *closed.get_ref();
@@ -339,12 +338,12 @@ fn synthetic(
     {
         if load.rate_per_s.is_some() {
             return Err(check.incomplete(
-                "[load] has arrivals = \"alone\" and 'rate_per_s': requests that never meet have no rate, leave one out",
+                "[load] has arrivals = \"alone\" and 'rate_per_s': requests that never overlap have no rate: leave one out",
             ));
         }
         if load.batch.is_some() {
             return Err(check.incomplete(
-                "[load] has arrivals = \"alone\" and 'batch': requests of a batch meet each other, leave one out",
+                "[load] has arrivals = \"alone\" and 'batch': requests of a batch overlap: leave one out",
             ));
         }
         return Ok(LoadModel::Alone {
@@ -356,11 +355,11 @@ fn synthetic(
         None => vec![laws(load).workload(check, block, data_sectors)?],
         Some(_) if laws(load).any() => {
             return Err(check.incomplete(
-                "[load] has laws of its own and classes: move the laws into a [[load.class]]",
+                "[load] has both classes and keys of a single load: move these into a [[load.class]]",
             ));
         }
         Some(classes) if classes.is_empty() || classes.len() > MOST_CLASSES => {
-            return Err(check.incomplete("[load] takes 1 to 1000 classes"));
+            return Err(check.incomplete("[load] must have 1 to 1000 classes"));
         }
         Some(classes) => classes
             .iter()

@@ -31,14 +31,14 @@ pub(super) fn options(
         return match &array.md {
             None => Ok(None),
             Some(_) => Err(check.incomplete(
-                "[array.md] is for Linux's software RAID: say like = \"linux-md\" in [array], or leave it out",
+                "[array.md] describes Linux software RAID: write like = \"linux-md\" in [array], or leave it out",
             )),
         };
     };
     let md = array.md.as_ref().unwrap_or(&none);
     let wrong_level = |seen: &str| {
         let expected = format!(
-            "a level that Linux has and this models: \"raid0\", \"raid1\", \"raid10\", \"raid5\" or \"raid6\" (the level \
+            "a level of Linux md that is modelled: \"raid0\", \"raid1\", \"raid10\", \"raid5\" or \"raid6\" (the level \
              is \"{seen}\")"
         );
         Err(check.wrong(like, "array.like", "\"linux-md\"", expected))
@@ -62,12 +62,12 @@ pub(super) fn options(
     }
     if array.mirror_read.is_some() {
         return Err(check.incomplete(
-            "'array.mirror_read' is not for like = \"linux-md\", which balances reads by rules of its own: leave it out",
+            "'array.mirror_read' does not apply to like = \"linux-md\", which balances reads itself: leave it out",
         ));
     }
     if rebuild.is_some() && !has_parity {
         return Err(check.incomplete(
-            "[rebuild] with like = \"linux-md\" is for RAID 5 and 6: leave out [rebuild], or 'array.like'",
+            "[rebuild] with like = \"linux-md\" needs RAID 5 or 6: leave out [rebuild], or 'array.like'",
         ));
     }
     check_chunk(check, array, chunk)?;
@@ -105,7 +105,7 @@ fn check_chunk(
     }
     let expected = match array.level {
         LevelName::Raid0 => "a multiple of 4 KiB with like = \"linux-md\"",
-        _ => "a power of two from 4 KiB on with like = \"linux-md\"",
+        _ => "a power of two, at least 4 KiB, with like = \"linux-md\"",
     };
     let seen = format!("'{}'", given.get_ref());
     Err(check.wrong(given, "array.stripe_unit", seen, expected))
@@ -147,12 +147,12 @@ fn bitmap(
     };
     if array.level == LevelName::Raid0 {
         return wrong(
-            "no such key for RAID 0, which has nothing to bring into agreement".to_owned(),
+            "no such key for RAID 0, which has no redundancy to keep consistent".to_owned(),
         );
     }
     let chunk = sectors(check, key, given)?;
     if !chunk.get().is_power_of_two() || chunk < PAGE {
-        return wrong("the chunk of a bitmap, a power of two from 4 KiB on".to_owned());
+        return wrong("the chunk of a bitmap, a power of two of at least 4 KiB".to_owned());
     }
     // Of RAID 10 a bit is for sectors of the array, else for those of each disk.
     let disks = match array.level {
@@ -164,7 +164,7 @@ fn bitmap(
         return Ok(Some(chunk));
     }
     wrong(format!(
-        "larger chunks, such as \"64MiB\", or a larger 'data_offset': the bitmap does not fit into the {} KiB before the data",
+        "larger chunks, such as \"64MiB\", or a larger 'data_offset': the bitmap does not fit in the {} KiB before the data",
         data_offset.get() / 2
     ))
 }
@@ -179,7 +179,7 @@ fn copies(
             None => Ok(None),
             Some(given) => {
                 let seen = given.get_ref().0.quoted();
-                let expected = "no such key for this level: it is for RAID 10";
+                let expected = "no such key for this level: it applies to RAID 10";
                 Err(check.wrong(given, "array.md.copies_lie", seen, expected))
             }
         };
@@ -203,7 +203,7 @@ fn handling(
     has_parity: bool,
 ) -> Result<StripeHandling, ScenarioError> {
     let mut handling = StripeHandling::default();
-    let expected = "no such key for this level: it is for RAID 5 and 6";
+    let expected = "no such key for this level: it applies to RAID 5 and 6";
     if let Some(given) = &md.rmw {
         let Given(level) = *given.get_ref();
         if !has_parity {

@@ -10,7 +10,7 @@ use crate::ScenarioError;
 /// profiles) are the same ones from there.
 ///
 /// # Errors
-/// If the text is no TOML.
+/// If the text is not TOML.
 pub fn moved(text: &str, path: &Path, to: &Path) -> Result<String, ScenarioError> {
     let mut document: DocumentMut = text.parse().map_err(|e| ScenarioError::Syntax {
         path: path.to_owned(),

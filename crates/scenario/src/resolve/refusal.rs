@@ -18,7 +18,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// Of an error in this text; `None` if the text is no TOML, so that there is no key.
+    /// Of an error in this text; `None` if the text is not TOML, so that there is no key.
     pub(super) fn of(error: &toml::de::Error, text: &str) -> Option<Self> {
         let document = Document::parse(text).ok()?;
         let found = find(document.as_table(), &error.span()?);
@@ -48,7 +48,7 @@ impl Refusal {
                 format!("is not a key, {}", known.replace('"', "'"))
             }
         } else {
-            let plain = plain.replacen("is of another kind", &format!("is {}", found.value), 1);
+            let plain = plain.replacen("has the wrong type", &format!("is {}", found.value), 1);
             let hint = HINTS.iter().find(|(key, _)| *key == found.key);
             let hint = hint.map(|(_, hint)| format!("; write {hint}"));
             plain + &hint.filter(|_| is_of_serde(message)).unwrap_or_default()
@@ -80,7 +80,7 @@ fn is_of_serde(message: &str) -> bool {
 const HINTS: &[(&str, &str)] = &[
     (
         "load.arrivals",
-        "rate_per_s = 75.0 in its place, or arrivals = { poisson_per_s = 75.0 }",
+        "rate_per_s = 75.0 instead, or arrivals = { poisson_per_s = 75.0 }",
     ),
     ("load.batch", "batch = { requests = 3 }"),
     ("load.closed", "closed = { outstanding = 8 }"),
@@ -162,14 +162,14 @@ fn elsewhere(table: &str, key: &str, value: &str) -> Option<String> {
             share => percent(((1.0 - share) * 1e8).round() / 1e6),
         },
         "iodepth" | "queue_depth" | "numjobs" | "threads" | "users" if load => {
-            format!("closed = {{ outstanding = {text} }} in place of 'arrivals'")
+            format!("closed = {{ outstanding = {text} }} instead of 'arrivals'")
         }
         "iops" | "rate_iops" | "arrival_rate" | "requests_per_s" | "lambda" if load => {
             format!("rate_per_s = {text}")
         }
         "rw" | "readwrite" if load => {
-            "read_share = \"70%\" for the share of reads, and addresses = { sequential_run = inf } for requests one after \
-             the other"
+            "read_share = \"70%\" for the share of reads, and addresses = { sequential_run = inf } for consecutive \
+             requests"
                 .to_owned()
         }
         "runtime" | "duration" | "number_ios" if load => {

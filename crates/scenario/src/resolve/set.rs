@@ -73,7 +73,7 @@ pub enum ProfileOf {
 }
 
 impl ProfileOf {
-    /// What a text is a profile of, itself or by a data sheet; `None` if it is no profile.
+    /// What a text is a profile of, itself or by a data sheet; `None` if it is not a profile.
     pub fn text(text: &str) -> Option<Self> {
         let document: DocumentMut = text.parse().ok()?;
         let has = |key| document.contains_key(key);
@@ -118,7 +118,7 @@ impl ProfileOf {
 /// is, and where it is as long as no key is new, so that errors name lines of the file.
 ///
 /// # Errors
-/// If the text is no TOML, or a key leads through something that is no table. Whether the scenario has such a key
+/// If the text is not TOML, or a key leads through something that is not a table. Whether the scenario has such a key
 /// is not looked at.
 pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String, ScenarioError> {
     if set.is_empty() {
@@ -130,14 +130,13 @@ pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String
             if remove(&mut document, key).is_none() {
                 return Err(ScenarioError::Set {
                     key: key.to_owned(),
-                    problem: "is not in the scenario, so it cannot be removed; KEY=VALUE sets a value, and KEY='\"\"' an \
-                              empty text"
+                    problem: "is not in the scenario, so it cannot be removed; KEY=VALUE sets a value, and KEY='\"\"' an empty string"
                         .to_owned(),
                 });
             }
             continue;
         }
-        // What is no TOML value is a string without its quotes.
+        // What is not TOML value is a string without its quotes.
         let value: Value = value
             .parse()
             .unwrap_or_else(|_| Value::from(value.as_str()));
@@ -148,7 +147,7 @@ pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String
         let mut parts: Vec<&str> = key.split('.').collect();
         let last = parts.pop().filter(|last| !last.is_empty());
         let Some(last) = last.filter(|_| parts.iter().all(|part| !part.is_empty())) else {
-            return Err(wrong("is no key; keys look like array.disks"));
+            return Err(wrong("is not a key: expected a key such as array.disks"));
         };
         let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
         for part in parts {
@@ -157,7 +156,7 @@ pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String
                 .or_insert_with(|| Item::Table(Table::new()));
             table = item
                 .as_table_like_mut()
-                .ok_or_else(|| wrong("leads through something that is no table"))?;
+                .ok_or_else(|| wrong("leads through something that is not a table"))?;
         }
         table.insert(last, Item::Value(value));
     }
@@ -168,7 +167,7 @@ pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String
 /// are removed. The trace of a load stays where it is.
 ///
 /// # Errors
-/// If a text is no TOML, or the other has no load.
+/// If a text is not TOML, or the other has no load.
 pub fn with_load_of(
     (text, path): (&str, &Path),
     load: Option<(&str, &Path)>,
@@ -185,7 +184,7 @@ pub fn with_load_of(
     if !other.contains_key("load") {
         return Err(ScenarioError::Incomplete {
             path: load_path.to_owned(),
-            problem: "has no table [load]; give a trace, or a scenario with a load".to_owned(),
+            problem: "has no table [load]: give a trace, or a scenario with a load".to_owned(),
         });
     }
     let directory = load_path.parent().unwrap_or(Path::new("."));
@@ -206,7 +205,7 @@ pub fn with_load_of(
 /// The text without these keys, where they are there.
 ///
 /// # Errors
-/// If the text is no TOML.
+/// If the text is not TOML.
 pub(super) fn without(text: &str, path: &Path, keys: &[String]) -> Result<String, ScenarioError> {
     let mut document = parsed(text, path)?;
     for key in keys {
@@ -288,8 +287,8 @@ mod tests {
 
     #[test]
     fn what_is_no_key_is_refused() {
-        assert!(set("", "1").unwrap_err().contains("is no key"));
-        assert!(set("load..size", "1").unwrap_err().contains("is no key"));
+        assert!(set("", "1").unwrap_err().contains("is not a key"));
+        assert!(set("load..size", "1").unwrap_err().contains("is not a key"));
         assert!(set("seed.x", "1").unwrap_err().contains("no table"));
     }
 }

@@ -65,8 +65,8 @@ pub(super) fn common_block(
         for law in size.get_ref().laws() {
             let (texts, has_blocks) = in_bytes(law);
             if has_blocks {
-                let expected = "all sizes in bytes or all in blocks, or the size of a block: 'load.block' = \"4KiB\"";
-                return Err(check.wrong(size, KEY, "in bytes here and in blocks there", expected));
+                let expected = "all sizes in bytes or all in blocks, or the block size: 'load.block' = \"4KiB\"";
+                return Err(check.wrong(size, KEY, "in bytes and in blocks", expected));
             }
             for text in texts {
                 common = common_divisor(common, sectors(check, size, text)?.get());
@@ -147,8 +147,7 @@ impl Resolver<'_> {
                 Some(mean) if self.fits(mean) => return Ok(Size::GeometricBlocks { mean }),
                 _ => {
                     let block = Bytes::new(u64::from(self.block.get()) * SECTOR_BYTES);
-                    let expected =
-                        format!("a mean such as \"16KiB\", at least a block, which has {block}");
+                    let expected = format!("a mean such as \"16KiB\", at least a block of {block}");
                     return Err(self.wrong(format!("'{text}'"), expected));
                 }
             },
@@ -159,8 +158,7 @@ impl Resolver<'_> {
                         (Some(blocks), None) => blocks,
                         (None, Some(SizeText(text))) => self.blocks(text)?,
                         _ => {
-                            let seen =
-                                "a table with a row of neither or both of 'blocks' and 'bytes'";
+                            let seen = "a table with a row that has neither or both of 'blocks' and 'bytes'";
                             return Err(self.wrong(seen.to_owned(), LAWS.to_owned()));
                         }
                     };

@@ -44,8 +44,7 @@ fn check_cost(
     if overwritten > MOST_OVERWRITES {
         let most = flash.overwrites * MOST_OVERWRITES / overwritten;
         let expected = format!(
-            "at most {most:.3} for {disks} SSDs, that is 2 x 10^8 page writes, or precondition = \"steady-state\", \
-             which is there at once"
+            "at most {most:.3} for {disks} SSDs, that is 2 x 10^8 page writes, or precondition = \"steady-state\", which takes no time"
         );
         return wrong("flash.overwrites", flash.overwrites.to_string(), expected);
     }
@@ -58,7 +57,7 @@ fn check_cost(
     if flash.overwrites > 0.0 {
         let seen = format!("{}, {needs}", flash.overwrites);
         let expected = format!(
-            "less than {most} of maps: fewer overwrites, or precondition = \"steady-state\""
+            "less than {most} for the maps: fewer overwrites, or precondition = \"steady-state\""
         );
         return wrong("flash.overwrites", seen, expected);
     }
@@ -67,7 +66,7 @@ fn check_cost(
         "{}, {needs}",
         unit.map_or("missing".to_owned(), |u| format!("\"{u}\""))
     );
-    let expected = format!("less than {most} of maps: a larger unit, or a smaller SSD");
+    let expected = format!("less than {most} for the maps: a larger unit, or a smaller SSD");
     wrong("flash.mapping_unit", seen, expected)
 }
 
@@ -79,7 +78,7 @@ pub(super) fn ssds(
 ) -> Result<SsdSet, ScenarioError> {
     if file.controller.as_ref().is_some_and(|c| c.cache.is_some()) && !file.array.is_given() {
         return Err(check.incomplete(
-            "'controller.cache' is that of an array: a single SSD has [ssd.cache], or give a table [array]",
+            "'controller.cache' needs an array: use [ssd.cache] for a single SSD, or add a table [array]",
         ));
     }
     let mut changes = ssd.clone();
@@ -139,7 +138,7 @@ fn refused(check: &Checker<'_>, error: SsdProfileError) -> ScenarioError {
         SsdProfileError::Changes { .. } => {
             let mut message = error.to_string();
             if message.contains("is missing") {
-                message += ": the profile has no such table, so all of it is to be given";
+                message += ": the profile has no such table, so all of its keys must be given";
             }
             check.incomplete(&message)
         }

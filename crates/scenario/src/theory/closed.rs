@@ -101,7 +101,7 @@ pub(super) fn answer(
             let mean = ResponseTime::Mean(point.response);
             Answer::of(Standing::Approximation, How::MeanValueAnalysis, mean)
         }),
-        // Work can be done in parallel, so the sum of demands is no bound; the slowest part and the bottleneck are.
+        // Work can be done in parallel, so the sum of demands is not a bound; the slowest part and the bottleneck are.
         lower_bound_ms: Some(alone.max(f64::from(outstanding) * largest - think.as_millis_f64())),
         upper_bound_ms: asymptotic_bounds(&network, outstanding)
             .ok()

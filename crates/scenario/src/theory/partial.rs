@@ -140,7 +140,7 @@ fn step_up_to(reach: f64, turn: f64) -> f64 {
 }
 
 /// Transfer times, with their probabilities, over which a read-modify-write is averaged: what comes after them jumps
-/// where they last whole revolutions if the full turn is less by the transfer.
+/// where they last whole revolutions if the full revolution is less by the transfer.
 fn transfer_points(grid: &DiskGrid, rule: FullTurn, sectors: u32) -> Vec<(f64, f64)> {
     let sectors = u64::from(sectors);
     let smooth = grid.transfer_points(sectors, TRANSFERS);
@@ -196,7 +196,7 @@ pub(super) fn alone(model: &mut ArrayTheory<'_>, pattern: &Pattern) -> Table {
 
 /// Read-modify-write. Let A = P + c T be the end of a disk's pre-read, T its transfer time (which accesses
 /// ahead of it share if the scenario says so), and U a rotational latency. The disk that ends last, at
-/// A = a, writes until a + W(T), W a full turn and the transfer, the others until a + U + T. With
+/// A = a, writes until a + W(T), W a full revolution and the transfer, the others until a + U + T. With
 /// H(a, y) = P(A <= a, U + T <= y):
 ///
 /// P(response <= x) = m E\[ H(A, x - A)^(m - 1); A + W(T) <= x \].

@@ -65,7 +65,7 @@ pub(super) fn turn_and_write(rule: FullTurn, revolution: f64, transfer: f64) -> 
     }
 }
 
-/// Positioning and transfer of a write that comes after a full turn.
+/// Positioning and transfer of a write that comes after a full revolution.
 pub(super) fn turned(grid: &DiskGrid, rules: Rules, sectors: u32) -> Table {
     let sectors = u64::from(sectors);
     let revolution = grid.revolution();

@@ -27,7 +27,7 @@ pub enum Route {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BuildError {
     /// A node has no output, or too many.
-    #[error("{kind} '{node}' has {seen} outputs, it needs {expected}")]
+    #[error("{kind} '{node}' has {seen} outputs, expected {expected}")]
     Outputs {
         /// The node's name.
         node: String,
@@ -55,7 +55,7 @@ pub enum BuildError {
         complaint: &'static str,
     },
     /// A router that sends jobs to an output that it does not have.
-    #[error("router '{node}' names output {seen}, it has {outputs}")]
+    #[error("router '{node}' selects output {seen}, but has {outputs}")]
     Output {
         /// The node's name.
         node: String,
@@ -65,25 +65,27 @@ pub enum BuildError {
         outputs: usize,
     },
     /// Two nodes have one name.
-    #[error("two nodes are called '{node}': the random numbers of a node follow from its name")]
+    #[error(
+        "two nodes are called '{node}': give them different names, as the random stream of a node depends on its name"
+    )]
     Name {
         /// The name.
         node: String,
     },
     /// Jobs cannot go to where they come from outside.
-    #[error("jobs cannot go to the source '{node}'")]
+    #[error("jobs cannot be routed to the source '{node}'")]
     IntoSource {
         /// The source's name.
         node: String,
     },
     /// Jobs would go round for ever without time passing.
-    #[error("'{node}' lies on a loop on which no time passes")]
+    #[error("'{node}' is on a loop that takes no time")]
     Loop {
         /// The name of a node on it.
         node: String,
     },
     /// Something that cannot wait leads straight to a finite queue.
-    #[error("{kind} '{node}' leads to the finite queue '{queue}', and jobs could not wait there")]
+    #[error("{kind} '{node}' leads to the finite queue '{queue}', but jobs cannot wait there")]
     CannotWait {
         /// The node's name.
         node: String,
@@ -263,7 +265,7 @@ impl Builder {
                 Kind::Station(queue) if !queue.has_room_for(jobs) => {
                     return Err(BuildError::Station {
                         node: plan.name.clone(),
-                        complaint: "there is no room for its population",
+                        complaint: "its population exceeds the queue",
                     });
                 }
                 _ => {}

@@ -20,7 +20,7 @@ pub enum Until {
     Departures(u64),
     /// Until so many events more have happened.
     Events(u64),
-    /// Until nothing happens any more.
+    /// Until no event is pending.
     End,
 }
 
@@ -115,10 +115,10 @@ impl<P: Probe> Network<P> {
     /// The statistics of a station up to now.
     ///
     /// # Panics
-    /// If the node is no station.
+    /// If the node is not a station.
     pub fn station(&self, node: NodeId) -> StationStatistics {
         let Node::Station { station, .. } = &self.nodes[node.0 as usize] else {
-            panic!("the node is no station")
+            panic!("the node is not a station")
         };
         let mut statistics = station.statistics.clone();
         statistics.close(self.now);

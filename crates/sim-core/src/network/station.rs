@@ -116,13 +116,13 @@ impl Queue {
             Discipline::PreemptiveResume | Discipline::ProcessorSharing
         );
         if self.servers == 0 {
-            Err("it has no server")
+            Err("it has no servers")
         } else if self.batch.0 == 0 || self.batch.1 < self.batch.0 {
-            Err("a batch has at least one job, and at most not fewer than at least")
+            Err("a batch has at least one job, and its maximum must not be below its minimum")
         } else if self.batch != (1, 1) && preempts {
-            Err("batches are not served in shares and not interrupted")
+            Err("batches support neither processor sharing nor preemption")
         } else if self.room.is_some_and(|room| room < self.batch.0) {
-            Err("there is no room for a batch")
+            Err("the queue is smaller than a batch")
         } else {
             Ok(())
         }

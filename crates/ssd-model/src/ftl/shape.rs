@@ -28,12 +28,12 @@ pub struct PlaneShape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
     /// It has no block, page or logical page.
-    #[error("a plane has at least one block, page and logical page")]
+    #[error("a plane must have at least one block, page and logical page")]
     Empty,
     /// There is no room for cleaning.
     #[error(
         "a plane of {blocks} blocks with {slots_per_block} logical pages each has no room to hold {logical} \
-         logical pages and {reserve} free blocks: there must be more spare room than these and the open blocks"
+         logical pages and {reserve} free blocks: spare space must exceed these and the open blocks"
     )]
     NoRoom {
         /// Blocks of the plane.
@@ -47,11 +47,11 @@ pub enum ShapeError {
     },
     /// Cleaning fills the only free block before it frees another.
     #[error(
-        "a reserve of one block is none: cleaning fills it before it frees another; take 0, or 2 or more"
+        "the reserve must be 0 or at least 2 blocks: cleaning fills one block before it frees another"
     )]
     OneReserved,
     /// More than numbers of 32 bits can name.
-    #[error("a plane has at most 2^31 slots, and a block 65 535: these have {0}")]
+    #[error("a plane must have at most 2^31 slots and a block at most 65 535 (got {0})")]
     TooLarge(u64),
 }
 

@@ -21,7 +21,7 @@ impl Checker<'_> {
         if mb_per_s >= 1.0 {
             return Ok(1e3 / mb_per_s);
         }
-        Err(self.wrong(key, mb_per_s, "millions of bytes per second, 1 or more"))
+        Err(self.wrong(key, mb_per_s, "at least 1, in millions of bytes per second"))
     }
 
     pub(super) fn count(&self, key: &str, n: u32, most: u32) -> Result<u32, SsdProfileError> {

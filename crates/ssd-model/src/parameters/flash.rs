@@ -91,15 +91,15 @@ impl FlashParameters {
         let most = MOST_OVERWRITES / (f64::from(plane.logical_pages) * f64::from(planes));
         if !(0.0..=most).contains(&overwrites) {
             let expected = format!(
-                "0 to {most:.3}, that is 2 x 10^8 page writes, or precondition = \"steady-state\", which is there at once"
+                "0 to {most:.3}, that is 2 x 10^8 page writes, or precondition = \"steady-state\", which takes no time"
             );
             return Err(check.wrong("flash.overwrites", overwrites, expected));
         }
         let preset = flash.cell.map(CellType::times);
         let erase = flash.erase_us.or(preset.map(|p| p.2));
         let Some(erase) = erase else {
-            let expected = "a time, or flash.cell to take it from";
-            return Err(check.wrong("flash.erase_us", "not given", expected));
+            let expected = "a time, or a value of flash.cell to derive it from";
+            return Err(check.wrong("flash.erase_us", "missing", expected));
         };
         let (read, program) = (flash.read_us.as_deref(), flash.program_us.as_deref());
         let suspend = flash.suspend_us;
@@ -151,7 +151,7 @@ impl FlashParameters {
         let all = u64::from(host) + whole * u64::from(slots);
         self.plane.logical_pages = all.min(u64::from(u32::MAX)) as u32;
         self.plane.check().map_err(|e| {
-            let expected = format!("false, or more spare room: with the map, {e}");
+            let expected = format!("false, or more spare space: with the map, {e}");
             check.wrong("mapping_cache.write_back", true, expected)
         })
     }
@@ -223,11 +223,11 @@ fn multi_plane(
     let key = "flash.multi_plane";
     let count = check.count(key, flash.multi_plane, planes_of_die)?;
     if !planes_of_die.is_multiple_of(count) {
-        let expected = format!("1, or what divides flash.planes, which is {planes_of_die}");
+        let expected = format!("a divisor of flash.planes, which is {planes_of_die}");
         return Err(check.wrong(key, count, expected));
     }
     if count > 1 && flash.parallelism == Parallelism::Plane {
-        let expected = "1 with flash.parallelism = \"plane\": planes that work independently share no commands";
+        let expected = "1 with flash.parallelism = \"plane\": independent planes share no commands";
         return Err(check.wrong(key, count, expected));
     }
     Ok(count)
@@ -261,8 +261,8 @@ fn page_times(
 ) -> Result<Vec<Nanos>, SsdProfileError> {
     let times = times.unwrap_or_default();
     if times.is_empty() {
-        let expected = "times, or flash.cell to take them from";
-        return Err(check.wrong(key, "not given", expected));
+        let expected = "times, or a value of flash.cell to derive them from";
+        return Err(check.wrong(key, "missing", expected));
     }
     times.iter().map(|&us| check.micros(key, us)).collect()
 }
@@ -275,7 +275,7 @@ fn shape(
 ) -> Result<PlaneShape, SsdProfileError> {
     let over = flash.over_provisioning;
     if !(1e-4..=5.0).contains(&over) {
-        let expected = "all pages by the logical ones, less 1: 0.0001 to 5; 0.15 are 15 %";
+        let expected = "physical / logical pages - 1, from 0.0001 to 5; 0.15 means 15 %";
         return Err(check.wrong("flash.over_provisioning", over, expected));
     }
     let blocks = check.count("flash.blocks", flash.blocks, 1 << 24)?;
@@ -297,7 +297,11 @@ fn shape(
             "with blocks = {blocks}, pages = {pages}, reserve = {}, over_provisioning = {over}",
             flash.reserve
         );
-        check.wrong("flash", seen, format!("a plane with room to work ({e})"))
+        check.wrong(
+            "flash",
+            seen,
+            format!("a plane with enough spare space ({e})"),
+        )
     })?;
     if flash.reserve == 0 && per_page > 1 {
         // What goes back into a block would share flash pages with what the host writes.

@@ -99,7 +99,7 @@ impl NvmeParameters {
             Arbitration::Weighted => nvme.weights.clone(),
         };
         if bursts.len() != queues as usize || bursts.contains(&0) {
-            let expected = format!("{queues} weights from 1 on, one for each queue");
+            let expected = format!("{queues} weights of at least 1, one per queue");
             return Err(check.wrong("nvme.weights", format!("{:?}", nvme.weights), expected));
         }
         let most_sectors = check.bytes("nvme.most_transfer", &nvme.most_transfer)? / SECTOR_BYTES;

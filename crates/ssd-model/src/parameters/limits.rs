@@ -91,7 +91,7 @@ impl Limit {
                 let missing = if burst.is_some() { "credits" } else { "burst" };
                 let expected = "a value: 'burst' and 'credits' go together";
                 let key = format!("limits.{key}.{missing}");
-                return Err(check.wrong(&key, "not given", expected));
+                return Err(check.wrong(&key, "missing", expected));
             }
         };
         Ok(Self { baseline, burst })

@@ -140,12 +140,12 @@ pub(super) fn cache(
             return Err(check.wrong(
                 "flash.mapping_unit",
                 unit.unwrap_or_default(),
-                "the size of a flash page, or a [ssd.cache] where logical pages wait until one is full",
+                "the size of a flash page, or an [ssd.cache] in which logical pages wait until a flash page is full",
             ));
         }
         (None, _) => return Ok(None),
         (Some(_), None) => {
-            return Err(check.wrong("cache", "given", "no cache: it is for storage = \"flash\""));
+            return Err(check.wrong("cache", "given", "no cache: it needs storage = \"flash\""));
         }
         (Some(cache), Some(flash)) => (cache, flash),
     };
@@ -155,7 +155,7 @@ pub(super) fn cache(
     let waiting = open * flash.logical_page_sectors();
     if parameters.in_flight.is_some_and(|most| most <= waiting) {
         let least = Bytes::new((waiting + 1) * SECTOR_BYTES);
-        let expected = format!("at least {least}: more than a part of a flash page of each plane");
+        let expected = format!("at least {least}: more than a partial flash page per plane");
         let seen = cache.in_flight.as_deref().unwrap_or_default();
         return Err(check.wrong("cache.in_flight", seen, expected));
     }
@@ -166,7 +166,7 @@ pub(super) fn cache(
     if stays + open >= parameters.pages {
         let least = (stays + open + 1) * flash.logical_page_bytes;
         let expected = format!(
-            "at least {} for what may be dirty or stay, and for a part of a flash page of each plane",
+            "at least {} for dirty and pinned data and a partial flash page per plane",
             Bytes::new(least)
         );
         return Err(check.wrong("cache.size", &cache.size, expected));
@@ -197,7 +197,7 @@ fn cache_parameters(
     let in_flight = sectors(check, "cache.in_flight", cache.in_flight.as_deref())?;
     let row = sectors(check, "cache.row", cache.row.as_deref())?;
     if in_flight.is_some() && above > 0.0 {
-        let expected = "0 with cache.in_flight: what is dirty is on its way then";
+        let expected = "0 with cache.in_flight, which writes dirty data at once";
         return Err(check.wrong("cache.destage_above", above, expected));
     }
     let share = |share: f64| ((share * pages as f64) as u64).min(pages - 1);
@@ -243,7 +243,7 @@ pub(super) fn mapping_cache(
         return Ok(None);
     };
     if !is_flash {
-        let expected = "none: it is for storage = \"flash\"";
+        let expected = "no value: it needs storage = \"flash\"";
         return Err(check.wrong("mapping_cache", "given", expected));
     }
     let count = |key, n, most| check.count(&format!("mapping_cache.{key}"), n, most);

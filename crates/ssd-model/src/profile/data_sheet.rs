@@ -242,13 +242,13 @@ impl DataSheet {
             "read latency",
             self.read_latency_us,
             host.read_us + read_us + media,
-            "the host, the transfer, the firmware of such drives and a page read of such cells",
+            "host, transfer, typical firmware and a page read of these cells",
         );
         let write = found.given_or(
             "write latency",
             self.write_latency_us,
             host.write_us + write_us,
-            "the host, the transfer and the firmware of such drives",
+            "host, transfer and typical firmware",
         );
         let (read, write) = (read - host.read_us, write - host.write_us);
         let least = match self.cell.times() {
@@ -269,7 +269,7 @@ impl DataSheet {
         let commands = found.add(
             "controller.commands",
             servers.floor().clamp(1.0, 64.0),
-            "the most that fit into both latencies at their IOPS",
+            "the number that fits both latencies at their IOPS",
         );
         let command_us = found.add(
             "controller.command_us",
@@ -285,7 +285,7 @@ impl DataSheet {
         if self.cell != Cell::Xpoint && access > writes_us {
             let most = host.write_us + write_command_us + writes_us;
             let expected = format!(
-                "at most {most:.1}: a write is complete in the cache, where the drive takes {writes_us:.2} us for each"
+                "at most {most:.1}: a write completes in the cache, where the drive needs {writes_us:.2} us each"
             );
             let seen = write + host.write_us;
             return Err(check.wrong("write_latency_us", format!("{seen:.1}"), expected));
@@ -335,7 +335,7 @@ impl DataSheet {
         let channels = found.add(
             "dram.channels",
             (4.0 * busy / 1e6).ceil().clamp(8.0, 4096.0),
-            "a quarter busy at the stated rates, at least 8",
+            "25 % utilisation at the stated rates, at least 8",
         );
         DramProfile {
             capacity: format!("{}", (self.capacity_gb * 1e9) as u64 / 4096 * 4096),
@@ -374,7 +374,7 @@ impl DataSheet {
         let credits = found.add(
             "limits.write_mb_per_s.credits",
             1e3 * gb * (1.0 - after / rate),
-            "SLC cache x (1 - baseline / burst): the burst lasts as long as it takes to write the cache",
+            "SLC cache x (1 - baseline / burst): the burst lasts until the cache is full",
         );
         Some(LimitsProfile {
             write_mb_per_s: Some(LimitProfile {

@@ -23,11 +23,11 @@ pub struct FlashProfile {
     /// The size of a flash page.
     #[serde(deserialize_with = "super::size")]
     pub page: String,
-    /// The size of a logical page; that of a flash page if it is not given. Where it is smaller, a flash
+    /// The size of a logical page; that of a flash page if it is missing. Where it is smaller, a flash
     /// page is programmed when it is full, so there must be a cache to wait in.
     #[serde(default, deserialize_with = "super::optional_size")]
     pub mapping_unit: Option<String>,
-    /// What its cells are: preset times, for those that are not given.
+    /// What its cells are: preset times, for those that are missing.
     pub cell: Option<CellType>,
     /// To read a page into the die's register; several: by the page's place in its block, in turn.
     pub read_us: Option<Vec<f64>>,
@@ -66,11 +66,11 @@ pub struct FlashProfile {
     /// Free blocks that each plane keeps; 0: cleaning begins when no page is free.
     #[serde(default = "two")]
     pub reserve: u32,
-    /// A block is rewritten after this many reads of its pages; never if it is not given.
+    /// A block is rewritten after this many reads of its pages; never if it is missing.
     pub read_disturb_limit: Option<u32>,
-    /// A block is rewritten when it has been full for this many hours; never if it is not given.
+    /// A block is rewritten when it has been full for this many hours; never if it is missing.
     pub retention_h: Option<f64>,
-    /// By how many erases blocks may differ; unbounded if it is not given.
+    /// By how many erases blocks may differ; unbounded if it is missing.
     pub wear_levelling: Option<u32>,
     /// What it holds at the beginning.
     #[serde(default)]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimitsProfile {
-    /// An I/O counts once for each begun part of this size; once, whatever its size, if it is not given.
+    /// An I/O counts once for each begun part of this size; once, whatever its size, if it is missing.
     #[serde(
         default,
         deserialize_with = "super::optional_size",

@@ -37,7 +37,7 @@ impl SsdProfile {
     /// From the text of a profile; `origin` is its name, for messages.
     ///
     /// # Errors
-    /// If the text is no TOML, a key is unknown, missing or of the wrong type, or figures of a data sheet contradict
+    /// If the text is not TOML, a key is unknown, missing or of the wrong type, or figures of a data sheet contradict
     /// each other.
     pub fn parse(text: &str, origin: &str, changes: &Table) -> Result<Self, SsdProfileError> {
         let wrong = |e: toml::de::Error| SsdProfileError::Syntax {

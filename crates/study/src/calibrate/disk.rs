@@ -124,7 +124,7 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
         }
     }
     let (Some((profile, model, how, training)), Some((model_before, _))) = (best, before) else {
-        let nothing = || CalibrateError::Records("there was nothing to choose from".to_owned());
+        let nothing = || CalibrateError::Records("there are no requests to choose from".to_owned());
         return Err(refused.unwrap_or_else(nothing));
     };
     Ok(DiskFit {
@@ -143,14 +143,14 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
 fn room(observed: &Observed, start: &DiskProfile) -> Result<u64, CalibrateError> {
     if start.shingled.is_some() {
         return Err(CalibrateError::Profile(format!(
-            "the profile '{}' is of a shingled drive, which is not fitted: expected one without a table [shingled]",
+            "the profile '{}' is that of a shingled drive, which cannot be fitted: use a profile without a table [shingled]",
             start.name
         )));
     }
     let room = start.capacity_sectors.max(Geometry::new(start).capacity());
     if observed.end() > room {
         return Err(CalibrateError::Records(format!(
-            "the records go up to sector {}, the profile '{}' has {}: it is of another disk",
+            "the records extend to sector {}, but the profile '{}' has {}: it is that of a different disk",
             observed.end(),
             start.name,
             room

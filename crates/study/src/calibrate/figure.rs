@@ -53,18 +53,18 @@ pub enum Missing {
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Rereads => "needs reads of sectors that were read shortly before",
-            Self::Hits => "no read is faster than the medium: no buffer that keeps data was seen",
+            Self::Rereads => "needs reads of recently read sectors",
+            Self::Hits => "no read is faster than the medium: no sign of a read cache",
             Self::OneSize => "needs hits of several sizes",
             Self::HitsAfterWrites => "needs hits right after writes",
-            Self::ShortSeeks => "needs reads on the cylinder of the read before",
+            Self::ShortSeeks => "needs reads on the cylinder of the previous read",
             Self::Writes => "needs writes",
-            Self::FastWrites => "writes are complete in the buffer, not on the medium",
-            Self::SlowWrites => "writes are complete on the medium, not in the buffer",
+            Self::FastWrites => "writes complete in the buffer, not on the medium",
+            Self::SlowWrites => "writes complete on the medium, not in the buffer",
             Self::WriteSeek => "a write's seek is not fitted",
-            Self::Insensitive => "other values explain the records as well",
+            Self::Insensitive => "other values explain the records equally well",
             Self::OneAtATime => "needs one request at a time",
-            Self::Places => "places on the medium do not explain the times",
+            Self::Places => "positions on the medium do not explain the times",
             Self::NoChange => "not seen",
             Self::NotBusy => "needs writes that keep all dies busy",
         })

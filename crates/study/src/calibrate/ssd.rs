@@ -51,7 +51,7 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
     let shown = observed.end().saturating_mul(SECTOR_BYTES);
     if shown >= LARGEST {
         return Err(CalibrateError::Records(format!(
-            "a request ends at sector {}, beyond the 512 TiB that a profile can have",
+            "a request ends at sector {}, beyond the limit of 512 TiB",
             observed.end()
         )));
     }
@@ -60,13 +60,13 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
         && !(shown..LARGEST).contains(&given)
     {
         return Err(CalibrateError::Profile(format!(
-            "--capacity is {given} bytes, expected at least the {shown} that the records show, and below 512 TiB"
+            "--capacity must be at least {shown} bytes, as the records show, and below 512 TiB (got {given} bytes)"
         )));
     }
     if let Some(long) = observed.longest().filter(|long| *long > LONGEST) {
         return Err(CalibrateError::Records(format!(
-            "a request took {long}, and a profile can hold times up to {LONGEST}; leave such requests out, or look \
-             what happened there"
+            "a request took {long}, but times in a profile are limited to {LONGEST}: leave such requests out, \
+             or find out why they took so long"
         )));
     }
     let capacity = capacity.unwrap_or(shown);
@@ -101,7 +101,7 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
     }
     let Some((service, training)) = best else {
         return Err(CalibrateError::Records(
-            "there was nothing to choose from".to_owned(),
+            "there are no requests to choose from".to_owned(),
         ));
     };
     let held_out = Trial::new(&held_out)?.quality(&text_of(&service), DEVICE)?;
@@ -172,7 +172,7 @@ impl Service {
         let _ = write!(
             text,
             "description = {description}\ninterface = \"nvme\"\nstorage = \"measured\"\n\n\
-             # Everything on the way is in the measured times.\n\
+             # The measured times include everything else.\n\
              [driver]\nsubmit_us = 0.0\ncomplete_us = 0.0\ninterrupt_us = 0.0\nselect_us = 0.0\ndoorbell_us = 0.0\n\n\
              [nvme]\nqueues = 1\ndepth = 65535\nmost_commands = 65535\nmost_transfer = \"64MiB\"\n\n\
              [pcie]\ndescriptor_setup_us = 0.0\nto_host_setup_us = 0.0\nfrom_host_setup_us = 0.0\n\
@@ -191,12 +191,12 @@ impl Service {
             if n == 0 {
                 let _ = writeln!(
                     text,
-                    "# The training half holds no {name}s: these are the times of {other}s."
+                    "# The training half has no {name}s: these are the times of {other}s."
                 );
             }
             let _ = writeln!(
                 text,
-                "# Share of the requests, and microseconds that so many do not exceed."
+                "# Share of the requests, and the time in microseconds they do not exceed."
             );
             let _ = writeln!(text, "{name}_quantiles = [");
             for (p, us) in quantiles {

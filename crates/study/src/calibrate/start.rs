@@ -34,14 +34,14 @@ impl Start {
                 .map_err(|e| refused(format!(": {e}")))?;
             if profile.flash.is_none() {
                 return Err(refused(format!(
-                    " {name}: the profile has no flash; use --profile ssd"
+                    " {name}: the profile has no flash: use --profile ssd"
                 )));
             }
             return Ok(Self::Flash(Box::new(profile)));
         }
         let profile = DiskProfile::load(name, Path::new(".")).map_err(|e| {
             refused(format!(
-                ": {e}; or 'ssd' for what serves several at a time, or the profile of an SSD with flash"
+                ": {e}; or 'ssd' for a device that serves several requests at a time, or the profile of an SSD with flash"
             ))
         })?;
         Ok(Self::Disk(Box::new(profile)))

@@ -49,7 +49,7 @@ pub struct Ssh(Vec<String>);
 /// The participants that a list of hosts and pairs `host:/dev/x` names; pairs of the same host are one.
 ///
 /// # Errors
-/// If something is no host, or a host is named twice.
+/// If something is not a host, or a host is named twice.
 pub fn participants(hosts: &[String]) -> Result<Vec<Participant>, SweepError> {
     let mut all: Vec<Participant> = Vec::new();
     for text in hosts {
@@ -65,7 +65,7 @@ pub fn participants(hosts: &[String]) -> Result<Vec<Participant>, SweepError> {
             || !host.chars().all(is_plain)
         {
             let problem = format!(
-                "--hosts: '{text}' is no host, expected a name (of ssh's configuration, say), or HOST:/dev/NAME"
+                "--hosts: '{text}' is not a host, expected a name (of ssh's configuration, say), or HOST:/dev/NAME"
             );
             return Err(SweepError::Elsewhere(problem));
         }
@@ -75,7 +75,7 @@ pub fn participants(hosts: &[String]) -> Result<Vec<Participant>, SweepError> {
                     known.targets.push(target);
                 }
                 _ => {
-                    let problem = format!("--hosts: '{text}': the host is named twice");
+                    let problem = format!("--hosts: '{text}': the host is given twice");
                     return Err(SweepError::Elsewhere(problem));
                 }
             },
@@ -218,14 +218,14 @@ impl Ssh {
         } else {
             let found = self.text(host, "command -v iosonar", &[]);
             found.map_err(|_| {
-                format!("{host}: there is no 'iosonar' on its PATH: install it there, or say --push to copy this one")
+                format!("{host}: there is no 'iosonar' in its PATH: install it there, or use --push to copy this one")
             })?
         };
         let version = self.text(host, &format!("{} --version", quoted(&program)), &[])?;
         let ours = concat!("iosonar ", env!("CARGO_PKG_VERSION"));
         if version != ours {
             return Err(format!(
-                "{host}: has '{version}', this is '{ours}': say --push to copy this one"
+                "{host}: has '{version}', but this is '{ours}': use --push to copy this one"
             ));
         }
         let (offset_ns, uncertainty_ns) = self.offset(host, &program)?;
@@ -250,7 +250,7 @@ impl Ssh {
             .spawn()
             .map_err(|e| format!("{host}: ssh cannot be started: {e}"))?;
         let (Some(mut ask), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(format!("{host}: no way to ask for its clock"));
+            return Err(format!("{host}: cannot query its clock"));
         };
         let mut answers = BufReader::new(answers);
         let mut best: Option<(i64, u64)> = None;
@@ -270,7 +270,7 @@ impl Ssh {
         }
         drop(ask);
         let _ = child.wait();
-        best.ok_or_else(|| format!("{host}: its iosonar tells no time"))
+        best.ok_or_else(|| format!("{host}: its iosonar does not report the time"))
     }
 
     /// Brings a load to a host, once; tells where it is there.
@@ -384,8 +384,8 @@ mod tests {
         for (hosts, complaint) in [
             (&["a", "a"][..], "named twice"),
             (&["a:/dev/x", "a:/dev/x"], "named twice"),
-            (&["-oProxyCommand=x"], "is no host"),
-            (&[""], "is no host"),
+            (&["-oProxyCommand=x"], "is not a host"),
+            (&[""], "is not a host"),
         ] {
             assert!(of(hosts).unwrap_err().contains(complaint), "{hosts:?}");
         }

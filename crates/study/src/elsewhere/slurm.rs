@@ -81,7 +81,7 @@ impl Tasks {
         let text = fs::read(path).map_err(SweepError::io(path, "read the tasks"))?;
         serde_json::from_slice(&text).map_err(|error| SweepError::Syntax {
             path: path.to_owned(),
-            message: format!("is no list of tasks: {error}"),
+            message: format!("is not a list of tasks: {error}"),
         })
     }
 }
@@ -94,7 +94,7 @@ pub fn submit(tasks: &Tasks, options: &SlurmFile, program: &Path) -> Result<Job,
     let (root, parts) = (&tasks.sweep.source.root, &tasks.parts);
     if parts.len() > MOST_TASKS {
         return Err(SweepError::Elsewhere(format!(
-            "slurm: 'chunk' makes {} tasks, expected at most {MOST_TASKS} in an array",
+            "slurm: 'chunk' gives {} tasks, expected at most {MOST_TASKS} in an array",
             parts.len()
         )));
     }
@@ -223,7 +223,7 @@ fn call(command: &mut Command) -> Result<String, SweepError> {
     let ended = run_child(command, &[], None).map_err(|error| {
         SweepError::Elsewhere(match error.kind() {
             std::io::ErrorKind::NotFound => format!(
-                "{name} is not there: Slurm is not installed on this machine (the package slurm-client has its commands)"
+                "{name} was not found: install Slurm on this machine (package slurm-client)"
             ),
             _ => format!("{name} cannot be started: {error}"),
         })
@@ -239,14 +239,14 @@ fn call(command: &mut Command) -> Result<String, SweepError> {
 
 /// A new folder with a number as its name.
 fn new_folder(parent: &Path) -> Result<PathBuf, SweepError> {
-    fs::create_dir_all(parent).map_err(SweepError::io(parent, "make the folder"))?;
+    fs::create_dir_all(parent).map_err(SweepError::io(parent, "create the folder"))?;
     let parent = std::path::absolute(parent).map_err(SweepError::io(parent, "find"))?;
     for number in 1_u32.. {
         let folder = parent.join(number.to_string());
         match fs::create_dir(&folder) {
             Ok(()) => return Ok(folder),
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(SweepError::io(&folder, "make the folder")(e)),
+            Err(e) => return Err(SweepError::io(&folder, "create the folder")(e)),
         }
     }
     unreachable!("there are more numbers than folders")

@@ -195,10 +195,10 @@ impl Around<'_> {
             ))
         };
         let told: Value =
-            serde_json::from_slice(&text).map_err(|e| wrong(format!("is no JSON: {e}")))?;
+            serde_json::from_slice(&text).map_err(|e| wrong(format!("is not JSON: {e}")))?;
         let told = told
             .as_object()
-            .ok_or_else(|| wrong("is no object".to_owned()))?;
+            .ok_or_else(|| wrong("is not an object".to_owned()))?;
         let strings = |value: &Value| -> Option<Vec<String>> {
             let list = value.as_array()?.iter();
             list.map(|v| v.as_str().map(str::to_owned)).collect()
@@ -207,7 +207,7 @@ impl Around<'_> {
             match (key.as_str(), value) {
                 ("targets", list) => {
                     self.targets = strings(list).ok_or_else(|| {
-                        wrong("has 'targets' that are no list of strings".to_owned())
+                        wrong("has 'targets' that is not a list of strings".to_owned())
                     })?;
                 }
                 ("env", Value::Object(env)) => {

@@ -120,7 +120,7 @@ impl BuiltIn {
         let Some((_, kind, needed, optional)) = KINDS.iter().find(|(known, ..)| *known == name)
         else {
             return Err(format!(
-                "there is no built-in '{name}'; built in are {}",
+                "unknown built-in '{name}': expected one of {}",
                 Self::NAMES.join(", ")
             ));
         };
@@ -148,7 +148,7 @@ impl BuiltIn {
             };
             if !is_fine {
                 return Err(format!(
-                    "'{name}' has '{key}' = {value}, which is of the wrong kind"
+                    "'{name}' has '{key}' = {value}, which has the wrong type"
                 ));
             }
         }
@@ -272,7 +272,7 @@ impl BuiltIn {
         let records = folder.join(crate::sweep::RECORDS);
         if !records.exists() {
             return Err(HookError::Failed(format!(
-                "{phase}: plot: there are no records: say 'records = true'"
+                "{phase}: plot: there are no records: set 'records = true'"
             )));
         }
         let (records, page) = (text(&records), text(&folder.join("report.html")));
@@ -343,7 +343,7 @@ fn may_destroy(around: &Around<'_>, name: &str, target: &str) -> Result<(), Hook
         return Ok(());
     }
     Err(HookError::Failed(format!(
-        "{name}: refused: what is on {target} would be lost; say --destroy {target} to allow it"
+        "{name}: refused: all data on {target} would be lost; use --destroy {target} to allow this"
     )))
 }
 
@@ -386,7 +386,7 @@ fn missing(name: &str, phase: Phase, error: &io::Error) -> HookError {
         .map(|(_, package)| *package);
     HookError::Failed(match (error.kind(), package) {
         (io::ErrorKind::NotFound, Some(package)) => {
-            format!("{phase}: {name} is not installed; the package {package} has it")
+            format!("{phase}: {name} is not installed: install the package {package}")
         }
         _ => format!("{phase}: {name}: cannot be started: {error}"),
     })
@@ -432,7 +432,7 @@ fn smart(around: &mut Around<'_>, when: &str) -> Result<(), HookError> {
             .map_err(|e| HookError::Failed(format!("{}: cannot write: {e}", path.display())))?;
         if ended.status.code().is_none_or(|code| code & NO_ANSWER != 0) {
             return Err(HookError::Failed(format!(
-                "{phase}: smart: smartctl has no answer of {target} ({}): see smart-{when}{number}.json",
+                "{phase}: smart: smartctl got no answer from {target} ({}): see smart-{when}{number}.json",
                 ended.how()
             )));
         }

@@ -23,7 +23,7 @@ impl HookFile {
     pub fn check_for(&self, origin: &Path, is_replay: bool) -> Result<(), String> {
         if !is_replay && self.is_of_this_machine() {
             return Err(format!(
-                "'{}' is for replays: a simulation has no target",
+                "'{}' needs a replay: a simulation has no target",
                 self.name()
             ));
         }
@@ -47,14 +47,14 @@ impl HookFile {
     pub fn check(&self) -> Result<(), String> {
         if let Some(other) = self.prepare.as_deref().filter(|p| *p != "once") {
             return Err(format!(
-                "has prepare = \"{other}\", expected \"once\" or nothing"
+                "has prepare = \"{other}\": expected \"once\", or leave it out"
             ));
         }
         match (&self.built_in, &self.run) {
             (Some(name), None) => {
                 if !self.args.is_empty() || self.phases.is_some() {
                     return Err(format!(
-                        "'{name}' is built in: 'args' and 'phases' are for executables"
+                        "'{name}' is built in: 'args' and 'phases' apply to executables only"
                     ));
                 }
                 BuiltIn::new(name, &self.options).map(|_| ())

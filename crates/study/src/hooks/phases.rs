@@ -97,7 +97,7 @@ impl Around<'_> {
         let marker = self.marker(number, &hook);
         if marker.exists() {
             self.log
-                .add(&format!("prepare: {} was done before", hook.name()));
+                .add(&format!("prepare: {} was completed earlier", hook.name()));
             return self.take_out(&marker, hook.name());
         }
         let env = self.env.len();

@@ -30,13 +30,13 @@ pub fn chart(
     measured: Option<&[MeasuredPoint]>,
 ) -> Chart {
     let points = &analysis.points;
-    let mut chart = empty_chart(system, "Response time against the number of jobs");
+    let mut chart = empty_chart(system, "Response time by number of jobs");
     let bounds = points.iter().map(|p| {
         let balanced = p.balanced;
         (f64::from(p.jobs), balanced.lower, balanced.upper)
     });
     chart.marks.push(Mark::Band(Band {
-        label: "balanced job bounds, one server after the other".to_owned(),
+        label: "balanced job bounds, one server after another".to_owned(),
         colour: Colour::Muted,
         points: bounds.collect(),
         shape: Shape::Straight,
@@ -49,7 +49,7 @@ pub fn chart(
     });
     chart.marks.push(Mark::Line(parallel.dashed()));
     let lower = curve(
-        "asymptotic lower bound, one server after the other",
+        "asymptotic lower bound, one server after another",
         2,
         &|p| p.asymptotic.lower,
     );
@@ -73,7 +73,7 @@ pub fn chart(
         chart.marks.push(Mark::Line(simulated));
     }
     let exact = curve(
-        "exact (mean value analysis), one server after the other",
+        "exact (mean value analysis), one server after another",
         0,
         &|p| p.response_s,
     );
@@ -86,7 +86,7 @@ pub fn chart(
     chart.marks.push(Mark::Line(exact));
     chart.marks.extend(measured_marks(measured));
     let knee = format!(
-        "{} is the bottleneck; it rules from {:.1} jobs on",
+        "{} is the bottleneck; it limits throughput from {:.1} jobs upward",
         of_all(&analysis.bottleneck.station, system.stations_of),
         analysis.knee
     );
@@ -125,7 +125,7 @@ pub fn chart_of_varied(
     varied: &[(String, NetworkAnalysis)],
     measured: Option<&[MeasuredPoint]>,
 ) -> Chart {
-    let title = format!("Response time against the number of jobs, over {key}");
+    let title = format!("Response time by number of jobs, for values of {key}");
     let mut chart = empty_chart(system, &title);
     for (i, (name, analysis)) in varied.iter().enumerate() {
         let exact = line(&analysis.points, |p| p.response_s);
@@ -139,6 +139,6 @@ pub fn chart_of_varied(
     chart.marks.extend(measured_marks(measured));
     chart
         .notes
-        .push("full: exact; broken: lower balanced job bound".to_owned());
+        .push("solid: exact; dashed: lower balanced job bound".to_owned());
     chart
 }

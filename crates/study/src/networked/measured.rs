@@ -26,7 +26,7 @@ pub enum MeasuredError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// It is no table of them.
+    /// It is not a table of them.
     #[error("{0}")]
     Content(String),
 }
@@ -49,13 +49,11 @@ pub fn measured(path: &Path) -> Result<Vec<MeasuredPoint>, MeasuredError> {
         .enumerate()
         .map(|(i, line)| (i + 1, line.trim()));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let (first, header) = lines
-        .next()
-        .ok_or_else(|| empty("there is nothing in it"))?;
+    let (first, header) = lines.next().ok_or_else(|| empty("the file is empty"))?;
     let names: Vec<&str> = header.split(',').map(str::trim).collect();
     let column = |name: &str| names.iter().position(|n| *n == name);
     let (Some(jobs), Some(response)) = (column("jobs"), column("response_s")) else {
-        let expected = "expected a header with the columns jobs,response_s and, if known, stderr_s";
+        let expected = "expected a header with the columns jobs,response_s and optionally stderr_s";
         return Err(wrong(
             first,
             format!("the header is '{header}', {expected}"),
@@ -72,7 +70,7 @@ pub fn measured(path: &Path) -> Result<Vec<MeasuredPoint>, MeasuredError> {
                 _ => Err(wrong(
                     number,
                     format!(
-                        "'{}' is '{seen}', expected a number from 0 on",
+                        "'{}' is '{seen}', expected a number of at least 0",
                         names[column]
                     ),
                 )),
@@ -81,7 +79,7 @@ pub fn measured(path: &Path) -> Result<Vec<MeasuredPoint>, MeasuredError> {
         if value(jobs)? == 0.0 {
             return Err(wrong(
                 number,
-                "'jobs' is 0, expected a number above 0".to_owned(),
+                "'jobs' is 0, expected a number greater than 0".to_owned(),
             ));
         }
         points.push(MeasuredPoint {
@@ -91,7 +89,7 @@ pub fn measured(path: &Path) -> Result<Vec<MeasuredPoint>, MeasuredError> {
         });
     }
     if points.is_empty() {
-        return Err(empty("there are no points behind the header"));
+        return Err(empty("there are no points after the header"));
     }
     points.sort_by(|a, b| a.jobs.total_cmp(&b.jobs));
     Ok(points)

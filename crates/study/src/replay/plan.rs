@@ -88,8 +88,8 @@ impl ReplayPlan {
         let options = spec.options.clone();
         if !options.engine.is_real() && options.verification.is_tagging() {
             return Err(refused(
-                "--verify, --tag and --keep-tables need a target that really holds data: not with --engine dry \
-                 or simulate",
+                "--verify, --tag and --keep-tables need a target that stores data: not with \
+                 --engine dry or simulate",
             ));
         }
         refuse_impossible(spec)?;
@@ -131,7 +131,7 @@ impl ReplayPlan {
                 && host.holds(number, out)
             {
                 return Err(refused(&format!(
-                    "{} would be written to {} itself: take another place for it",
+                    "{} would be written to the target {}: choose another output",
                     out.display(),
                     path.display()
                 )));
@@ -218,7 +218,7 @@ fn pairs(
     if !spec.map.is_empty() {
         let [trace] = &spec.load[..] else {
             return Err(refused(&format!(
-                "--map splits one trace by its devices (got {} traces); 'iosonar convert --merge' makes one of several",
+                "--map splits a single trace by its devices (got {} traces); merge them with 'iosonar convert --merge'",
                 spec.load.len()
             )));
         };
@@ -239,8 +239,8 @@ fn pairs(
     if targets.is_empty() {
         if spec.options.engine.is_real() {
             return Err(refused(
-                "--target DEV is missing: which block device or file shall it be? 'iosonar targets' lists \
-                 them; --engine dry or simulate does without",
+                "--target DEV is missing: give a block device or a file ('iosonar targets' \
+                 lists them); only --engine dry and simulate need none",
             ));
         }
         let all = spec.load.iter().map(|trace| pair(trace, &reading, None));
@@ -251,8 +251,8 @@ fn pairs(
         .map_or(targets.len(), |most| targets.len().min(most as usize));
     if spec.load.len() > used {
         return Err(refused(&format!(
-            "{} traces for {used} targets: each target replays one at a time; 'iosonar convert --merge' \
-             makes one of several",
+            "{} traces for {used} targets: each target replays a single trace; merge them \
+             with 'iosonar convert --merge'",
             spec.load.len()
         )));
     }

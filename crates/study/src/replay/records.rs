@@ -186,7 +186,7 @@ impl ReplayPlan {
         let mut warnings = Vec::new();
         if self.options.verification.is_tagging() {
             let warning =
-                "contents were verified or tagged during the replay, which takes time of its own";
+                "contents were verified or tagged during the replay, which takes additional time";
             warnings.push(warning.to_owned());
         }
         if let ([load], [target]) = (&self.loads[..], &self.targets[..]) {
@@ -194,13 +194,13 @@ impl ReplayPlan {
             let how = match self.options.fit.beyond {
                 Beyond::Wrap => Some("wraparound"),
                 Beyond::Scale => Some("scaled"),
-                Beyond::Clip => Some("cut off"),
+                Beyond::Clip => Some("clipped"),
                 Beyond::Refuse => None,
             };
             if let Some(how) = how.filter(|_| factor > 1.0) {
                 warnings.push(format!(
-                "{how}: the load reaches {factor:.2} times as far as the target, so its positions are not those \
-                 of the load"
+                "{how}: the load extends to {factor:.2} times the size of the target, so positions \
+                 differ from those of the load"
             ));
             }
         }

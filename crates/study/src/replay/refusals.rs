@@ -25,7 +25,7 @@ pub(super) fn refuse_impossible(spec: &ReplaySpec) -> Result<(), ReplayPlanError
     let options = &spec.options;
     if options.ring.submission_thread && options.ring.task_work == TaskWork::Deferred {
         return Err(refused(
-            "--sqpoll does not go with --task-work defer: where a kernel thread submits, nothing is deferred",
+            "--sqpoll cannot be used with --task-work defer: a kernel thread submits, so there is no work to defer",
         ));
     }
     if matches!(options.engine, EngineKind::Auto | EngineKind::IoUring) {
@@ -45,7 +45,7 @@ pub(super) fn refuse_impossible(spec: &ReplaySpec) -> Result<(), ReplayPlanError
             let there =
                 std::fs::read_to_string("/sys/devices/system/cpu/present").unwrap_or_default();
             Err(refused(&format!(
-                "--cpu: there is no processor {cpu} here (there are {})",
+                "--cpu: this machine has no CPU {cpu} (it has {})",
                 there.trim()
             )))
         }
@@ -77,8 +77,8 @@ pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> Result<(), ReplayPlanE
     ]);
     if let Some(need) = of_ring.filter(|_| !matches!(kind, Auto | IoUring | Passthrough)) {
         return Err(refused(&format!(
-            "{need} --engine io_uring, passthrough or auto (got {chosen}), and would have no effect: leave out one or the \
-             other"
+            "{need} --engine io_uring, passthrough or auto (got {chosen}), and would have no effect: leave \
+             out one of them"
         )));
     }
     if kind == Passthrough && ring.plain_buffers {
@@ -94,12 +94,12 @@ pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> Result<(), ReplayPlanE
     ]);
     if let Some(need) = of_model.filter(|_| kind != Simulate) {
         return Err(refused(&format!(
-            "{need} --engine simulate (got {chosen}), and would have no effect: leave out one or the other"
+            "{need} --engine simulate (got {chosen}), and would have no effect: leave out one of them"
         )));
     }
     if ring.poll_completions && spec.no_direct {
         return Err(refused(
-            "--iopoll does not go with --no-direct: completions are polled for only past the page cache",
+            "--iopoll cannot be used with --no-direct: the page cache does not support polling",
         ));
     }
     Ok(())
@@ -123,7 +123,7 @@ pub(super) fn refuse_stray_destroy(
             });
         if !is_target {
             return Err(refused(&format!(
-                "--destroy {} names no target of this replay: give the path of a --target, or leave it out",
+                "--destroy {} is not a target of this replay: give the path of a --target, or leave it out",
                 named.display()
             )));
         }
@@ -137,7 +137,7 @@ pub(super) fn refuse_shared_streams(pairs: &[Pair]) -> Result<(), ReplayPlanErro
         let is_file = std::fs::metadata(&pair.trace).is_ok_and(|m| m.is_file() || m.is_dir());
         if !is_file && pairs[..i].iter().any(|other| other.trace == pair.trace) {
             return Err(refused(&format!(
-                "{} can be read only once, and several targets need it: give it as a file",
+                "{} can be read only once, but several targets need it: give it as a file",
                 pair.trace.display()
             )));
         }
@@ -153,15 +153,15 @@ pub(super) fn refuse_twice(targets: &[PathBuf], host: &Host) -> Result<(), Repla
             let (one, another) = (other.display(), target.display());
             if other == target || is_same(other, target) {
                 return Err(refused(&format!(
-                    "{one} and {another} are the same target, and a replay needs targets of its own: leave one out"
+                    "{one} and {another} are the same target: leave one out"
                 )));
             }
             if let (Some(a), Some(b)) = (device_number(other), number)
                 && host.overlap(a, b)
             {
                 return Err(refused(&format!(
-                    "{one} and {another} overlap: they have sectors of one disk in common, and a replay needs \
-                     targets of its own; choose partitions that do not overlap, or the disk alone"
+                    "{one} and {another} overlap on the same disk: \
+                     choose partitions that do not overlap, or the disk alone"
                 )));
             }
         }
@@ -185,8 +185,8 @@ pub(super) fn refuse_several_devices(load: &Load) -> Result<(), ReplayPlanError>
         .map(|number| metadata.device_name(*number))
         .collect();
     Err(refused(&format!(
-        "{} holds requests to {} devices ({}{}), which would overlap on one target: --device NAME takes \
-         one, --map NAME=DEV gives each a target, 'iosonar convert --adjacent' lays them side by side",
+        "{} holds requests to {} devices ({}{}), which would overlap on a single target: --device NAME \
+         selects one, --map NAME=DEV gives each its own target, 'iosonar convert --adjacent' places them one after another",
         load.path.display(),
         load.scan.devices.len(),
         names.join(", "),

@@ -41,7 +41,7 @@ impl<'a> Tries<'a> {
     pub fn check(plan: &ReplayPlan, spec: &ReplaySpec) -> Result<(), ReplayPlanError> {
         let [load] = &plan.loads[..] else {
             return Err(refused(&format!(
-                "--find-rate takes one load and one target (got {}): search on one after the other",
+                "--find-rate needs one load and one target (got {}): search on one target after another",
                 plan.targets.len()
             )));
         };
@@ -50,7 +50,7 @@ impl<'a> Tries<'a> {
         }
         if spec.options.max_runtime.is_some() {
             return Err(refused(
-                "--find-rate ends each try itself, after --find-time: leave --max-runtime out",
+                "--find-rate ends each trial after --find-time: leave --max-runtime out",
             ));
         }
         Ok(())
@@ -83,8 +83,8 @@ impl<'a> Tries<'a> {
         };
         if load.scan.requests < 2 || tries.rate() > 1e8 {
             return Err(refused(&format!(
-                "--find-rate needs a load whose requests come at different times (got {} in {}): give it a rate, as \
-                 'iosonar generate constant --rate' does",
+                "--find-rate needs a load with a rate (got {} requests in {}): use for \
+                 example 'iosonar generate constant --rate'",
                 load.scan.requests, load.scan.last_start
             )));
         }
@@ -228,8 +228,8 @@ fn shortest(
     }
     if found.contains(&0) {
         return Err(refused(&format!(
-            "--find-rate: none of the {} requests of the load counts, as none of those that will be done is of the kind \
-             that the limit is about: give a limit of others, or --write for those that are left out",
+            "--find-rate: the limit applies to none of the {} requests that will be submitted: \
+             use a limit for another kind of request, or --write if writes are left out",
             load.scan.requests
         )));
     }

@@ -161,7 +161,7 @@ fn work(
         // Whatever is wrong with one run, the others go on.
         let attempt = AssertUnwindSafe(|| one(run, how, runner, seen));
         let outcome = catch_unwind(attempt).unwrap_or_else(|_| {
-            Outcome::Failed("a defect of this program: it panicked".to_owned())
+            Outcome::Failed("iosonar panicked: please report this bug".to_owned())
         });
         queue.ended(number, outcome, seen);
     }
@@ -184,12 +184,12 @@ fn one(
 ) -> Outcome {
     let folder = how.root.join(&run.path);
     if folder::is_left_alone(how.root, &run.path) {
-        return Outcome::LeftAlone("as a file 'skip' or its name says".to_owned());
+        return Outcome::LeftAlone("by a file 'skip' or by its name".to_owned());
     }
     let held = match Held::take(&folder) {
         Ok(Taken::Ours(held)) => held,
         Ok(Taken::Whole(result)) => return Outcome::Done(result, Duration::ZERO),
-        Ok(Taken::Theirs) => return Outcome::LeftAlone("another process is at it".to_owned()),
+        Ok(Taken::Theirs) => return Outcome::LeftAlone("another process is running it".to_owned()),
         Err(error) => return broken_or_failed(error),
     };
     seen(run, Event::Begun);

@@ -99,7 +99,7 @@ impl Condition {
     pub fn holds<'a>(&self, value: &dyn Fn(&str) -> Option<&'a str>) -> Result<bool, String> {
         match worth(&self.0, value)? {
             Worth::Truth(truth) => Ok(truth),
-            other => Err(format!("is worth {other}, expected true or false")),
+            other => Err(format!("evaluates to {other}, expected true or false")),
         }
     }
 }
@@ -121,7 +121,7 @@ fn worth<'a>(node: &Node, value: &dyn Fn(&str) -> Option<&'a str>) -> Result<Wor
     };
     let number = |node: &Node| match worth(node, value)? {
         Worth::Number(number) => Ok(number),
-        other => Err(format!("{other} is no number")),
+        other => Err(format!("{other} is not a number")),
     };
     Ok(match node {
         Node::Number(number) => Worth::Number(*number),
@@ -129,12 +129,12 @@ fn worth<'a>(node: &Node, value: &dyn Fn(&str) -> Option<&'a str>) -> Result<Wor
         Node::Parameter(name) => match value(name) {
             Some(text) => match of_text(text) {
                 Worth::Number(number) if number.is_nan() => {
-                    return Err(format!("'{name}' is NaN, which compares with nothing"));
+                    return Err(format!("'{name}' is NaN, which cannot be compared"));
                 }
                 worth => worth,
             },
             None if name == "true" || name == "false" => Worth::Truth(name == "true"),
-            None => return Err(format!("there is no parameter '{name}'")),
+            None => return Err(format!("unknown parameter '{name}'")),
         },
         Node::Minus(node) => Worth::Number(-number(node)?),
         Node::Not(node) => Worth::Truth(!truth(node)?),
@@ -171,10 +171,10 @@ fn worth<'a>(node: &Node, value: &dyn Fn(&str) -> Option<&'a str>) -> Result<Wor
     })
 }
 
-/// The result of `a sign b`, unless it is no number or beyond all of them.
+/// The result of `a sign b`, unless it is not a number or beyond all of them.
 fn defined(result: f64, sign: char, a: f64, b: f64) -> Result<Worth, String> {
     if result.is_nan() || result.is_infinite() && a.is_finite() && b.is_finite() {
-        return Err(format!("{a} {sign} {b} is no number"));
+        return Err(format!("{a} {sign} {b} is not a number"));
     }
     Ok(Worth::Number(result))
 }
@@ -219,7 +219,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
             |accepted: &dyn Fn(char) -> bool| rest.find(|c| !accepted(c)).unwrap_or(rest.len());
         let length;
         if first == '\'' || first == '"' {
-            let end = rest[1..].find(first).ok_or("a string has no end")?;
+            let end = rest[1..].find(first).ok_or("a string is not closed")?;
             tokens.push(Token::Text(rest[1..=end].to_owned()));
             length = end + 2;
         } else if first.is_ascii_digit() || first == '.' {
@@ -229,7 +229,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
                 end += 1 + digits.unwrap_or(rest.len() - end - 1);
             }
             let number = rest[..end].replace('_', "").parse();
-            let number = number.map_err(|_| format!("'{}' is no number", &rest[..end]))?;
+            let number = number.map_err(|_| format!("'{}' is not a number", &rest[..end]))?;
             tokens.push(Token::Number(number));
             length = end;
         } else if first.is_alphabetic() || first == '_' {
@@ -319,7 +319,7 @@ impl Parser {
         while !self.take("]") {
             list.push(self.binary(COMPARISONS + 1)?);
             if !self.take(",") && self.peek() != Some(&Token::Sign("]")) {
-                return Err("a list has no end".to_owned());
+                return Err("a list is not closed".to_owned());
             }
         }
         Ok(list)
@@ -342,7 +342,7 @@ impl Parser {
             Some(Token::Text(text)) => match of_text(text) {
                 // In quotes, too, a number is a number: values are compared by what they mean.
                 Worth::Number(number) if number.is_nan() => {
-                    return Err("a number is NaN, which compares with nothing".to_owned());
+                    return Err("a number is NaN, which cannot be compared".to_owned());
                 }
                 Worth::Number(number) => Node::Number(number),
                 _ => Node::Text(text.clone()),
@@ -402,21 +402,21 @@ mod tests {
             ("disk >= 4", "no parameter 'disk'"),
             ("disks >=", "ends too early"),
             ("disks", "is worth 8"),
-            ("level < 3", "'raid5' is no number"),
+            ("level < 3", "'raid5' is not a number"),
             ("(disks > 3", "')' is missing"),
             ("disks > 3 )", "unexpected ')'"),
             ("disks in 3", "expects a list"),
             ("disks in [3", "no end"),
             ("level == 'raid", "no end"),
             ("disks ? 3", "unexpected '?'"),
-            ("12monkeys > 3", "is no number"),
+            ("12monkeys > 3", "is not a number"),
             ("disks / 0 > 1", "divides 8 by zero"),
             ("disks % (8 - disks) == 0", "divides 8 by zero"),
             ("not_a_number == not_a_number", "'not_a_number' is NaN"),
             ("disks > not_a_number", "'not_a_number' is NaN"),
             ("disks > 'nan'", "NaN"),
-            ("disks * 1e308 > 1", "is no number"),
-            ("endless - endless == 0", "is no number"),
+            ("disks * 1e308 > 1", "is not a number"),
+            ("endless - endless == 0", "is not a number"),
         ] {
             let error = holds(text).unwrap_err();
             assert!(error.contains(complaint), "{text}: {error}");

@@ -87,7 +87,7 @@ pub(super) fn points(
             return Err(wrong(
                 "vary",
                 format!(
-                    "makes {combinations} combinations, expected at most {MOST_COMBINATIONS}; 'sample' takes some"
+                    "gives {combinations} combinations, expected at most {MOST_COMBINATIONS}; 'sample' selects some"
                 ),
             ));
         }
@@ -109,7 +109,7 @@ pub(super) fn points(
     }
     too_many(wanted.len() as u128 * runs_each)?;
     if wanted.is_empty() {
-        return Err(wrong("where", "leaves no point".to_owned()));
+        return Err(wrong("where", "selects no point".to_owned()));
     }
     Ok(wanted)
 }
@@ -205,7 +205,7 @@ impl Names {
         let mut names = BTreeMap::new();
         for (key, name) in &given {
             let problem = match name {
-                _ if !keys.contains(key) => "is no key that is varied".to_owned(),
+                _ if !keys.contains(key) => "is not a varied key".to_owned(),
                 Value::String(name) if is_name(name) => {
                     names.insert(key.clone(), name.clone());
                     continue;
@@ -233,7 +233,7 @@ impl Names {
                     path: path.to_owned(),
                     key: key.clone(),
                     problem: format!(
-                        "would be called '{name}', which is the name of something else: give it another one under [names]"
+                        "would be called '{name}', which is already used: give it a different name under [names]"
                     ),
                 });
             }
@@ -293,7 +293,7 @@ fn axes(file: &ExperimentFile, names: &Names, path: &Path) -> Result<Vec<Axis>, 
         if values > MOST_VALUES {
             return Err(wrong(
                 format!("vary.{key}"),
-                format!("is one of parameters with more than {MOST_VALUES} values together"),
+                format!("belongs to parameters with more than {MOST_VALUES} values in total"),
             ));
         }
         axes.push(Axis {
@@ -304,7 +304,7 @@ fn axes(file: &ExperimentFile, names: &Names, path: &Path) -> Result<Vec<Axis>, 
     if let Some(zip) = file.vary.get("zip")
         && zips(&file.vary).len() != zip.as_array().map_or(usize::MAX, Vec::len)
     {
-        let problem = "is no [[vary.zip]]: a table of parameters with equally many values";
+        let problem = "is no [[vary.zip]]: a table of parameters with the same number of values";
         return Err(wrong("vary.zip".to_owned(), problem.to_owned()));
     }
     for table in zips(&file.vary) {
@@ -319,7 +319,7 @@ fn axes(file: &ExperimentFile, names: &Names, path: &Path) -> Result<Vec<Axis>, 
             }
             if axis.rows.len() != levels.len() {
                 let problem = format!(
-                    "has {} values, '{}' before it {}: expected equally many",
+                    "has {} values, but '{}' before it has {}: expected the same number",
                     levels.len(),
                     axis.names[0],
                     axis.rows.len()
@@ -425,15 +425,15 @@ mod tests {
             ),
             ("[vary]\nzip = 3", "'vary.zip' is no [[vary.zip]]"),
             ("where = 'q == 1'\n[vary]\nx = [1]", "no parameter 'q'"),
-            ("where = 'x > 1'\n[vary]\nx = [1]", "leaves no point"),
+            ("where = 'x > 1'\n[vary]\nx = [1]", "selects no point"),
             (
                 "[vary]\nx = [1]\n[names]\ny = 'z'",
-                "'names.y' is no key that is varied",
+                "'names.y' is not a varied key",
             ),
             ("[vary]\nx = [1]\n[names]\nx = 'a/b'", "expected a name"),
             (
                 "[vary]\nx = [1]\ny = [2]\n[names]\nx = 'y'",
-                "give it another one under [names]",
+                "give it a different name under [names]",
             ),
             (
                 "[vary]\nx = { from = 1, to = 2000, step = 1 }\ny = { from = 1, to = 2000, step = 1 }",

@@ -18,7 +18,7 @@ pub enum SweepError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The text is no experiment.
+    /// The text is not an experiment.
     #[error("{}: {message}", path.display())]
     Syntax {
         /// The file.
@@ -51,8 +51,8 @@ pub enum SweepError {
     },
     /// More runs than anybody may want.
     #[error(
-        "{}: {runs} runs: more than {most} need --yes; 'where' leaves some out, 'sample' takes some at random, \
-         'one_at_a_time' leaves out combinations",
+        "{}: {runs} runs: more than {most} need --yes; reduce them with 'where', \
+         'sample' or 'one_at_a_time'",
         path.display()
     )]
     TooMany {
@@ -64,7 +64,7 @@ pub enum SweepError {
         most: u64,
     },
     /// Another sweep works on the same tree.
-    #[error("{}: another sweep is at work here", path.display())]
+    #[error("{}: another sweep is running in this folder", path.display())]
     InUse {
         /// The tree.
         path: PathBuf,

@@ -178,7 +178,7 @@ impl ExperimentFile {
         if self.scenario.is_some() && self.replay.is_some() {
             return wrong(
                 "replay",
-                "is given beside 'scenario': a run is one or the other",
+                "cannot be combined with 'scenario': leave one out",
             );
         }
         for (key, number) in [("replications", self.replications), ("repeat", self.repeat)] {
@@ -190,10 +190,16 @@ impl ExperimentFile {
             return wrong("sample", "is 0, expected at least 1");
         }
         if self.repeat.is_some() && self.scenario.is_some() {
-            return wrong("repeat", "is for replays; simulations have 'replications'");
+            return wrong(
+                "repeat",
+                "applies to replays; use 'replications' for simulations",
+            );
         }
         if self.replications.is_some() && self.replay.is_some() {
-            return wrong("replications", "is for simulations; replays have 'repeat'");
+            return wrong(
+                "replications",
+                "applies to simulations; use 'repeat' for replays",
+            );
         }
         if let Some(p) = self.precision
             && !(1e-6..1.0).contains(&p)
@@ -206,7 +212,7 @@ impl ExperimentFile {
             && most < super::FEWEST_FOR_PRECISION
         {
             let problem = format!(
-                "is {most}, expected at least {} with 'precision': fewer do not tell how precise a mean is",
+                "is {most}, expected at least {} with 'precision', to estimate the precision of the mean",
                 super::FEWEST_FOR_PRECISION
             );
             return wrong(
@@ -229,7 +235,10 @@ impl ExperimentFile {
             return wrong("settle", &format!("is {s}, expected seconds, 0 to 1e6"));
         }
         if self.one_at_a_time && self.sample.is_some() {
-            return wrong("sample", "is for all combinations, not for 'one_at_a_time'");
+            return wrong(
+                "sample",
+                "applies to all combinations, not to 'one_at_a_time'",
+            );
         }
         if self.slurm.cpus == 0 || self.slurm.chunk == Some(0) || self.slurm.most_tasks == Some(0) {
             return wrong(
@@ -256,7 +265,7 @@ impl ExperimentFile {
             (None, None) => Err(SweepError::Value {
                 path: path.to_owned(),
                 key: "scenario".to_owned(),
-                problem: "is missing, and so is [replay]: say what a run does".to_owned(),
+                problem: "is missing, and so is [replay]: give one of them".to_owned(),
             }),
         }
     }

@@ -157,7 +157,7 @@ impl Held {
     /// # Errors
     /// If it cannot be made or emptied.
     pub(super) fn take(folder: &Path) -> Result<Taken, SweepError> {
-        fs::create_dir_all(folder).map_err(SweepError::io(folder, "make the folder"))?;
+        fs::create_dir_all(folder).map_err(SweepError::io(folder, "create the folder"))?;
         // The folder itself is locked: a file for it would be made and removed for every run.
         let mut lock = File::open(folder).map_err(SweepError::io(folder, "lock the run"))?;
         let is_ours = if let Ok(is_ours) = try_lock(&lock, folder) {
@@ -227,7 +227,7 @@ impl Tree {
     /// # Errors
     /// If another sweep has it, or it cannot be made.
     pub fn take(root: &Path) -> Result<Self, SweepError> {
-        fs::create_dir_all(root).map_err(SweepError::io(root, "make the folder"))?;
+        fs::create_dir_all(root).map_err(SweepError::io(root, "create the folder"))?;
         let path = root.join(TREE_LOCK);
         let lock = File::create(&path).map_err(SweepError::io(&path, "lock the tree"))?;
         if try_lock(&lock, &path)? {

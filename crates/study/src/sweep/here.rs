@@ -224,7 +224,7 @@ fn replayed(command: &mut Command, log: &mut Log, stop: &Stop) -> Result<String,
     }
     match String::from_utf8(ended.output) {
         Ok(text) => Ok(text),
-        Err(_) => failed("the replay printed something that is no text".to_owned()),
+        Err(_) => failed("the output of the replay is not valid UTF-8".to_owned()),
     }
 }
 
@@ -234,7 +234,7 @@ fn option(settings: &Settings, key: &str) -> Option<toml::Value> {
     Some(meaning(value))
 }
 
-/// What is no TOML value is a string without its quotes, as with --set.
+/// What is not TOML value is a string without its quotes, as with --set.
 fn meaning(text: &str) -> toml::Value {
     let document = format!("x = {text}");
     let table: Option<toml::Table> = toml::from_str(&document).ok();
@@ -260,13 +260,13 @@ pub(super) fn replay_spec(
         // The command line of the sweep names what may be lost, and the sweep itself sets the targets.
         let instead = match key.replace('-', "_").as_str() {
             "target" => continue,
-            "destroy" => "say --destroy when the sweep is started",
-            "map" => "say 'target'",
-            "at" => "say --hosts when the sweep is started",
+            "destroy" => "use --destroy when starting the sweep",
+            "map" => "use 'target'",
+            "at" => "use --hosts when starting the sweep",
             _ => "",
         };
         if !instead.is_empty() {
-            return Err(format!("'{key}' is not for a sweep: {instead}"));
+            return Err(format!("'{key}' cannot be used in a sweep: {instead}"));
         }
         keys.retain(|(known, _)| known != key);
         let value = serde_json::to_value(meaning(value)).map_err(|e| format!("'{key}': {e}"))?;

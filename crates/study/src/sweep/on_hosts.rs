@@ -86,7 +86,7 @@ impl<'a> Hosts<'a> {
     pub(super) fn check(destroy: &[PathBuf], runs: &[Run]) -> Result<(), SweepError> {
         if let Some(run) = runs.iter().find(|run| run.base != Base::Replay) {
             return Err(SweepError::Elsewhere(format!(
-                "--hosts is for replays, and {} is a simulation: --on slurm takes both elsewhere",
+                "--hosts needs a replay, and {} is a simulation: use --on slurm instead",
                 run.path.display()
             )));
         }
@@ -100,7 +100,7 @@ impl<'a> Hosts<'a> {
         let is_of_a_host = |path: &&PathBuf| !path.to_string_lossy().contains(":/");
         if let Some(path) = destroy.iter().find(is_of_a_host) {
             return Err(SweepError::Elsewhere(format!(
-                "--destroy {0}: on which host? Say --destroy HOST:{0}",
+                "--destroy {0} does not name a host: use --destroy HOST:{0}",
                 path.display()
             )));
         }
@@ -180,8 +180,8 @@ impl<'a> Hosts<'a> {
         }
         let here = task.folder.join(format!("records.{}.ios", file_name(host)));
         self.ssh.fetch(ready, &there, &here, task.stop)?;
-        let text =
-            String::from_utf8(ended.output).map_err(|_| format!("{host}: printed no text"))?;
+        let text = String::from_utf8(ended.output)
+            .map_err(|_| format!("{host}: its output is not valid UTF-8"))?;
         Ok((text, here))
     }
 }
@@ -290,7 +290,7 @@ impl Runner for Hosts<'_> {
             let rest = if whole.is_empty() {
                 String::new()
             } else {
-                format!(" (the others went on: {} have records here)", whole.len())
+                format!(" (the others continued: {} have records here)", whole.len())
             };
             return Err(Failure::Failed(format!("{}{rest}", dead.join("; "))));
         }

@@ -39,7 +39,7 @@ pub(super) fn carry_out_there(
             }
             State::LeftAlone => {
                 tally.left_alone += 1;
-                seen(run, Event::LeftAlone("as a file 'skip' or its name says"));
+                seen(run, Event::LeftAlone("by a file 'skip' or by its name"));
             }
             State::Open | State::Failed(_) => {}
         }
@@ -102,7 +102,7 @@ fn refuse_beside_another(root: &Path) -> Result<(), SweepError> {
             && tasks != (0, 0)
         {
             let problem = format!(
-                "{}: job {} of an earlier sweep is still at work here: wait for it, or end it with 'scancel {1}'",
+                "{}: job {} of an earlier sweep is still running: wait for it, or cancel it with 'scancel {1}'",
                 root.display(),
                 job.id
             );

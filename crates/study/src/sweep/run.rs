@@ -115,8 +115,8 @@ pub fn runs_of(
                 path: path.to_owned(),
                 key: "vary".to_owned(),
                 problem: format!(
-                    "makes a folder '{}', and folders with 'ignore' or '.old' are left alone: give the value another \
-                     name, as {{ name = \"...\", set = {{ ... }} }}",
+                    "makes a folder '{}', but folders with 'ignore' or '.old' in their names are skipped: give \
+                     the value a different name, as {{ name = \"...\", set = {{ ... }} }}",
                     part.to_string_lossy()
                 ),
             });
@@ -185,7 +185,7 @@ impl<'a> Experiment<'a> {
                 path: self.common.origin.clone(),
                 key: key.clone(),
                 problem:
-                    "is varied by the experiment, so --set would have no effect on it: leave one out"
+                    "is varied by the experiment, so --set would have no effect: leave one out"
                         .to_owned(),
             });
         }

@@ -17,7 +17,7 @@ pub fn only(patterns: &[String], mut runs: Vec<Run>) -> Result<Vec<Run>, SweepEr
     });
     if runs.is_empty() {
         let patterns = patterns.join(" --only ");
-        let problem = format!("--only {patterns}: no run has such a path");
+        let problem = format!("--only {patterns}: no run matches");
         return Err(SweepError::Source(problem));
     }
     Ok(runs)

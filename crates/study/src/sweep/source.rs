@@ -84,8 +84,7 @@ impl Source {
         }
         if what.is_dir() {
             if dir.is_some() {
-                let problem =
-                    "--dir is for the tree of an experiment file; a tree is swept where it lies";
+                let problem = "--dir needs an experiment file; a folder tree is swept in place";
                 return refused(problem.to_owned());
             }
             return Self::of_tree(what);
@@ -95,7 +94,7 @@ impl Source {
             None if what.extension().is_some() => what.with_extension(""),
             None => {
                 return refused(format!(
-                    "{}: an experiment file's name ends in .toml; or say with --dir where its runs go",
+                    "{}: the name of an experiment file must end in .toml; otherwise give --dir for its runs",
                     what.display()
                 ));
             }
@@ -143,12 +142,12 @@ impl Source {
                 Ok(())
             }
             None if fs::read_dir(root).is_ok_and(|entries| {
-                // What a sweep that came to nothing has left is no file of anybody's.
+                // What a sweep that came to nothing has left is not a file of anybody's.
                 entries.flatten().any(|e| e.file_name() != TREE_LOCK)
             }) =>
             {
                 let problem = format!(
-                    "{}: has files in it that no sweep made: choose another folder with --dir",
+                    "{}: contains files that are not from a sweep: choose another folder with --dir",
                     root.display()
                 );
                 Err(SweepError::Source(problem))
@@ -228,7 +227,7 @@ fn experiment_of(root: &Path) -> Result<Option<PathBuf>, SweepError> {
     let value: Value = serde_json::from_slice(&text).unwrap_or_default();
     let Some(path) = value.get("experiment").and_then(Value::as_str) else {
         let problem = format!(
-            "{}: is damaged, so nobody knows what the tree is of; write into it {{\"experiment\": \"/path/of/the/file.toml\"}}",
+            "{}: is damaged, so the experiment of the tree is not known; replace its contents with {{\"experiment\": \"/path/of/the/file.toml\"}}",
             marker.display()
         );
         return Err(SweepError::Source(problem));

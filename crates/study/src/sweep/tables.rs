@@ -136,7 +136,8 @@ impl<'a> Tables<'a> {
         written.undrawn = undrawn;
         let folder = self.source.root.join(CHARTS);
         if !charts.is_empty() {
-            std::fs::create_dir_all(&folder).map_err(SweepError::io(&folder, "make the folder"))?;
+            std::fs::create_dir_all(&folder)
+                .map_err(SweepError::io(&folder, "create the folder"))?;
         }
         for chart in &charts {
             let path = folder.join(format!("{}.png", chart.name));

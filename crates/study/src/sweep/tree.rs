@@ -29,8 +29,9 @@ pub fn runs_of_tree(root: &Path, changes: &Changes) -> Result<Vec<Run>, SweepErr
             return Err(SweepError::Value {
                 path: origin,
                 key: "vary".to_owned(),
-                problem: "is for experiment files: in a tree the folders tell what varies"
-                    .to_owned(),
+                problem:
+                    "applies to experiment files: in a folder tree the folders define what varies"
+                        .to_owned(),
             });
         }
         let point = Point {
@@ -44,8 +45,8 @@ pub fn runs_of_tree(root: &Path, changes: &Changes) -> Result<Vec<Run>, SweepErr
         return Err(SweepError::Value {
             path: root.to_owned(),
             key: "sweep".to_owned(),
-            problem: "finds no folders below it, and no study that was begun there: give an experiment file, \
-                      or a tree of folders whose leaves are runs"
+            problem: "contains neither folders nor an earlier study: give an experiment \
+                      file, or a tree of folders whose leaves are runs"
                 .to_owned(),
         });
     }
@@ -93,8 +94,8 @@ fn layers(root: &Path, leaf: &Path) -> Result<(Table, PathBuf), SweepError> {
             return Err(SweepError::Value {
                 path: root.join(&path),
                 key: name,
-                problem: "is neither in the folder nor in one above it: it says what this folder changes (it may be \
-                          empty); a folder that is none of the tree has a name that ends in .old, or a file 'skip'"
+                problem: "is missing in the folder and in those above it: it lists what the \
+                          folder changes (and may be empty); to skip a folder, end its name in .old or add a file 'skip'"
                     .to_owned(),
             });
         };

@@ -47,7 +47,7 @@ pub(super) fn flat(table: &Table) -> Settings {
     settings
 }
 
-/// Goes through all that is no table, or a leaf of another kind.
+/// Goes through all that is not a table, or a leaf of another kind.
 pub(super) fn leaves<'a>(
     table: &'a Table,
     prefix: &str,
@@ -136,9 +136,7 @@ pub(super) fn level(key: &str, value: &Value) -> Result<Level, String> {
             (table.get("name"), table.get("set"))
     {
         if table.len() > 2 {
-            return Err(format!(
-                "is {value}, expected no more than 'name' and 'set'"
-            ));
+            return Err(format!("is {value}, expected only 'name' and 'set'"));
         }
         return Ok(Level {
             name: name.clone(),
@@ -169,7 +167,7 @@ fn spread_values(table: &Table) -> Result<Vec<Value>, String> {
     let log = match table.get("scale").map(|scale| scale.as_str()) {
         None | Some(Some("linear")) => false,
         Some(Some("log")) => true,
-        _ => return Err("has another 'scale' than \"linear\" or \"log\"".to_owned()),
+        _ => return Err("has an invalid 'scale', expected \"linear\" or \"log\"".to_owned()),
     };
     let (Some(from), Some(to)) = (number(table, "from")?, number(table, "to")?) else {
         return Err("needs both 'from' and 'to'".to_owned());
@@ -392,7 +390,10 @@ mod tests {
                 "x = { from = 0, to = 3, steps = 3, scale = 'log' }",
                 "above zero",
             ),
-            ("x = { from = 1, to = 3, steps = 1 }", "whole number from 2"),
+            (
+                "x = { from = 1, to = 3, steps = 1 }",
+                "whole number of at least 2",
+            ),
             ("x = { from = 'a', to = 3, steps = 2 }", "expected a number"),
             ("x = { from = 1, to = inf, steps = 2 }", "finite"),
             ("x = { from = 1, to = 2, stepz = 2 }", "unknown 'stepz'"),

@@ -56,15 +56,15 @@ impl Rows for Biosnoop {
                 return Err(line.wrong(
                     "header",
                     line.bytes,
-                    "the columns SECTOR and BYTES: this version of the tool does not print where a request \
-                     lies, so there is nothing to replay; use bcc's biosnoop, or record with blktrace",
+                    "the columns SECTOR and BYTES: this version of the tool does not print \
+                     positions, so there is nothing to replay; use bcc's biosnoop, or record with blktrace",
                 ));
             }
             if !line.bytes.starts_with(b"TIME(s)") {
                 return Err(line.wrong(
                     "header",
                     line.bytes,
-                    "the column TIME(s): run the tool without -t, times of day have no date",
+                    "the column TIME(s): run the tool without -t, as times of day have no date",
                 ));
             }
             self.has_queue = has(line.bytes, b"QUE(ms)");
@@ -83,9 +83,7 @@ impl Rows for Biosnoop {
             return Err(line.wrong(
                 "COMM",
                 line.behind(fields[0]).trim_ascii_start(),
-                format!(
-                    "a command's name of at most {LONGEST_COMMAND} bytes, and one row in a line"
-                ),
+                format!("a command name of at most {LONGEST_COMMAND} bytes, and one row per line"),
             ));
         }
         let mut right = fields[fields.len() - behind..].iter().copied();

@@ -11,7 +11,7 @@
 //!
 //! What a row cannot hold stands in comment lines, which other readers of the format skip:
 //! `INFO: dropping block=8 len=16 mode=W` is the peer's own line for a dropped request, and we
-//! write the like for requests that failed or never ran, with `start=`, `delay=`, `latency=`,
+//! write the like for requests that failed or never submitted, with `start=`, `delay=`, `latency=`,
 //! `errno=` where there is such a thing.
 //!
 //! Not held by this format: the device and the class of a request, write-zeroes, and the
@@ -39,7 +39,7 @@ impl Format for Blkreplay {
     }
 
     fn description(&self) -> &'static str {
-        "text, a request a line: start ; sector ; sectors ; op ; delay ; latency"
+        "text, one request per line: start ; sector ; sectors ; op ; delay ; latency"
     }
 
     fn recognises(&self, head: &[u8]) -> bool {
@@ -57,8 +57,8 @@ impl Format for Blkreplay {
 
     fn loses(&self) -> Option<&'static str> {
         Some(
-            "device, class, group and think time; write-zeroes; the difference between times of zero and \
-             times that nobody measured; wall clock and device names",
+            "device, class, group and think time; write-zeroes; the difference between \
+             zero and unmeasured times; wall clock and device names",
         )
     }
 

@@ -153,7 +153,7 @@ impl Rows for Log {
         let fields = [next(), next(), next(), next()];
         let more = next();
         if !more.is_empty() {
-            return Err(line.wrong("end of line", more, "nothing more behind the length"));
+            return Err(line.wrong("end of line", more, "the end of the line after the length"));
         }
         if fields[1].is_empty() {
             return Err(line.missing("action", "'time_us file action offset length'"));
@@ -184,7 +184,7 @@ impl Writer {
             .find(|name| name.contains([' ', '\t', '\n']) || name.is_empty())
         {
             return Err(TraceError::Option(format!(
-                "fio's logs cannot hold the file name '{name}': give one without blanks with --fio-file"
+                "fio's logs cannot represent the file name '{name}': give a name without spaces with --fio-file"
             )));
         }
         Ok(Self {

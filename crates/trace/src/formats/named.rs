@@ -34,7 +34,7 @@ const WRITTEN: [&str; 13] = [
 const COLUMNS: &str = "time, delay, latency, think (_ns, _us, _ms or _s), sector or offset_bytes, sectors or \
                        length_bytes, op, flags, device, class, group, status, pushed_back";
 
-const LOSES: &str = "wall clock, notices and what else is known of the trace as a whole";
+const LOSES: &str = "wall clock, notices and other metadata of the trace";
 
 /// A field of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,11 +253,7 @@ fn flags_named(line: &Line<'_>, name: &str, text: &[u8]) -> Result<Flags, TraceE
             let known = FLAG_NAMES.iter().find(|(n, _)| n.as_bytes() == word);
             match known {
                 Some((_, flag)) => Ok(flags.with(*flag)),
-                None => Err(line.wrong(
-                    name,
-                    word,
-                    "sync, fua, meta and read-ahead, with + between them",
-                )),
+                None => Err(line.wrong(name, word, "sync, fua, meta and read-ahead, joined by +")),
             }
         })
 }

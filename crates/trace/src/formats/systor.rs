@@ -36,7 +36,7 @@ impl Rows for Systor {
         // The data set has rows of requests that were never answered, without a type.
         if op.is_empty() {
             context.metadata.remark(
-                "rows had no IOType (no answer was recorded), and were left out",
+                "rows had no IOType (no answer was recorded) and were left out",
                 || format!("line {}", line.number),
             );
             return Ok(None);

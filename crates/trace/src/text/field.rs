@@ -105,14 +105,16 @@ impl<'a> Line<'a> {
         }
         match parts.next() {
             None => Ok(fields),
-            Some(more) => Err(self.wrong("end of line", more, format!("nothing more: {shape}"))),
+            Some(more) => {
+                Err(self.wrong("end of line", more, format!("the end of the line: {shape}")))
+            }
         }
     }
 
     /// A whole number.
     #[inline]
     pub(crate) fn number(&self, field: &str, part: &[u8]) -> Result<u64, TraceError> {
-        whole(part).ok_or_else(|| self.wrong(field, part, "a whole number, not negative"))
+        whole(part).ok_or_else(|| self.wrong(field, part, "a whole number of at least 0"))
     }
 
     /// A whole number of at most `most`.
@@ -136,7 +138,10 @@ impl<'a> Line<'a> {
             _ => Err(self.wrong(
                 field,
                 part,
-                format!("a time in {}, not negative, below 292 years", unit(unit_ns)),
+                format!(
+                    "a time in {}, at least 0 and below 292 years",
+                    unit(unit_ns)
+                ),
             )),
         }
     }

@@ -11,11 +11,10 @@ use crate::{CutOff, Metadata, Source, TraceError};
 const BUFFER: usize = 256 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// What is expected where the input ends within a row.
-pub(crate) const NO_LINE_END: &str = "a line end after the last row: without one the file may be cut off \
-     within it; if the row is whole, add a line end, or read the row as it is with --lenient";
+pub(crate) const NO_LINE_END: &str = "a newline after the last row: without one the row may \
+     be truncated; if it is complete, add a newline, or accept it with --lenient";
 /// The remark on a row that was read although the input ends within it.
-pub(crate) const TAKEN_CUT: &str =
-    "last row had no line end, may be cut off, and was read as it is";
+pub(crate) const TAKEN_CUT: &str = "last row had no newline, may be truncated, and was accepted";
 /// No line of any text format is longer, comments included; more is another kind of file.
 const LONGEST_LINE: usize = 1 << 20;
 
@@ -169,7 +168,7 @@ impl Lines {
                 return Err(TraceError::Field {
                     place: Place::of(&self.path, self.number + 1),
                     field: "line".to_owned(),
-                    seen: format!("more than {LONGEST_LINE} bytes without a line end"),
+                    seen: format!("more than {LONGEST_LINE} bytes without a newline"),
                     expected: "lines of text".to_owned(),
                 });
             }

@@ -82,12 +82,12 @@ impl Context {
                 return Err(line.wrong(
                     name,
                     part,
-                    "whole sectors, a multiple of 512 bytes ('--round out' widens such ranges, and counts \
-                     them)",
+                    "whole sectors, a multiple of 512 bytes ('--round out' widens such ranges \
+                     and counts them)",
                 ));
             }
             self.metadata.remark(
-                "rows had byte ranges that are no whole sectors, and were widened",
+                "rows had byte ranges that were not whole sectors and were widened",
                 || format!("line {}", line.number),
             );
         }
@@ -162,7 +162,7 @@ impl<R: Rows> TraceReader for RowReader<R> {
         if !self.any && !self.lenient {
             return Err(TraceError::UnknownFormat {
                 path: self.lines.path().to_owned(),
-                reason: "there is no request in it".to_owned(),
+                reason: "it has no requests".to_owned(),
                 readable: self.shape.to_owned(),
             });
         }
@@ -194,4 +194,4 @@ pub(crate) fn skipped(metadata: &mut Metadata, error: &TraceError) {
     metadata.remark(SKIPPED, || error.to_string());
 }
 
-pub(crate) const SKIPPED: &str = "rows could not be read, and were skipped";
+pub(crate) const SKIPPED: &str = "rows could not be read and were skipped";

@@ -135,14 +135,14 @@ impl Kept {
             true => (
                 by_place,
                 format!(
-                    "the load ends at sector {}, and all copies must end below sector 2^63",
+                    "the load ends at sector {}, but all copies must end below sector 2^63",
                     self.end
                 ),
             ),
             false => (
                 by_group,
                 format!(
-                    "the load has {} logical requests, and all copies at most 2^32 - 1",
+                    "the load has {} logical requests, but all copies together may have at most 2^32 - 1",
                     self.group
                 ),
             ),
@@ -151,7 +151,7 @@ impl Kept {
             return Ok(());
         }
         Err(TraceError::Option(format!(
-            "{} copies of this load (--scale-load, load.copies) are too many, expected at most {most}: {limit}",
+            "{} copies of this load (--scale-load, load.copies) are too many (at most {most}): {limit}",
             copies.0
         )))
     }

@@ -89,9 +89,10 @@ impl Stream for ShiftBacksteps {
             if shifted < self.last {
                 let step = self.last - shifted;
                 self.by = self.by.saturating_add(step);
-                metadata.remark("steps back in time: the rest of the load was moved", || {
-                    format!("by {step} at {}", self.last)
-                });
+                metadata.remark(
+                    "steps back in time: the rest of the load was shifted",
+                    || format!("by {step} at {}", self.last),
+                );
             }
             *start = start.saturating_add(self.by);
             self.last = *start;

@@ -48,7 +48,7 @@ impl Scatter {
     /// # Errors
     /// If they hold no chunk, or more than a disk.
     pub fn new(over: u64, chunk: u64) -> Result<Self, String> {
-        const WHAT: &str = "expected OVER,CHUNK: sectors, and the sectors of a chunk of them, such as 1000000000,2048";
+        const WHAT: &str = "expected OVER,CHUNK: a number of sectors and a chunk size in sectors, such as 1000000000,2048";
         if chunk == 0 || over < chunk || over >= 1 << 63 {
             return Err(WHAT.to_owned());
         }
@@ -81,7 +81,7 @@ impl FromStr for Scatter {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        const WHAT: &str = "OVER,CHUNK: sectors, and the sectors of a chunk of them";
+        const WHAT: &str = "OVER,CHUNK: a number of sectors and a chunk size in sectors";
         let [over, chunk] = parts(text, ["", "2048"], WHAT)?;
         match (over.parse(), chunk.parse()) {
             (Ok(over), Ok(chunk)) => Self::new(over, chunk),
@@ -122,8 +122,7 @@ impl FromStr for Slip {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        const WHAT: &str =
-            "EVERY,INCREMENT: a number of requests from 1, and of sectors, such as 32768,256";
+        const WHAT: &str = "EVERY,INCREMENT: a number of requests (at least 1) and a number of sectors, such as 32768,256";
         let [every, increment] = parts(text, ["32768", "256"], WHAT)?;
         match (every.parse(), increment.parse()) {
             (Ok(every), Ok(increment)) if every > 0 && increment < 1 << 40 => {
@@ -138,7 +137,7 @@ impl FromStr for Spread {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        const WHAT: &str = "FACTOR,ALIGN,OFFSET: a factor, and sectors, such as 2.0,8,0";
+        const WHAT: &str = "FACTOR,ALIGN,OFFSET: a factor and numbers of sectors, such as 2.0,8,0";
         let [factor, align, offset] = parts(text, ["2.0", "8", "0"], WHAT)?;
         match (align.parse(), offset.parse()) {
             (Ok(align), Ok(offset)) if (1..1 << 40).contains(&align) && offset < 1 << 62 => {
@@ -157,7 +156,7 @@ impl FromStr for Resize {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        const WHAT: &str = "FACTOR,MIN,MAX: a factor, and sectors, such as 2.0,0,65536";
+        const WHAT: &str = "FACTOR,MIN,MAX: a factor and numbers of sectors, such as 2.0,0,65536";
         let [factor, min, max] = parts(text, ["2.0", "0", "65536"], WHAT)?;
         match (min.parse(), max.parse()) {
             (Ok(min), Ok(max)) if min <= max && max > 0 => Ok(Self {
@@ -173,7 +172,7 @@ impl FromStr for Resize {
 /// The error for a position that no disk has.
 fn beyond(sector: Sector) -> TraceError {
     TraceError::Option(format!(
-        "the request at sector {sector} would be moved beyond sector 2^63 - 1: take smaller numbers"
+        "the request at sector {sector} would be moved beyond sector 2^63 - 1: use smaller numbers"
     ))
 }
 
@@ -249,7 +248,7 @@ impl Stream for Resize {
                 .clamp(u64::from(self.min), u64::from(self.max));
             if resized < 1 {
                 metadata.remark(
-                    "requests would have become empty, and have one sector now",
+                    "requests would have become empty and were set to one sector",
                     || format!("{length} sectors * {}", self.factor),
                 );
             }

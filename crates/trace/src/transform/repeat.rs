@@ -114,8 +114,8 @@ impl Repeated {
             span => (((1 << 63) - 1 - last) / span + 1).min(u128::from(MOST_ROUNDS)),
         };
         Err(TraceError::Option(format!(
-            "--repeat is {n}, expected at most {most} rounds of this load, so that the load ends within 292 years; \
-             or give a time, such as --repeat 2h"
+            "--repeat must be at most {most} rounds of this load, which then ends within 292 years \
+             (got {n}); or give a time, such as --repeat 2h"
         )))
     }
 
@@ -155,8 +155,8 @@ impl Repeated {
             let moved = sector.get().saturating_add(offset);
             if moved >= 1 << 63 {
                 return Err(TraceError::Option(format!(
-                    "round {round} of --repeat would move the request at sector {sector} beyond sector 2^63 \
-                     - 1: take a smaller --repeat-offset"
+                    "round {round} of --repeat would move the request at sector {sector} beyond sector \
+                     2^63 - 1: use a smaller --repeat-offset"
                 )));
             }
             *sector = Sector::new(moved);

@@ -54,7 +54,7 @@ impl Spool {
     fn error(&self, source: std::io::Error) -> TraceError {
         TraceError::Io {
             path: self.dir(),
-            action: "keep the load in a temporary file (--spill-dir names another folder)",
+            action: "store the load in a temporary file (--spill-dir selects another folder)",
             source,
         }
     }

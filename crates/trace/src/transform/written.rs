@@ -57,7 +57,7 @@ pub enum ChangeError {
     },
 }
 
-/// From and until, written `A..B`; either may be missing.
+/// From and until, written `A..B`; either end may be omitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The first start that is kept.
@@ -70,7 +70,7 @@ impl FromStr for Window {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || "expected A..B, such as 10s..2min; either may be missing".to_owned();
+        let expected = || "expected A..B, such as 10s..2min; either end may be omitted".to_owned();
         let (from, until) = text.split_once("..").ok_or_else(expected)?;
         let time = |text: &str, missing| match text.trim() {
             "" => Ok(missing),
@@ -140,11 +140,11 @@ fn op(text: &str) -> Result<Op, String> {
 /// By how many requests per second a load grows each second.
 ///
 /// # Errors
-/// If it is no number above 0.
+/// If it is not a number above 0.
 pub fn ramp(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(r) if (1e-6..=1e9).contains(&r) => Ok(r),
-        _ => Err("expected a number above 0".to_owned()),
+        _ => Err("expected a number greater than 0".to_owned()),
     }
 }
 
@@ -155,7 +155,7 @@ pub fn ramp(text: &str) -> Result<f64, String> {
 pub fn probability(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(p) if p > 0.0 && p <= 1.0 => Ok(p),
-        _ => Err("expected a probability above 0, at most 1".to_owned()),
+        _ => Err("expected a probability greater than 0, at most 1".to_owned()),
     }
 }
 
@@ -387,7 +387,7 @@ mod tests {
             ("select", "3s..1s", "a window that is not empty"),
             ("zero", "last", "expected first"),
             ("sort", "yes", "expected true or false"),
-            ("sample", "0", "a probability above 0"),
+            ("sample", "0", "a probability greater than 0"),
             ("scale_load", "0", "copies from 1 to 1000"),
             ("scale_load", "1001", "copies from 1 to 1000"),
             ("scale_load", "1.5", "a whole number of copies"),

@@ -17,7 +17,7 @@ pub(super) fn text(measured: &Measured) -> String {
     text += &load(&measured.load);
     if measured.left_out > 0 {
         text += &format!(
-            "  left out      {} requests were never submitted when this was recorded, and are no part of the load \
+            "  left out      {} requests were never submitted when this was recorded, and are not part of the load \
              (--include-skipped counts them)\n",
             grouped(measured.left_out)
         );
@@ -58,7 +58,7 @@ pub(super) fn text(measured: &Measured) -> String {
             text += "\n";
             text += &activity(&outcome.activity);
         }
-        None => text += "\nNothing was measured of what became of the requests.\n",
+        None => text += "\nThe trace has no latencies or outcomes.\n",
     }
     text.push('\n');
     text
@@ -98,14 +98,14 @@ fn dispersions(b: &Burstiness) -> String {
         .map(|(slot, value)| format!("{value:.2} at {slot}"))
         .collect();
     match several.is_empty() {
-        true => "the trace is too short for the dispersion of its arrivals".to_owned(),
+        true => "the trace is too short to compute the dispersion of its arrivals".to_owned(),
         false => several.join(", "),
     }
 }
 
 fn hurst(b: &Burstiness) -> String {
     match b.hurst {
-        None => "unknown: the load is too short, or has too few requests".to_owned(),
+        None => "not known: the trace is too short, or has too few requests".to_owned(),
         Some(h) => format!(
             "{:.2} (standard error of the fit {:.2}; independent arrivals: 0.5)",
             h.value, h.stderr
@@ -118,7 +118,7 @@ fn overlaps(load: &LoadSummary) -> String {
     let within: Vec<String> = within
         .map(|(gap, n)| format!("{} within {gap}", percent(n, load.requests())))
         .collect();
-    within.join(", ") + " of a request that they overlap (not read on read)"
+    within.join(", ") + " of an overlapping request (reads overlapping reads excepted)"
 }
 
 fn load(load: &LoadSummary) -> String {
@@ -149,11 +149,11 @@ fn load(load: &LoadSummary) -> String {
             ),
             (
                 "turns",
-                of_successors(load.turns, "start below their predecessor"),
+                of_successors(load.turns, "start below the previous request"),
             ),
             (
                 "sequential",
-                of_successors(load.sequential, "start where their predecessor ended"),
+                of_successors(load.sequential, "start where the previous request ended"),
             ),
             ("distance", quantiles_of_distance(load)),
             ("interarrival", interarrival(b)),
@@ -199,7 +199,7 @@ fn working_set(load: &LoadSummary) -> String {
                     String::new()
                 } else {
                     format!(
-                        "up to {} longer than told, to save memory",
+                        "up to {} longer than shown, to save memory",
                         load.window_excess
                     )
                 },
@@ -238,7 +238,7 @@ fn working_set(load: &LoadSummary) -> String {
         ]);
     }
     text += &table.text();
-    text += "  (sectors, at the ends of the windows of rates)\n\n";
+    text += "  (sectors, at the end of each rate window)\n\n";
     text + &reuse(load)
 }
 
@@ -253,7 +253,7 @@ fn reuse(load: &LoadSummary) -> String {
             (
                 "accesses",
                 format!(
-                    "{}; a page: {:.1} in the mean, p50 {}, p90 {}, p99 {}, most {}",
+                    "{}; per page: mean {:.1}, p50 {}, p90 {}, p99 {}, max {}",
                     grouped(load.page_accesses),
                     f.mean,
                     f.median,
@@ -285,7 +285,7 @@ fn miss_ratios(load: &LoadSummary) -> String {
     let curve: Vec<String> = load.cache_sizes().iter().map(of).collect();
     let first = format!("first accesses {:.1} %", 100.0 * load.curve.cold_share());
     if curve.is_empty() {
-        return format!("{first}; all pages fit into a cache of 1 MiB");
+        return format!("{first}; all pages fit in a cache of 1 MiB");
     }
     format!("of an LRU cache of {}; {first}", curve.join(", "))
 }
@@ -326,7 +326,7 @@ fn outcomes(outcome: &OutcomeSummary) -> String {
             (
                 "in flight",
                 format!(
-                    "{:.2} in the mean, at most {}",
+                    "mean {:.2}, at most {}",
                     outcome.in_flight, outcome.most_in_flight
                 ),
             ),
@@ -344,7 +344,7 @@ fn outcomes(outcome: &OutcomeSummary) -> String {
             (
                 "damaged I/O",
                 format!(
-                    "{} overlap with a request in flight; {} where either writes, {} where both do",
+                    "{} overlap with a request in flight; {} of them involve a write, {} two writes",
                     percent(all, timed),
                     percent(mixed, timed),
                     percent(writes, timed)

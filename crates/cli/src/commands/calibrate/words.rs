@@ -26,25 +26,25 @@ pub(super) fn disk_words(start: &DiskProfile, fit: &DiskFit) -> String {
             coherence,
             slack_ms,
         } => format!(
-            "from when transfers end: they agree on the rotation to {coherence:.3} (1: exactly), and on the seek \
-             curves within {}",
+            "from transfer end times: coherence of the rotation {coherence:.3} (1 is exact), \
+             seek curves within {}",
             Nanos::nearest(slack_ms * 1e6)
         ),
         How::Buffer { coherence } => format!(
-            "from reads that the buffer served, and from when the other transfers end: they agree on the rotation to \
-             {coherence:.3} (1: exactly)"
+            "from reads served by the buffer and the transfer end times of the others: coherence of the \
+             rotation {coherence:.3} (1 is exact)"
         ),
         How::Distribution { coherence } => format!(
-            "from the distribution of latencies: places do not explain the times (agreement on a rotation {coherence:.3}, \
-             1: exactly)"
+            "from the distribution of latencies: positions do not explain the times (coherence of the rotation \
+             {coherence:.3}, 1 is exact)"
         ),
-        How::Unchanged => "nothing better was found: the profile stays what it was".to_owned(),
+        How::Unchanged => "no better fit was found: the profile is unchanged".to_owned(),
     };
     let curve = |op: Op, new: &SeekPoints, old: &SeekPoints| {
         let name = plural(op);
         // Its curve keeps its distance to the other one, or stays as it was.
         if fit.learned_from[usize::from(op == Op::Write)] == 0 {
-            return format!("  seek, {name:6} not measured: the training half holds no {name}\n");
+            return format!("  seek, {name:6} not measured: the training half has no {name}\n");
         }
         format!(
             "  seek, {name:6} {:.4} to {:.4} ms (was {:.4} to {:.4})\n",
@@ -126,8 +126,8 @@ pub(super) fn flash_words(fit: &FlashFit) -> String {
     let rate =
         |rate: Option<f64>| rate.map_or("not seen".to_owned(), |r| format!("{:.1} MB/s", r / 1e6));
     format!(
-        "from how throughput changes over {}\n{}{}{}{}{}{}  over time, in 20 parts, the profile's throughput is within {:.1} % \
-         of the recorded one",
+        "from the change of throughput over {}\n{}{}{}{}{}{}  over time, in 20 parts, the profile's throughput is within {:.1} \
+         % of the recorded throughput",
         megabytes(recorded.bytes),
         row("the run", "recorded".to_owned(), "simulated".to_owned()),
         row(
@@ -202,7 +202,7 @@ pub(super) fn ssd_words(fit: &SsdFit) -> String {
         let (kind, name) = (usize::from(op == Op::Write), plural(op));
         if fit.learned_from[kind] == 0 {
             return format!(
-                "  {name}: none in the training half, so their times are unknown; the profile uses those of {}\n",
+                "  {name}: the training half has none, so their times are not known; the profile uses the times of {}\n",
                 plural(other)
             );
         }

@@ -22,7 +22,7 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
     remarks::print(&metadata, args.quiet);
     let Some(fitted) = fitted else {
         return Err(Usage(format!(
-            "{}: there are too few requests to fit a load to: at least 16 reads or writes, over some time",
+            "{}: too few requests to fit a load to: expected at least 16 reads or writes that do not all start at once",
             args.trace.display()
         ))
         .into());
@@ -40,9 +40,7 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
         args.quiet,
     )?;
     let Some(rows) = fitted.compared(fitted.load(args.seed, length)) else {
-        return Err(
-            Usage("the load that was made is empty: take a longer --length".to_owned()).into(),
-        );
+        return Err(Usage("the generated load is empty: use a longer --length".to_owned()).into());
     };
     print_likeness(args, &fitted.workloads, &rows)?;
     Ok(ending)
@@ -69,7 +67,7 @@ fn print_likeness(args: &Like, workloads: &[Workload], rows: &[Row]) -> anyhow::
             text += &format!("  {}\n", describe(workload));
         }
         text += "\nHow alike they are\n";
-        let mut table = Table::new(&["metric", "real", "made", "made / real"]);
+        let mut table = Table::new(&["metric", "real", "made", "generated / real"]);
         for row in rows {
             table.row(vec![
                 row.title.to_owned(),
@@ -110,7 +108,7 @@ fn describe(workload: &Workload) -> String {
         ArrivalLaw::OnOff {
             per_s, on_s, off_s, ..
         } => format!(
-            "on for {}, off for {} in the mean, {per_s:.1}/s while on",
+            "on for {}, off for {} on average, {per_s:.1}/s while on",
             Nanos::from_secs_f64(*on_s),
             Nanos::from_secs_f64(*off_s)
         ),
@@ -122,7 +120,7 @@ fn describe(workload: &Workload) -> String {
             theta,
             used,
         } => format!(
-            "{:.1} % follow on the one before, the others by Zipf's law with exponent {theta:.2} over {} places",
+            "{:.1} % continue the previous request, the others follow Zipf's law with exponent {theta:.2} over {} positions",
             100.0 * follow,
             iosonar_report::grouped(
                 (used * shape.address_space as f64 / f64::from(shape.block.get())) as u64
@@ -131,7 +129,7 @@ fn describe(workload: &Workload) -> String {
         _ => "anywhere".to_owned(),
     };
     format!(
-        "{kind}: {arrivals}; {:.1} sectors in the mean; {addresses}",
+        "{kind}: {arrivals}; {:.1} sectors on average; {addresses}",
         shape.size.mean() * f64::from(shape.block.get())
     )
 }

@@ -24,12 +24,11 @@ use tables::{describe, describe_classes, purchases, table_of_varied};
 
 pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Ending> {
     if args.cdf.is_some() {
-        let problem =
-            "--cdf is for scenarios: a networked system has means; draw them with --curve";
+        let problem = "--cdf needs a scenario: of a networked system only means are computed; draw them with --curve";
         return Err(Usage(problem.to_owned()).into());
     }
     if args.replications.is_some() {
-        let problem = "--replications is for scenarios: a networked system has ten";
+        let problem = "--replications needs a scenario: a networked system always runs ten";
         return Err(Usage(problem.to_owned()).into());
     }
     let overrides = overrides(args);
@@ -63,7 +62,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         false => system.purchases(at, args.budget, text, path, &overrides)?,
     };
     if args.budget.is_some() && bought.is_empty() {
-        let problem = "--budget: the file has no [[upgrade]] with a cost and what it sets";
+        let problem = "--budget needs at least one [[upgrade]] with 'cost' and 'set' in the file";
         return Err(Usage(problem.to_owned()).into());
     }
     if args.common.json {
@@ -97,7 +96,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         };
         picture::draw(&chart, out)?;
         if !args.common.quiet {
-            note(&format!("the curves are in {}", out.display()));
+            note(&format!("curves written to {}", out.display()));
         }
     } else if args.vary.is_some() && !args.common.json {
         print(&table_of_varied(&varied))?;
@@ -173,7 +172,8 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
         (args.budget.is_some(), "--budget"),
     ] {
         if given {
-            let problem = format!("{option} is for one class of jobs, and there are several");
+            let problem =
+                format!("{option} needs a system with one class of jobs, and this one has several");
             return Err(Usage(problem).into());
         }
     }

@@ -77,7 +77,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
     if let Some(path) = &args.cdf {
         draw(&all, measured.as_ref(), path)?;
         if !args.common.quiet {
-            note(&format!("the distributions are in {}", path.display()));
+            note(&format!("distributions written to {}", path.display()));
         }
     }
     Ok(Ending::Done)
@@ -88,8 +88,8 @@ fn unstable(path: &Path, theory: &Theory, offered: f64) -> ScenarioError {
     ScenarioError::Incomplete {
         path: path.to_owned(),
         problem: format!(
-            "unstable: the busiest station is offered {offered:.3} times what it can do, so that the queue only \
-             grows; it is stable below {} requests/s",
+            "unstable: the offered load of the busiest station is {offered:.3} times its capacity, so \
+             the queue only grows; it is stable below {} requests/s",
             significant(most, 3)
         ),
     }
@@ -103,7 +103,7 @@ fn draw(
 ) -> anyhow::Result<()> {
     let Some(mut chart) = chart(all, measured) else {
         anyhow::bail!(
-            "--cdf: theory knows no distribution here, and nothing was simulated: there is nothing to draw"
+            "--cdf has nothing to draw: theory gives no distribution for this scenario; add --with-sim"
         );
     };
     if let [only] = all {

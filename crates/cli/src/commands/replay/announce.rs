@@ -44,16 +44,16 @@ impl Preparer for Shown {
             Preparing::Filled(written) => self.bar.borrow().set_position(written),
             Preparing::FillEnds => self.bar.borrow().finish_and_clear(),
             Preparing::CommonMode => warn(
-                "the targets replay the same load at the same time: their peaks coincide (common mode); \
-                 --delta TIME sets them apart",
+                "the targets replay the same load at the same time, so their peaks coincide \
+                 (common mode); --delta TIME staggers them",
             ),
             Preparing::Unmapped { devices, of } => warn(&format!(
                 "requests to {devices} of the {of} devices of the trace are left out: --map does not name them"
             )),
             Preparing::Waiting { .. } if self.quiet => {}
             Preparing::Waiting { target, most } => note(&format!(
-                "note: {} is opened exclusively by another process: waiting up to {} s for it (a replay that was \
-                 killed holds its device for a moment)",
+                "note: {} is opened exclusively by another process: waiting up to {} s for it \
+                 (a killed replay holds its device for a moment)",
                 target.display(),
                 most.as_secs()
             )),
@@ -71,8 +71,8 @@ pub(super) fn announce(plan: &ReplayPlan) {
         let scan = &load.scan;
         let writes = scan.requests - scan.harmless;
         let what = match (writes, plan.options.writes == Writes::Do) {
-            _ if !scan.is_known => "it is read as it comes".to_owned(),
-            (0, _) => "it only reads".to_owned(),
+            _ if !scan.is_known => "the load is read as it arrives".to_owned(),
+            (0, _) => "read-only".to_owned(),
             (n, true) => format!("{} of them WRITE to it", grouped(n)),
             (n, false) => format!("{} writes are left out", grouped(n)),
         };
@@ -100,8 +100,8 @@ pub(super) fn announce(plan: &ReplayPlan) {
         }
         if speed_is_changed(&load.reading) {
             warn(
-                "--speed on a natural load: whoever made it would have reacted to the storage, which \
-                     a faster or slower replay does not",
+                "--speed on a recorded load: its original clients would have reacted to \
+                     the storage, which a faster or slower replay does not",
             );
         }
     }
@@ -109,8 +109,8 @@ pub(super) fn announce(plan: &ReplayPlan) {
         && plan.options.pacing.style == Style::Spin
     {
         warn(
-            "pure spinning with SCHED_FIFO meets the kernel's limit for real-time threads (950 ms of \
-                 each second): expect a stall of 50 ms a second",
+            "busy waiting with SCHED_FIFO reaches the kernel's limit for real-time threads \
+                 (950 ms per second): expect a stall of 50 ms each second",
         );
     }
 }

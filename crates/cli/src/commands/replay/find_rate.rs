@@ -23,13 +23,13 @@ pub(super) fn run(
     Tries::check(&plan, spec)?;
     if args.out.is_some() || plan.options.verification.is_tagging() {
         return Err(usage(
-            "--find-rate keeps no records and no log of the writes, and verifies nothing: leave -o, --verify, --tag and \
-             --keep-tables out, and replay once more with them at the rate that it finds",
+            "--find-rate cannot be combined with -o, --verify, --tag or --keep-tables: \
+             leave them out, and replay again with them at the rate found",
         ));
     }
     if !args.quiet {
         announce(&plan);
-        note(&format!("looking for the highest rate with {limit}"));
+        note(&format!("searching for the highest rate with {limit}"));
     }
     let tries = Tries::new(&plan, spec, limit, args.find.find_time, host)?;
     // Put back however the search ends.
@@ -42,7 +42,7 @@ pub(super) fn run(
                 tries.attempt(factor, &shown, |plan| carry_out(plan, None, true, false))?;
             if !args.quiet {
                 note(&format!(
-                    "  {:.1} requests/s wanted, {:.1} reached: {}, {}",
+                    "  {:.1} requests/s wanted, {:.1} achieved: {}, {}",
                     attempt.wanted,
                     attempt.reached,
                     attempt.value,

@@ -20,7 +20,7 @@ pub(super) fn check_names(args: &Sim, all: &[Named]) -> Result<(), Usage> {
     let same_name = |(i, named): (usize, &Named)| all[..i].iter().any(|n| n.name == named.name);
     if args.plot.is_some() && all.iter().enumerate().any(same_name) {
         let problem =
-            "--plot: two scenarios have the same name, so one picture would replace the other";
+            "--plot: two scenarios have the same name, so one picture would overwrite the other";
         return Err(Usage(problem.to_owned()));
     }
     Ok(())
@@ -57,7 +57,7 @@ pub(super) fn check_outputs(args: &Sim) -> anyhow::Result<()> {
         (&args.result, "--result"),
     ] {
         if given.is_some() && args.scenarios.len() > 1 {
-            let problem = format!("{option} takes the requests of one scenario, not of several");
+            let problem = format!("{option} needs a single scenario");
             return Err(Usage(problem).into());
         }
     }
@@ -72,12 +72,13 @@ pub(super) fn check_outputs(args: &Sim) -> anyhow::Result<()> {
     let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
     apart::refuse_mixed(&inputs, &outputs)?;
     if args.precision.is_some() && args.replications.is_some_and(|n| n < 10) {
-        let problem = "--precision needs at least 10 replications to tell how precise the mean is";
+        let problem =
+            "--precision needs at least 10 replications to estimate the precision of the mean";
         return Err(Usage(problem.to_owned()).into());
     }
     if let Some(dir) = &args.plot {
         std::fs::create_dir_all(dir)
-            .with_context(|| format!("{}: cannot make the folder", dir.display()))?;
+            .with_context(|| format!("{}: cannot create the folder", dir.display()))?;
     }
     Ok(())
 }
@@ -96,8 +97,8 @@ pub(super) fn check_traces(args: &Sim, all: &[Named]) -> Result<(), Usage> {
             && (path == Path::new("-") || std::fs::metadata(path).is_ok_and(|m| !m.is_file()))
         {
             return Err(Usage(format!(
-                "{}: with several runs or with --records the trace is read more than once: store it \
-                 in a file",
+                "{}: several runs and --records read the trace more than once: \
+                 give it as a file",
                 path.display()
             )));
         }
@@ -140,7 +141,7 @@ pub(super) fn check_records(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
     let mut others = outputs(args).into_iter().filter(|other| *other != path);
     if let Some(other) = others.find(|other| is_written(other)) {
         return Err(Usage(format!(
-            "{} would hold both a replication's records and another output: choose another name",
+            "{} would receive both the records of a replication and another output: choose another name",
             other.display()
         ))
         .into());
@@ -196,7 +197,7 @@ pub(super) fn refuse_outputs_of_one(args: &Sim, why: &str) -> Result<(), Usage> 
 pub(super) fn refuse_output_of_one(given: bool, option: &str, why: &str) -> Result<(), Usage> {
     match given {
         true => Err(Usage(format!(
-            "{option} is for one simulation, {why}: leave one out"
+            "{option} needs a single simulation, and {why}: leave one out"
         ))),
         false => Ok(()),
     }

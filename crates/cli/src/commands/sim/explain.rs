@@ -35,8 +35,8 @@ pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
         match offered {
             Some(offered) => text += &table(&offered),
             None => {
-                text += "# The offered load is not known beforehand: requests come from a trace or wait \
-                         for each other.\n";
+                text += "# The offered load is not known in advance: requests come from \
+                         a trace or wait for each other.\n";
             }
         }
         print(&text)?;
@@ -50,8 +50,8 @@ pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
 /// The offered loads as comments, so that the whole output can be read as TOML.
 fn table(offered: &[Offered]) -> String {
     let mut text = String::from(
-        "# Offered load of each station: arriving work per time, 1 is all that it can do; lower and\n\
-         # upper where the work depends on the state.\n",
+        "# Offered load of each station: arriving work per unit of time, 1 is its capacity; lower and\n\
+         # upper bound where the work depends on the state.\n",
     );
     for o in offered {
         let range = if (o.upper - o.lower).abs() < 1e-9 {

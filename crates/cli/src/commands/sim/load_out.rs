@@ -15,23 +15,23 @@ use iosonar_trace::output::write_requests;
 pub(super) fn write(simulation: &Prepared, path: &Path) -> anyhow::Result<()> {
     let LoadModel::Synthetic { classes, requests } = simulation.load() else {
         return Err(Usage(
-            "--load-out writes a load that is known beforehand: a trace is one already ('iosonar \
-             convert' writes it in another form), and the requests of a closed loop follow on each \
-             other ('--records' writes them)"
+            "--load-out needs an open synthetic load: a trace is a load already \
+             ('iosonar convert' changes its format), and the requests of a closed loop depend \
+             on completions ('--records' writes them)"
                 .into(),
         )
         .into());
     };
     let Warmup::Requests(warmup) = simulation.warmup() else {
         return Err(Usage(
-            "--load-out with warmup_requests = \"auto\": how many requests there are is not known \
-             beforehand; say how many to leave out"
+            "--load-out with warmup_requests = \"auto\": the number of requests is not known in \
+             advance; give the number of requests to leave out"
                 .into(),
         )
         .into());
     };
     let notice = format!(
-        "# iosonar {}: a synthetic load, seed {}: made for {}",
+        "# iosonar {}: a synthetic load, seed {}: generated for {}",
         env!("CARGO_PKG_VERSION"),
         simulation.seed(),
         headline(simulation)

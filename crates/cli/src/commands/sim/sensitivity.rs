@@ -52,7 +52,7 @@ pub(super) fn run(args: &Sim, all: &[Named], threads: usize) -> anyhow::Result<E
 }
 
 fn check(args: &Sim) -> Result<(), Usage> {
-    const WHY: &str = "--sensitivity makes several";
+    const WHY: &str = "--sensitivity runs several";
     for (given, option) in [
         (args.varying.csv.is_some(), "--csv"),
         (args.varying.curve.is_some(), "--curve"),
@@ -77,10 +77,10 @@ fn why_nothing(why: &Nothing) -> String {
 fn verdict(of: Verdict) -> String {
     match of {
         Verdict::NoBase => {
-            "the scenario as given has no result, so there is nothing to compare with".to_owned()
+            "the scenario as given has no result to compare with".to_owned()
         }
         Verdict::NothingTried => {
-            "no choice could be made otherwise: how much the answer depends on them is unknown"
+            "there are no alternatives to try: how much the answer depends on its assumptions is not known"
                 .to_owned()
         }
         Verdict::Matter {
@@ -176,8 +176,8 @@ fn add_to(json: &mut Output, scenario: &str, tried: &[Tried]) {
 
 fn name(choice: Choice) -> &'static str {
     match choice {
-        Choice::Scattered => "data all over the disks (--scatter)",
-        Choice::PapersDisk => "papers' disk: random places, FCFS, no cache",
+        Choice::Scattered => "data spread over the disks (--scatter)",
+        Choice::PapersDisk => "papers' disk: random positions, FCFS, no cache",
         Choice::GivenPlaces => "addresses as they are (positional disk)",
         Choice::InOrder => "FCFS in the drive",
         Choice::ShortestPositioning => "SPTF of 32 in the drive",

@@ -180,11 +180,11 @@ impl Pictures {
             )?;
             if args.varying.theory && !drawing.has_theory() {
                 note(
-                    "--theory: no theory of these response times; 'iosonar model SCENARIO' says why",
+                    "--theory: there is no theory of these response times; 'iosonar model SCENARIO' shows why",
                 );
             }
             if !args.quiet {
-                note(&format!("the curves are in {}", path.display()));
+                note(&format!("curves written to {}", path.display()));
             }
         }
         if let (Some(path), Some(roles)) = (&args.cdf, &self.distributions) {
@@ -215,26 +215,26 @@ fn draw(drawing: &Drawing, path: &Path, data: Option<&Path>, what: &str) -> anyh
 }
 
 fn check(args: &Sim, keys: &[Key]) -> Result<(), Usage> {
-    refuse_outputs_of_one(args, "--vary makes many")?;
+    refuse_outputs_of_one(args, "--vary runs many")?;
     let VaryArgs { curve, csv, .. } = &args.varying;
     let is_drawn = curve.is_some() || args.cdf.is_some();
     for (is_without, problem) in [
         (
             args.varying.data.is_some() && !is_drawn,
-            "--data writes what is drawn: give --curve or --cdf, or --csv for the figures of all combinations",
+            "--data writes the values of a chart: add --curve or --cdf, or use --csv for the figures of all combinations",
         ),
         (
             args.varying.data.is_some() && curve.is_some() && args.cdf.is_some(),
-            "--data is for one picture, and both --curve and --cdf are drawn: write the distributions with --cdf-data, and \
-             draw --cdf in a run of its own for its --data",
+            "--data needs a single picture, but both --curve and --cdf are given: write the distributions \
+             with --cdf-data, or draw --cdf in a separate run",
         ),
         (
             args.varying.panels.is_some() && !is_drawn,
-            "--panels is for pictures: give --curve or --cdf",
+            "--panels needs a picture: add --curve or --cdf",
         ),
         (
             args.varying.theory && curve.is_none() && csv.is_none(),
-            "--theory is drawn by --curve and written by --csv: give one of them",
+            "--theory needs --curve or --csv: add one of them",
         ),
     ] {
         if is_without {

@@ -62,17 +62,17 @@ impl Frontend for Shown {
         match notice {
             Notice::Begins(runs) => *self.view() = Some(View::new(runs, self.quiet)),
             Notice::Ends => self.end(),
-            Notice::TaskSaid(words) => note(&format!("a task said: {words}")),
+            Notice::TaskSaid(words) => note(&format!("a task reported: {words}")),
             _ if self.quiet => {}
-            Notice::Added(runs) => note(&format!("{} were added meanwhile", runs_of(runs))),
+            Notice::Added(runs) => note(&format!("{} were added in the meantime", runs_of(runs))),
             Notice::HostReady(ready) => note(&ready.to_string()),
             Notice::Submitted { job, runs } => note(&format!(
-                "job {} with {runs} runs; its tasks say what they do in {}",
+                "job {} with {runs} runs; its tasks log to {}",
                 job.id,
                 job.folder.display()
             )),
             Notice::Resubmitted(runs) => {
-                note(&format!("{runs} runs came to no result: handed in again"));
+                note(&format!("{runs} runs have no result: resubmitted"));
             }
         }
     }

@@ -17,7 +17,7 @@ pub(super) fn ask(run: &Run, what: &str, stop: &Stop) -> Result<(), HookError> {
     };
     let _alone = OPERATOR.lock().unwrap_or_else(PoisonError::into_inner);
     note(&format!(
-        "{}: {what}\nPress Enter when it is done.",
+        "{}: {what}\nPress Enter when done.",
         run.path.display()
     ));
     let stdin = std::io::stdin();
@@ -33,8 +33,7 @@ pub(super) fn ask(run: &Run, what: &str, stop: &Stop) -> Result<(), HookError> {
         return match stdin.read_line(&mut line) {
             Ok(1..) => Ok(()),
             _ => Err(HookError::Failed(
-                "manual: nobody is there to say that it is done (standard input has ended)"
-                    .to_owned(),
+                "manual: standard input has ended, so the step cannot be confirmed".to_owned(),
             )),
         };
     }

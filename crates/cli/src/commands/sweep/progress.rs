@@ -78,7 +78,7 @@ impl View {
                     self.bar.suspend(|| note(&text));
                 } else if seen.failed == MOST_TOLD + 1 && !self.quiet {
                     self.bar.suspend(|| {
-                        note("more failures are only counted; failed.txt of each run says why");
+                        note("further failures are only counted; see failed.txt in the folder of each run");
                     });
                 }
             }
@@ -127,7 +127,7 @@ impl Seen {
             n => rough(self.begin.elapsed().mul_f64(left as f64 / n as f64)),
         };
         format!(
-            "{} done, {} running, {} left, {} failed, {time} to go",
+            "{} done, {} running, {} left, {} failed, {time} left",
             self.done,
             self.running.len(),
             left.saturating_sub(self.running.len() as u64),

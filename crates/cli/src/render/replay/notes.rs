@@ -22,20 +22,20 @@ pub(crate) fn of_replay(note: &Note) -> String {
 fn of_engine(note: &EngineNote) -> String {
     match note {
         EngineNote::SynchronousSuits => {
-            "this driver completes requests during submission and does not support NOWAIT, so io_uring would hand each to \
-             a kernel worker: synchronous calls are used instead (--engine io_uring overrides that)"
+            "this driver completes requests during submission and does not support NOWAIT, so io_uring would pass each \
+             request to a kernel worker: using synchronous calls instead (--engine io_uring overrides this)"
                 .to_owned()
         }
         EngineNote::NoRing { error } => format!(
-            "io_uring is not available here ({error}); threads are used instead, which costs more CPU time per request"
+            "io_uring is not available ({error}): using threads instead, which costs more CPU time per request"
         ),
         EngineNote::OneEngineForAll { engine, suited } => format!(
-            "engine {} is for all targets, although sync suits {} better: replay on each kind separately to use both",
+            "engine {} is used for all targets, although sync suits {} better: replay on each kind separately to use both",
             engine.name(),
             suited.join(", ")
         ),
         EngineNote::OptionsUnused { options, engine } => format!(
-            "{} had no effect, as engine auto is {} here: --engine io_uring has a use for it",
+            "{} had no effect, as engine auto chose {}: it applies to --engine io_uring",
             options.join(", "),
             engine.name()
         ),
@@ -49,8 +49,8 @@ fn of_engine(note: &EngineNote) -> String {
              and --buffer-memory is {memory}"
         ),
         EngineNote::BuffersNotLocked { bytes, error } => format!(
-            "the kernel does not lock {bytes} bytes of buffers for us ({error}; ulimit -l), which costs \
-             some CPU time per request"
+            "the kernel refused to lock {bytes} bytes of buffers ({error}; see ulimit -l), \
+             which costs some CPU time per request"
         ),
         EngineNote::NvmeFailed {
             count,
@@ -58,8 +58,8 @@ fn of_engine(note: &EngineNote) -> String {
             meaning,
         } => format!("{count} NVMe commands failed with status {status:#05x} ({meaning})"),
         EngineNote::KernelWorkers => {
-            "the driver would have blocked on submission, so requests went through kernel workers: latencies \
-             include that detour (see --engine sync)"
+            "the driver would have blocked on submission, so requests went through kernel workers, \
+             and latencies include that detour (see --engine sync)"
                 .to_owned()
         }
     }
@@ -67,27 +67,27 @@ fn of_engine(note: &EngineNote) -> String {
 
 fn of_thread(note: &ThreadNote) -> String {
     match note {
-        ThreadNote::BeganLate { by } => format!(
-            "the replay started {by} after the time zero that was asked for"
-        ),
+        ThreadNote::BeganLate { by } => {
+            format!("the replay started {by} after the requested time zero")
+        }
         ThreadNote::NotPinned { processors, error } => {
-            format!("the thread cannot be pinned to processors {processors:?}: {error}")
+            format!("the thread cannot be pinned to CPUs {processors:?}: {error}")
         }
         ThreadNote::RealTimeLimited { limit } => format!(
-            "SCHED_FIFO was not taken: the kernel kills a real-time thread that computes for {limit} without \
-             sleeping (RLIMIT_RTTIME), as one that is behind does; 'ulimit -R unlimited' permits it"
+            "SCHED_FIFO was not used: the kernel kills a real-time thread that runs for {limit} without \
+             sleeping (RLIMIT_RTTIME), which can happen when a replay falls behind; 'ulimit -R unlimited' permits it"
         ),
         ThreadNote::PriorityRefused { wanted, error } => {
             let what = match wanted {
-                ThreadPriority::Fifo => "SCHED_FIFO is refused",
-                ThreadPriority::Nice => "nice -20 is refused",
-                _ => "a slice of its own is refused",
+                ThreadPriority::Fifo => "SCHED_FIFO is not permitted",
+                ThreadPriority::Nice => "nice -20 is not permitted",
+                _ => "a custom time slice is not permitted",
             };
             format!("{what}: {error} (it needs root, CAP_SYS_NICE, or a higher ulimit -r or -e)")
         }
         ThreadNote::ProcessorsContended => {
-            "other programs wanted the processors: latencies may include the time for which threads of the kernel \
-             that serve the device waited for one"
+            "other programs competed for the CPUs: latencies may include time for which kernel \
+             threads that serve the device waited for one"
                 .to_owned()
         }
     }
@@ -96,12 +96,12 @@ fn of_thread(note: &ThreadNote) -> String {
 pub(crate) fn of_target(note: &TargetNote) -> String {
     match note {
         TargetNote::WrittenByOthers { target, openers } => format!(
-            "{} is open for writing in another process, and what that does is measured too: {}",
+            "{} is open for writing in another process, whose I/O affects the measurement: {}",
             target.display(),
             named(openers)
         ),
         TargetNote::SeenByOthers { target, openers } => format!(
-            "{} is open in another process, which will see what is written: {}",
+            "{} is open in another process, which will see the data written: {}",
             target.display(),
             named(openers)
         ),
@@ -110,7 +110,7 @@ pub(crate) fn of_target(note: &TargetNote) -> String {
             target.display()
         ),
         TargetNote::OpenedByAnother { target } => format!(
-            "another process wanted to open {} during the replay, and had to wait: it may hold it now",
+            "another process wanted to open {} during the replay, and had to wait: it may have opened it now",
             target.display()
         ),
     }
@@ -124,18 +124,18 @@ fn of_queue(note: &QueueNote) -> String {
             wanted,
             now,
         } => format!(
-            "{} of {} was '{wanted}' for a part of the replay only, and is '{now}' now: another process changed it, such as \
-             a replay on the same disk that ended{}",
+            "{} of {} was '{wanted}' only for a part of the replay, and is '{now}' now: another process changed \
+             it, for example another replay on the same disk{}",
             setting.name(),
             target.display(),
             match setting {
-                QueueSetting::NoMerges => "; since then the kernel could merge requests",
+                QueueSetting::NoMerges => "; since then the kernel may have merged requests",
                 QueueSetting::Scheduler => "",
             }
         ),
         QueueNote::Merged { requests } => format!(
-            "the kernel merged {} requests into others: the device saw fewer and longer ones \
-             (--merges forbid)",
+            "the kernel merged {} requests into others: the device received fewer and longer \
+             ones (--merges forbid prevents this)",
             grouped(*requests)
         ),
         QueueNote::Surplus {
@@ -144,7 +144,7 @@ fn of_queue(note: &QueueNote) -> String {
             failed,
         } => format!(
             "the device did {} requests, and {} were submitted to it ({} completed, {} failed): the kernel split \
-             long ones or repeated failed ones, or another process used the device",
+             long requests or repeated failed ones, or another process used the device",
             grouped(*done),
             grouped(completed + failed),
             grouped(*completed),
@@ -159,11 +159,10 @@ fn of_verification(note: &VerificationNote) -> String {
             format!("the log of tables is not complete: {error}")
         }
         VerificationNote::FinalPassLeftOut => {
-            "the final pass of the verification was left out, as the replay was interrupted"
-                .to_owned()
+            "the final verification pass was skipped, as the replay was interrupted".to_owned()
         }
         VerificationNote::FinalPassInterrupted => {
-            "the final pass of the verification was interrupted".to_owned()
+            "the final verification pass was interrupted".to_owned()
         }
     }
 }
@@ -190,8 +189,8 @@ pub(crate) fn of_restoring(event: &Restoring) -> String {
             before,
             error,
         } => format!(
-            "note: the original {} of {} ('{before}') cannot be kept in a file: {error}; if this replay is killed, it is \
-             not restored",
+            "note: the original {} of {} ('{before}') cannot be saved: {error}; it will not be restored \
+             if this replay is killed",
             setting.name(),
             target.display()
         ),
@@ -210,21 +209,21 @@ pub(crate) fn of_restoring(event: &Restoring) -> String {
 fn of_earlier(shown: &str, path: &Path, left: &Left) -> String {
     match left {
         Left::Restored { to, from } => format!(
-            "{shown} was restored to '{to}': an earlier replay had set it to '{from}' and was killed"
+            "{shown} was restored to '{to}': an earlier replay that was killed had set it to '{from}'"
         ),
         Left::OfAnother { value, before } => format!(
-            "{shown} is '{value}', perhaps because an earlier replay was killed: on another device of \
-             this name it was '{before}' before. To restore it: echo {before} > {}",
+            "{shown} is '{value}', perhaps because an earlier replay was killed: on another \
+             device of this name it was '{before}'. To restore it, run: echo {before} > {}",
             path.display()
         ),
         Left::Stuck { before, why } => format!(
-            "{shown} cannot be restored to '{before}', as before an earlier replay that was killed: {why}. \
-             To restore it, as root: echo {before} > {}",
+            "{shown} cannot be restored to '{before}', its value before an earlier replay that was killed: \
+             {why}. To restore it, run as root: echo {before} > {}",
             path.display()
         ),
         Left::Damaged { file, value } => format!(
-            "{shown} is '{value}', perhaps because an earlier replay was killed: {}, which should hold \
-             what it was before, is empty, damaged or unreadable. Set it as it should be, then remove that file",
+            "{shown} is '{value}', perhaps because an earlier replay was killed: {}, which should \
+             contain its previous value, is empty, damaged or unreadable. Set the right value, then remove that file",
             file.display()
         ),
     }

@@ -12,7 +12,7 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
     let percent = |taken: u64, all: u64| format!("{:.1} %", 100.0 * taken as f64 / all as f64);
     let gigabytes = |sectors: u64| format!("{:.3} GB", sectors as f64 * SECTOR_BYTES as f64 / 1e9);
     let mut text = format!(
-        "  media cache   {} taken at the end, {} at most; {} of {} entries of the map\n",
+        "  media cache   {} in use at the end, {} at most; {} of {} map entries\n",
         percent(media.cache_fill, media.cache_sectors),
         percent(media.cache_peak, media.cache_sectors),
         grouped(media.map_entries),
@@ -33,7 +33,7 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
         );
     }
     if media.cached_sectors > 0 && media.cleaned_bands == 0 {
-        text += "  NOT CLEANED   no band was cleaned yet: once the media cache or its map is full, random writes are slower\n";
+        text += "  NOT CLEANED   no band was cleaned yet: random writes will be slower once the media cache or its map is full\n";
     }
     text
 }

@@ -48,7 +48,7 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
     if report.interrupts > 0 {
         let per_interrupt = result.response_time.count() as f64 / report.interrupts as f64;
         text += &format!(
-            "  interrupts        {}, each for {per_interrupt:.2} requests; commands were fetched {} times\n",
+            "  interrupts {}, {per_interrupt:.2} requests each; commands were fetched {} times\n",
             grouped(report.interrupts),
             grouped(report.fetches)
         );
@@ -56,14 +56,14 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
     if let Some(limits) = report.limits.filter(|limits| limits.passed > 0) {
         let waited = Nanos::new((limits.time / u128::from(limits.delayed.max(1))) as u64);
         text += &format!(
-            "  limits            {} of {} requests waited to be let through, {waited} on average\n",
+            "  limits            {} of {} requests were throttled, for {waited} on average\n",
             grouped(limits.delayed),
             grouped(limits.passed)
         );
     }
     if let Some(cache) = &report.cache {
         text += &format!(
-            "  cache             {} pages written, {} of them there already, {} waited for room; {} read from it\n",
+            "  cache             {} pages written, {} of them already cached, {} waited for space; {} read from it\n",
             grouped(cache.writes),
             grouped(cache.write_hits),
             grouped(cache.waits),
@@ -74,14 +74,14 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
     if let Some(cache) = flushes {
         let mean = cache.flush_time / u128::from(cache.flushes);
         text += &format!(
-            "  flushes           {}, of {} on average until all was on flash\n",
+            "  flushes           {}, {} on average until all data was on flash\n",
             grouped(cache.flushes),
             Nanos::new(mean as u64)
         );
     }
     if report.flash.map_programs > 0 {
         text += &format!(
-            "  map               {} of the programmed pages hold parts of the map\n",
+            "  map               {} of the programmed pages hold parts of the mapping table\n",
             grouped(report.flash.map_programs)
         );
     }
@@ -95,7 +95,7 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
     text += &flash(report, result.is_not_cleaned());
     if report.failed_commands > 0 {
         text += &format!(
-            "  errors            {} commands came back with one; their {} requests are in no figure\n",
+            "  errors            {} commands returned an error; their {} requests are left out of all figures\n",
             grouped(report.failed_commands),
             grouped(result.failed)
         );
@@ -147,7 +147,7 @@ fn flash(report: &SsdReport, is_not_cleaned: bool) -> String {
     let joined = flash.joined;
     if joined.operations() > 0 {
         text += &format!(
-            "  multi-plane       {} of the reads, {} of the programs, {} of the erases shared the command of another plane\n",
+            "  multi-plane       {} of the reads, {} of the programs, {} of the erases shared a command with another plane\n",
             grouped(joined.reads),
             grouped(joined.programs),
             grouped(joined.erases)
@@ -167,8 +167,7 @@ fn flash(report: &SsdReport, is_not_cleaned: bool) -> String {
     }
     if flash.programs > 0 {
         if is_not_cleaned {
-            text +=
-                "  NOT CLEANED       no block was erased yet: this is how a fresh drive writes\n";
+            text += "  NOT CLEANED       no block was erased yet: these are the write times of a fresh drive\n";
         }
         text += &format!(
             "  write amplification {:.4}; {} logical pages written, {} copied\n",
@@ -205,7 +204,7 @@ fn blocks(report: &SsdReport) -> String {
         .map(|&(size, n)| format!("{size}: {}", percent(n as f64 / all as f64)))
         .collect();
     format!(
-        "  blocks            {} of {:.2} descriptors on average; the most frequent sizes {}\n",
+        "  blocks            {} of {:.2} descriptors on average; most frequent sizes {}\n",
         grouped(all),
         descriptors as f64 / all as f64,
         shares.join(", ")

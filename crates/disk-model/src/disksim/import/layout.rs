@@ -39,7 +39,7 @@ pub(super) fn laid_out(
         .max(1);
     let in_turns = turns(&read, false)?;
     let key = "Zones";
-    let expected = "a list of blocks dm_layout_g1_zone";
+    let expected = "a list of dm_layout_g1_zone blocks";
     let mut zones = Vec::new();
     for item in read.list(key, expected)? {
         let Value::Block(zone) = &item.value else {
@@ -103,7 +103,7 @@ fn zone_of(
     if !defects.len().is_multiple_of(2) {
         return Err(read.refused(
             "defects",
-            "pairs of a defective place and the one that replaces it",
+            "pairs of a defective location and its replacement",
         ));
     }
     let zone = LayoutZone {

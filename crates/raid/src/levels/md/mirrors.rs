@@ -113,7 +113,7 @@ impl MdMirrors {
             return Err(GeometryError::Lost {
                 level,
                 seen: mirrors.lost.disks().to_vec(),
-                most: "all copies but one of each block",
+                most: "all but one copy of each block",
             });
         }
         Ok(mirrors)

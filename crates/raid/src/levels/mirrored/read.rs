@@ -29,7 +29,7 @@ pub enum MirrorRead {
 }
 
 /// The constructor checked it, and no disk is lost later.
-const ALIVE: &str = "each column has a disk that is well";
+const ALIVE: &str = "each column has a working disk";
 
 /// A block of a request.
 #[derive(Clone, Copy)]

@@ -55,7 +55,7 @@ impl DataSheet {
 
     /// What memory that is written in place does not have.
     fn check_in_place(&self, check: &Checker<'_>) -> Result<(), SsdProfileError> {
-        let none = "none: 3D XPoint is written in place";
+        let none = "no value: 3D XPoint is written in place";
         if let Some(given) = self.over_provisioning {
             return Err(check.wrong("over_provisioning", given, none));
         }
@@ -121,7 +121,7 @@ impl DataSheet {
                     "slc_cache_gb"
                 };
                 let expected = "a value: 'slc_cache_gb' and 'after_slc_mb_per_s' go together";
-                Err(check.wrong(missing, "not given", expected))
+                Err(check.wrong(missing, "missing", expected))
             }
         }
     }
@@ -144,7 +144,7 @@ impl DataSheet {
         self.check_depth(check, &format!("{key}.depth"), figure.outstanding())?;
         let most = 1e6 * rate.mb_per_s / RANDOM_BYTES;
         if figure.iops > ROUNDING * most {
-            let expected = format!("at most {most:.0}: in 4 KiB they come to the sequential rate");
+            let expected = format!("at most {most:.0}: at 4 KiB each this is the sequential rate");
             return Err(check.wrong(&field, figure.iops, expected));
         }
         let Some(latency_us) = latency_us else {

@@ -108,7 +108,7 @@ impl<'a> Flash<'a> {
         let read_us = found.add(
             "flash.read_us, on average",
             firmware.read_us - COMMAND_US - UNIT / channel_mb_per_s,
-            "the latency of reads less host, transfers and firmware; pages differ as those of such cells do",
+            "the latency of reads less host, transfers and firmware; pages vary as is typical of these cells",
         );
         let cache_us = found.add(
             "cache.access_us",
@@ -193,7 +193,9 @@ impl<'a> Flash<'a> {
         let slots = blocks * pages * SLOTS;
         if slots > MOST_SPARE * of_plane {
             let planes = self.planes();
-            let expected = format!("more: the rates need {planes} planes, of {blocks} blocks each");
+            let expected = format!(
+                "a larger capacity: the rates need {planes} planes of {blocks} blocks each"
+            );
             return Err(check.wrong("capacity_gb", self.sheet.capacity_gb, expected));
         }
         if slots >= MOST_SLOTS {
@@ -268,7 +270,7 @@ impl<'a> Flash<'a> {
                 "flash.over_provisioning",
                 sheet.over_provisioning,
                 0.07,
-                "1 TiB of flash for 10^12 bytes, less what is bad or holds parity",
+                "1 TiB of flash per 10^12 bytes, less bad blocks and parity",
             );
             let blocks = (of_plane * (1.0 + over) / per_block).round().max(least);
             let Some(writes) = writes else {
@@ -281,13 +283,13 @@ impl<'a> Flash<'a> {
             if page_us <= transfer || sequential < sheet.sequential_write.mb_per_s {
                 let most = 1.0 / (1.0 - v);
                 let expected = format!(
-                    "less, or nothing: with it, cleaning programs {most:.1} pages for each random write, and flash \
-                     that sustains {} of them writes {sequential:.0} MB/s, not the {} of sequential_write",
+                    "a lower value, or none: at this value cleaning programs {most:.1} pages per random \
+                     write, and flash that sustains {} of them writes {sequential:.0} MB/s, not the {} of sequential_write",
                     sheet.write_iops.iops, sheet.sequential_write.mb_per_s
                 );
                 return Err(check.wrong("over_provisioning", over, expected));
             }
-            let from = "what sustains the random writes at this over-provisioning";
+            let from = "the flash needed to sustain the random writes at this over-provisioning";
             let program_us = found.add("flash.program_us", page_us - transfer, from);
             return Ok((blocks, program_us));
         };
@@ -299,8 +301,8 @@ impl<'a> Flash<'a> {
             "flash.over_provisioning",
             blocks * per_block / of_plane - 1.0,
             format!(
-                "cleaning then programs {:.2} pages for each that the host writes at random, which leaves the sustained \
-                 rate; a maker's larger figure has parity and spare blocks in it",
+                "cleaning then programs {:.2} pages per random host write, which gives the sustained \
+                 rate; a vendor's larger figure includes parity and spare blocks",
                 1.0 / (1.0 - v)
             ),
         );

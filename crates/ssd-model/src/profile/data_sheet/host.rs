@@ -79,7 +79,7 @@ impl Host {
         found.add(
             "driver (each request)",
             cpu_us,
-            "assumed: no sheet states it",
+            "assumed: not stated in data sheets",
         );
         let iops = sheet.read_iops.iops.max(sheet.write_iops.iops);
         let queues = match sheet.interface.most_outstanding() {
@@ -94,7 +94,7 @@ impl Host {
             None => found.add(
                 "nvme.queues",
                 (2.5 * iops * cpu_us / 1e6).ceil().clamp(4.0, 256.0),
-                "assumed: enough CPUs to be busy 40 % of the time at most, at least 4",
+                "assumed: enough CPUs for at most 40 % utilisation, at least 4",
             ),
         };
         let setups = 2.0 * SETUP_US + COMMAND_BYTES / from_host + COMPLETION_BYTES / to_host;

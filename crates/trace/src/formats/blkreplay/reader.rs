@@ -46,7 +46,7 @@ impl Reader {
             if bytes > MOST_NOTICES {
                 return Err(TraceError::UnknownFormat {
                     path: reader.lines.path().to_owned(),
-                    reason: format!("there is no request in the first {MOST_NOTICES} bytes"),
+                    reason: format!("the first {MOST_NOTICES} bytes have no requests"),
                     readable: ROWS.to_owned(),
                 });
             }
@@ -102,7 +102,7 @@ impl Reader {
         Ok(Some(record))
     }
 
-    /// Decides about a line that is no row: only comments, a header, and the notices above another header may
+    /// Decides about a line that is not a row: only comments, a header, and the notices above another header may
     /// stand between rows. Behind a rule stands the summary that the peer appends to its results.
     #[cold]
     fn between_rows(&mut self) -> Result<(), TraceError> {
@@ -176,7 +176,7 @@ impl TraceReader for Reader {
         if self.rows == 0 && !self.has_header && !self.lenient {
             return Err(TraceError::UnknownFormat {
                 path: self.lines.path().to_owned(),
-                reason: "there is no request in it".to_owned(),
+                reason: "it has no requests".to_owned(),
                 readable: ROWS.to_owned(),
             });
         }

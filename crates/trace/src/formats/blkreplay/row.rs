@@ -11,10 +11,10 @@ const WHOLE_ROW: &str = "'start ; sector ; sectors ; op', then optionally '; del
 const INFO: &[u8] = b"INFO:";
 const WHOLE_INFO: &str = "'INFO: VERB block=SECTOR len=SECTORS mode=OP', then optionally 'start=', 'delay=', 'latency=' \
      (seconds) and 'errno='";
-const TIME: &str = "a time in seconds, not negative, below 9 223 372 036, such as 0.009507758";
+const TIME: &str = "a time in seconds from 0 to 9 223 372 036, such as 0.009507758";
 const LENGTH: &str = "a length of at least 1 sector";
 const LETTERS: &str =
-    "R (read) or W (write), D (discard) or F (flush), perhaps with the flags A, S, M, F";
+    "R (read) or W (write), D (discard) or F (flush), optionally with the flags A, S, M, F";
 const NAMES: [&str; 6] = ["start", "sector", "sectors", "op", "delay", "latency"];
 /// How the header calls the columns; blkreplay's own words, and ours.
 const HEADER_NAMES: [&[&str]; 6] = [
@@ -136,7 +136,7 @@ impl Row<'_> {
                     field: "header".to_owned(),
                     seen: excerpt(name),
                     expected: known.map_or_else(
-                        || "no column beyond the sixth".to_owned(),
+                        || "at most six columns".to_owned(),
                         |names| format!("the column '{}'", names.join("' or '")),
                     ),
                 });
@@ -154,7 +154,7 @@ impl Row<'_> {
             && decimals.is_some_and(|digits| digits.len() >= 9)
     }
 
-    /// The error for a line between rows that is no row.
+    /// The error for a line between rows that is not a row.
     #[cold]
     pub(super) fn no_row(&self) -> TraceError {
         match self.record() {
@@ -194,7 +194,7 @@ impl Row<'_> {
                 place: self.0.place(fields.at),
                 field: "end of line".to_owned(),
                 seen: excerpt(rest),
-                expected: format!("nothing more: a row is {WHOLE_ROW}"),
+                expected: format!("the end of the line: a row is {WHOLE_ROW}"),
             });
         }
         let [mut delay, mut latency] = times;
@@ -333,7 +333,7 @@ impl Fields<'_> {
             None => Err(self.missing(column)),
             Some(_) => Err(self
                 .line
-                .wrong(column - 1, self.at, "a ';' behind the value")),
+                .wrong(column - 1, self.at, "a ';' after the value")),
         }
     }
 

@@ -56,7 +56,7 @@ impl Reader {
             let error = reader.damaged(
                 0,
                 format!(
-                    "the file has {n} bytes, expected at least {}: it is cut off",
+                    "the file has {n} bytes, expected at least {}: it is truncated",
                     header.len()
                 ),
             );
@@ -71,7 +71,7 @@ impl Reader {
             return Err(reader.damaged(
                 0,
                 format!(
-                    "field 'magic' is {:02x?}, expected {:02x?}: this is no .ios file",
+                    "field 'magic' is {:02x?}, expected {:02x?}: this is not an .ios file",
                     &header[..8],
                     frame::MAGIC
                 ),
@@ -82,7 +82,7 @@ impl Reader {
             return Err(reader.damaged(
                 8,
                 format!(
-                    "field 'version' is {major}, expected {}: a newer iosonar wrote this file; read it with that",
+                    "field 'version' is {major}, expected {}: the file was written by a newer iosonar; read it with that version",
                     frame::MAJOR
                 ),
             ));
@@ -144,10 +144,10 @@ impl Reader {
             self.cut.note(|| error.to_string());
             return;
         }
-        self.metadata
-            .remark("blocks were damaged or cut off, and were left out", || {
-                error.to_string()
-            });
+        self.metadata.remark(
+            "blocks were damaged or truncated, and were left out",
+            || error.to_string(),
+        );
         if !matches!(error, TraceError::Damaged { .. }) {
             self.ended = true;
         }
@@ -166,8 +166,8 @@ impl Reader {
             return Err(self.damaged(
                 at,
                 format!(
-                    "the file ends here, before its index: it is cut off, or being written{}",
-                    self.way_out("; --lenient reads what is whole")
+                    "the file ends here, before its index: it is truncated or still being written{}",
+                    self.way_out("; --lenient reads the complete blocks")
                 ),
             ));
         }
@@ -200,7 +200,7 @@ impl Reader {
                     "a frame of kind {:#04x} and {length} bytes, expected at most {}: the file is damaged here{}",
                     header[0],
                     frame::LONGEST,
-                    self.way_out("; --lenient reads what stands before it")
+                    self.way_out("; --lenient reads the part before it")
                 ),
             ));
         }
@@ -217,8 +217,8 @@ impl Reader {
             return Err(self.damaged(
                 at,
                 format!(
-                    "the file ends after {got} of the {length} bytes of a block: it is cut off, being written, or \
-                     this length is damaged{}",
+                    "the file ends after {got} of the {length} bytes of a block: it is truncated, still being \
+                     written, or this length is damaged{}",
                     self.way_out("; --lenient reads the whole blocks before")
                 ),
             ));
@@ -239,7 +239,10 @@ impl Reader {
             METADATA => {
                 let remarks = std::mem::take(&mut self.metadata.remarks);
                 self.metadata = serde_json::from_slice(self.decoder.bytes_mut()).map_err(|e| {
-                    self.damaged(at, format!("the metadata are no JSON of this format: {e}"))
+                    self.damaged(
+                        at,
+                        format!("the metadata are not valid JSON of this format: {e}"),
+                    )
                 })?;
                 self.metadata.remarks = remarks;
                 Ok(false)
@@ -276,7 +279,7 @@ impl Reader {
             self.ended = true;
             return Err(self.damaged(
                 at,
-                "the end mark is missing: the file is cut off or damaged".to_owned(),
+                "the end mark is missing: the file is truncated or damaged".to_owned(),
             ));
         }
         let mut header = [0; frame::FILE_HEADER];
@@ -292,8 +295,8 @@ impl Reader {
             return Err(self.damaged(
                 at + frame::TRAILER as u64,
                 format!(
-                    "something stands behind the end of the trace that is no .ios file{}",
-                    self.way_out(": --lenient leaves it aside")
+                    "data after the end of the trace is not an .ios file{}",
+                    self.way_out("; --lenient ignores it")
                 ),
             ));
         } else {
@@ -306,7 +309,7 @@ impl Reader {
         self.damaged(
             self.block_at,
             format!(
-                "the columns of this block are not as the format says, though its checksum is right: report this{}",
+                "the columns of this block are invalid, although its checksum is correct: please report this bug{}",
                 self.way_out(", or leave the block out with --lenient")
             ),
         )

@@ -27,7 +27,7 @@ impl Format for Blkparse {
     }
 
     fn description(&self) -> &'static str {
-        "blkparse text, its default output or (with --blkparse-format) that of -f"
+        "blkparse text: the default output, or with --blkparse-format that of -f"
     }
 
     fn columns(&self) -> &'static str {
@@ -64,7 +64,7 @@ impl Format for Blkparse {
                     source,
                     FormatString::new(format)?,
                     options.lenient,
-                    "lines as the format of --blkparse-format describes them",
+                    "lines that match --blkparse-format",
                 ),
                 options,
             )),

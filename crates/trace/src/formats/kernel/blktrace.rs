@@ -352,8 +352,8 @@ impl FileEvents {
         let Some(order) = order else {
             let seen: String = header[..n].iter().map(|b| format!("{b:02x} ")).collect();
             let error = self.damaged(format!(
-                "field 'magic' is '{}', expected 07 74 61 65 or 08 74 61 65 (or the other way round) at the \
-                 beginning of a record: the file is damaged here, or being written{}",
+                "field 'magic' is '{}', expected 07 74 61 65 or 08 74 61 65 (or byte-swapped) \
+                 at the start of a record: the file is damaged here or still being written{}",
                 seen.trim(),
                 way_out("; --lenient looks for the next record")
             ));
@@ -374,10 +374,10 @@ impl FileEvents {
         }
         if got < wanted {
             let error = self.damaged(format!(
-                "the file ends after {} of the {} bytes of a record: it is cut off, or being written{}",
+                "the file ends after {} of the {} bytes of a record: it is truncated or still being written{}",
                 got + 4,
                 wanted + 4,
-                way_out("; --lenient reads what is whole")
+                way_out("; --lenient reads the complete blocks")
             ));
             self.offset += 4 + got as u64;
             return Err(error);
@@ -396,10 +396,9 @@ impl FileEvents {
         }
         let event = raw.event(place);
         if event.is_none() && raw.has(PC) && raw.action & 0xff == 8 {
-            metadata.remark(
-                "commands to the drive that move no data were left out",
-                || format!("byte {}", self.offset),
-            );
+            metadata.remark("drive commands without data were left out", || {
+                format!("byte {}", self.offset)
+            });
         }
         Ok(event.map_or(Next::Other, Next::Event))
     }

@@ -42,7 +42,7 @@ impl FormatString {
                             }
                             parts.push(Part::Value(letter));
                         }
-                        _ => return Err(incomplete(text, "a letter behind each %")),
+                        _ => return Err(incomplete(text, "a letter after each %")),
                     }
                 }
                 b'\\' => match bytes.next() {
@@ -118,7 +118,7 @@ impl FormatString {
 
 fn incomplete(format: &str, what: &str) -> TraceError {
     TraceError::Option(format!(
-        "--blkparse-format '{format}': expected {what}; a format that does is '%D %a %T.%t %S %n %d %e\\n'"
+        "--blkparse-format '{format}': expected {what}; for example '%D %a %T.%t %S %n %d %e\\n'"
     ))
 }
 
@@ -130,11 +130,7 @@ impl EventLines for FormatString {
             return if is_around() {
                 Ok(None)
             } else {
-                Err(line.wrong(
-                    "line",
-                    line.bytes,
-                    "a line as --blkparse-format describes it",
-                ))
+                Err(line.wrong("line", line.bytes, "a line that matches --blkparse-format"))
             };
         };
         let value = |letter: u8| {

@@ -134,7 +134,7 @@ impl<E: Events> Paired<E> {
         let device = self.device(event.device);
         let Some(time) = event.time.checked_sub(self.zero).map(Nanos::new) else {
             self.metadata.remark(
-                "events were earlier than the first, and were left out",
+                "events were earlier than the first one and were left out",
                 || format!("{} ns", event.time),
             );
             return;
@@ -144,7 +144,7 @@ impl<E: Events> Paired<E> {
                 batch.push_at(&completion_only(event, time, device), event.place);
             } else if self.pending.begin(event, time, device) {
                 self.metadata.remark(
-                    "requests began where an equal one was in flight, and were paired first in, first out",
+                    "requests started while an identical one was in flight, and were paired first in, first out",
                     || format!("sector {}", event.sector),
                 );
             }
@@ -164,7 +164,7 @@ impl<E: Events> Paired<E> {
                 // The kernel flushes of its own accord.
                 if matches!(outcome, Completed::Nothing) && event.op != Op::Flush {
                     self.metadata.remark(
-                        "completions had no beginning (it was before the recording, or lost)",
+                        "completions had no start event (it was before the recording, or lost)",
                         || format!("at {time}, sector {}", event.sector),
                     );
                 }

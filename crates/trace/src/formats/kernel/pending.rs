@@ -15,7 +15,7 @@ pub(super) struct Slot {
     left: u32,
     issued: Option<Nanos>,
     done: bool,
-    /// It was given back, and is no request.
+    /// It was given back, and is not a request.
     pub(super) withdrawn: bool,
 }
 

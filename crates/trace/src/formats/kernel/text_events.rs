@@ -68,7 +68,7 @@ impl<P: EventLines> Events for TextEvents<P> {
         if !self.any && !self.lenient {
             return Err(TraceError::UnknownFormat {
                 path: self.lines.path().to_owned(),
-                reason: "there is no event of a request in it".to_owned(),
+                reason: "the file has no request events".to_owned(),
                 readable: self.shape.to_owned(),
             });
         }
@@ -210,7 +210,7 @@ pub(super) fn check_rest(line: &Line<'_>, rest: &[u8], action: Action) -> Result
             return Err(line.wrong(
                 "end of line",
                 rest,
-                "nothing but [process] or [error] behind the length",
+                "only [process] or [error] after the length",
             ));
         };
         rest = rest[end..].trim_ascii_start();

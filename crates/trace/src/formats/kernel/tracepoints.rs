@@ -112,7 +112,7 @@ impl EventLines for Tracing {
         if let Some(first) = words(before).find(|word| is_time(word))
             && first.as_ptr() != time.as_ptr()
         {
-            return Err(line.wrong("time", first, "one event in a line"));
+            return Err(line.wrong("time", first, "one event per line"));
         }
         let time = time.strip_suffix(b":").unwrap_or(time);
         let unit = if time.contains(&b'.') {
@@ -132,7 +132,7 @@ impl EventLines for Tracing {
             return Err(line.missing("sector + sectors", SHAPE));
         };
         if let Some((second, ..)) = name(text) {
-            return Err(line.wrong("end of line", &text[second..], "one event in a line"));
+            return Err(line.wrong("end of line", &text[second..], "one event per line"));
         }
         let sector_text = words(&text[..plus]).last().unwrap_or_default();
         let behind = &text[plus + 3..];

@@ -87,7 +87,9 @@ fn check_columns(
             return Err(line.wrong(
                 "header",
                 header,
-                format!("one column for each thing: '{other}' and '{name}' are the same"),
+                format!(
+                    "only one of the columns '{other}' and '{name}', which have the same meaning"
+                ),
             ));
         }
     }
@@ -177,7 +179,7 @@ impl Reader {
                 match Field::of(ours) {
                     Some(field) => Ok(Some((field, name))),
                     None if mapped.is_some() => Err(TraceError::Option(format!(
-                        "--columns: '{ours}' is no field of ours, expected one of: {COLUMNS}"
+                        "--columns: '{ours}' is not a field, expected one of: {COLUMNS}"
                     ))),
                     None => Ok(None),
                 }
@@ -191,7 +193,7 @@ impl Reader {
                 return Err(line.wrong(
                     "header",
                     header,
-                    format!("a column '{theirs}', which --columns takes for {ours}"),
+                    format!("a column '{theirs}', which --columns maps to {ours}"),
                 ));
             }
         }
@@ -219,8 +221,7 @@ impl Reader {
         TraceError::Damaged {
             place: crate::error::Place::of(&self.path, line),
             problem: format!(
-                "a quoted field that begins in this row is not closed within {LONGEST} bytes, expected a '\"' \
-                 behind it: correct the row"
+                "a quoted field that begins in this row is not closed within {LONGEST} bytes, expected a closing '\"': correct the row"
             ),
         }
     }
@@ -235,8 +236,8 @@ impl Reader {
             return Err(TraceError::Damaged {
                 place: crate::error::Place::of(&self.path, line.number),
                 problem: "a quoted field that begins in this row is not closed before the end of the file, \
-                          expected a '\"' behind it: correct the row, or leave out what the quote encloses \
-                          with --lenient"
+                          expected a closing '\"': correct the row, or skip the quoted \
+                          part with --lenient"
                     .to_owned(),
             });
         }
@@ -291,7 +292,7 @@ fn csv_error(path: &std::path::Path, error: csv::Error) -> TraceError {
         csv::ErrorKind::Io(e) => crate::decompress::read_error(path, e),
         kind => TraceError::Damaged {
             place: crate::error::Place::of(path, line),
-            problem: format!("this is no CSV: {kind:?}"),
+            problem: format!("this is not CSV: {kind:?}"),
         },
     }
 }

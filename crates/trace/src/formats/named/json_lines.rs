@@ -24,7 +24,7 @@ impl Format for JsonLines {
     }
 
     fn description(&self) -> &'static str {
-        "JSON lines, an object a record"
+        "JSON lines, one object per record"
     }
 
     fn columns(&self) -> &'static str {

@@ -19,7 +19,7 @@ pub(super) fn decomposition(
             "I/O {:.3} ms, overhead {:.3} ms",
             parts.io_ms, parts.overhead_ms
         ),
-        None => "size does not explain latency here".to_owned(),
+        None => "latency does not depend on size here".to_owned(),
     };
     if let Some(fit) = of.fit {
         text += &if fit.explains() {
@@ -31,7 +31,7 @@ pub(super) fn decomposition(
                 1.96 * fit.overhead_stderr_ms
             )
         } else {
-            "; all sizes: size does not explain latency here".to_owned()
+            "; all sizes: latency does not depend on size here".to_owned()
         };
     }
     Some((name, text))
@@ -40,7 +40,7 @@ pub(super) fn decomposition(
 pub(super) fn activity(activity: &Activity) -> String {
     let options = &activity.options;
     let mut text = format!(
-        "Disk activity (intervals of {}, groups of {}, blocks of {})\n",
+        "Disk activity (intervals of {}, periods of {}, blocks of {})\n",
         options.interval, options.group, options.block
     );
     let mut table = Table::new(&[
@@ -81,8 +81,8 @@ pub(super) fn activity(activity: &Activity) -> String {
     text += &table.text();
     if activity.is_too_fast() {
         text += &format!(
-            "  The median response time is below the interval of {}: 'concurrent' and 'utilisation' count requests \
-             per interval here; 'in flight' and 'busy' are what they say.\n",
+            "  The median response time is below the interval of {}: 'concurrent' and 'utilisation' therefore \
+             count requests per interval; 'in flight' and 'busy' are exact.\n",
             options.interval
         );
     }
@@ -104,13 +104,13 @@ pub(super) fn activity(activity: &Activity) -> String {
         rows.push((
             "first I/O",
             format!(
-                "its time depends on the size: {slope:.3} ± {:.3} ms a block; it should not",
+                "its response time depends on the size: {slope:.3} ± {:.3} ms per block; it should not",
                 1.96 * error
             ),
         ));
     }
     if rows.len() > usize::from(activity.peak.is_some()) {
-        text += &lines("  A request's time as overhead and I/O", &rows);
+        text += &lines("  Response time split into overhead and I/O", &rows);
     }
     text
 }

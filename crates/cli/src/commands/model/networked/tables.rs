@@ -39,7 +39,7 @@ pub(super) fn describe_stations(system: &NetworkedRaid, analysis: &NetworkAnalys
     text += &table.text();
     let _ = writeln!(
         text,
-        "  sum {}; bottleneck {} with {:.4} s; it rules from {:.1} jobs on",
+        "  sum {}; bottleneck {} with {:.4} s; it limits throughput from {:.1} jobs upward",
         seconds(analysis.sum_s),
         of_all(&analysis.bottleneck.station, system.stations_of),
         analysis.bottleneck.seconds,
@@ -100,8 +100,8 @@ pub(super) fn describe(
         table.row(row);
     }
     text += &table.text();
-    text += "  bounds, exact and Schweitzer: a job goes to its storage servers one after the other; fork-join, an \
-             approximation: to all at once, which can take less than the lower bounds of the others\n";
+    text += "  bounds, exact and Schweitzer assume that a job visits its storage servers one after another; fork-join \
+             (an approximation) that it visits all at once, which can be faster than the lower bounds of the others\n";
     let beyond = measured.unwrap_or_default().iter();
     let beyond = beyond.filter(|p| p.jobs > f64::from(most)).count();
     if beyond > 0 {
@@ -184,7 +184,7 @@ pub(super) fn purchases(args: &Model, all: &[Purchase], at: u32) -> String {
                 );
             }
             None => {
-                let _ = writeln!(described, "  nothing that helps costs at most {budget}");
+                let _ = writeln!(described, "  no upgrade that helps costs at most {budget}");
             }
         }
     }
@@ -226,11 +226,11 @@ pub(super) fn describe_classes(
     }
     text += &table.text();
     if !exact {
-        text += "  note: too many combinations of jobs for exact analysis; the response time is Schweitzer's\n";
+        text += "  note: too many combinations of jobs for an exact analysis; the response time is Schweitzer's approximation\n";
     }
     if simulated.is_some() {
-        text += "  note: the simulation shares every station among all jobs that are there, as the theory of \
-                 several classes asks\n";
+        text += "  note: the simulation shares every station among all jobs present, as the \
+                 theory of several classes assumes\n";
     }
     text
 }

@@ -176,8 +176,8 @@ pub(super) fn describe(answered: &Answered, measured: Option<&(String, Distribut
 pub(super) fn accuracy_in_words(accuracy: Option<Accuracy>, is_compared: bool) -> String {
     let Some(of) = accuracy else {
         return match is_compared {
-            true => "not measured for such loads but this one: its error is in the table above",
-            false => "not measured for such loads; compare with a simulation: --with-sim",
+            true => "not measured for other loads of this kind; the error for this one is in the table above",
+            false => "not measured for loads of this kind; compare with a simulation: --with-sim",
         }
         .to_owned();
     };

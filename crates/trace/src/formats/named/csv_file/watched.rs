@@ -19,7 +19,7 @@ pub(super) enum Within {
 /// that follows into memory.
 pub(super) const LONGEST: usize = 1 << 20;
 
-/// Fails at a line or a quoted field that is no text (more than a mebibyte without an end), and knows how the
+/// Fails at a line or a quoted field that is not a text (more than a mebibyte without an end), and knows how the
 /// input ends.
 pub(super) struct Watched<R> {
     input: R,
