@@ -158,7 +158,7 @@ fn sensitivity_finds_the_choice_that_an_answer_rests_on() {
     assert_eq!(factor("as given"), 1.0);
     // Half of the requests are writes, which wait for nothing with a buffer.
     assert!(factor("write-through drive cache") > 1.2);
-    assert!(factor("papers' disk: random positions, FCFS, no cache") > 1.2);
+    assert!(factor("papers' disk: random, FCFS, no cache") > 1.2);
     // They lie in a part of the disks, where seeks are short.
     assert!(factor("data spread over the disks (--scatter)") > 1.2);
     // At 50 requests a second on four disks hardly anything waits, so there is little to choose from.

@@ -81,7 +81,12 @@ fn refusals_have_exit_code_two_and_name_the_way_out() {
         ),
         (&[], &reads, &small, "use a target of at least 40960 bytes"),
         (&["--create", "1MiB"], &reads, &target, "exists already"),
-        (&["--create", "0"], &reads, &target, "no target"),
+        (
+            &["--create", "0"],
+            &reads,
+            &target,
+            "must be greater than 0",
+        ),
         (
             &["--from", "5s"],
             &reads,

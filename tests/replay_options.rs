@@ -244,7 +244,7 @@ fn a_check_reads_what_is_left_of_both_traces() {
             "{}",
             err(&lenient)
         );
-        assert!(text.contains("the same      99"), "{text}{}", err(&lenient));
+        assert!(text.contains("identical     99"), "{text}{}", err(&lenient));
         let remark = "done.load.4194305-0.part: 99 records were read from a truncated file";
         assert!(err(&lenient).contains(remark), "{}", err(&lenient));
     }

@@ -204,7 +204,7 @@ fn a_check_reads_both_traces_alike_where_asked_and_refuses_nothing_to_compare() 
     assert!(err(&one_side).contains("--both"), "{}", err(&one_side));
     let both = check(&["--from", "1s", "--both"]);
     assert_eq!(both.status.code(), Some(0), "{}{}", out(&both), err(&both));
-    assert!(out(&both).contains("the same      100"), "{}", out(&both));
+    assert!(out(&both).contains("identical     100"), "{}", out(&both));
     let nothing = check(&["--from", "9s", "--both"]);
     assert_eq!(nothing.status.code(), Some(1));
     let why = err(&nothing);

@@ -228,7 +228,7 @@ fn files_in_the_tree_steer_the_sweep() {
     fs::remove_file(root.join("stop")).unwrap();
     let run = sweep(&scratch, &["--jobs", "1"]);
     assert!(
-        err(&run).contains("2 runs done, 1 done before, 3 left alone"),
+        err(&run).contains("2 runs done, 1 done before, 3 skipped"),
         "{}",
         err(&run)
     );

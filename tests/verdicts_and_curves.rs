@@ -48,13 +48,13 @@ fn there_is_no_verdict_without_a_limit() {
 #[test]
 fn a_verdict_is_that_of_the_limit_that_was_given() {
     let svg = words("sonar", &["--bad-latency", "600ms"], "x.replay");
-    assert!(svg.contains("passed: none beyond 600 ms (max 500 ms)"));
+    assert!(svg.contains("passed: none above 600 ms (max 500 ms)"));
     let svg = words("sonar", &["--bad-latency", "100ms"], "x.replay");
-    assert!(svg.contains("failed: 1 beyond 100 ms, first at 2 s"));
+    assert!(svg.contains("failed: 1 above 100 ms, first at 2 s"));
     let svg = words("delay", &["--bad-delay", "10us"], "x.replay");
     assert!(svg.contains("failed: 1 beyond 10 µs, first at 1 s"));
     let svg = words("delay", &["--bad-delay", "1ms"], "x.replay");
-    assert!(svg.contains("passed: none beyond 1 ms"));
+    assert!(svg.contains("passed: none above 1 ms"));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_failed_request_passes_no_limit_however_short_the_others_were() {
         let line = svg.lines().find(|line| line.contains("passed: "));
         line.unwrap().trim().to_owned()
     };
-    assert_eq!(verdict(&rows), "passed: none beyond 100 ms (max 1 ms)");
+    assert_eq!(verdict(&rows), "passed: none above 100 ms (max 1 ms)");
     assert_eq!(
         verdict(&(rows + failed)),
         "not passed: 1 failed; none of the others above 100 ms (max 1 ms)"

@@ -1,4 +1,4 @@
-//! The texts of a Markdown page: its paragraphs, list items and table rows, without what is code.
+//! The texts of a Markdown page: its paragraphs, list items and table rows, without code blocks.
 
 use super::{Kind, Text};
 
@@ -19,28 +19,19 @@ pub(crate) fn texts(path: &str, page: &str) -> Vec<Text> {
         let begins = ["#", "|", "- ", "* ", "> "]
             .iter()
             .any(|mark| content.starts_with(mark));
-        let content = without_code(content);
         match texts.last_mut() {
             Some(text) if goes_on && !begins => {
                 text.text.push(' ');
-                text.text.push_str(&content);
+                text.text.push_str(content);
             }
             _ => texts.push(Text {
                 path: path.to_owned(),
                 line: line + 1,
                 kind: Kind::Page,
-                text: content,
+                text: content.to_owned(),
             }),
         }
         goes_on = true;
     }
     texts
-}
-
-/// `line` with each `code span` replaced by a mark that is not a word.
-fn without_code(line: &str) -> String {
-    line.split('`')
-        .enumerate()
-        .map(|(at, part)| if at % 2 == 0 { part } else { "`" })
-        .collect()
 }

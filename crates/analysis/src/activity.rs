@@ -101,7 +101,7 @@ pub struct DeviceUse {
 /// Requests of a class of sizes.
 #[derive(Clone, Debug)]
 pub struct SizeClass {
-    /// At most so many bytes, and more than the class before.
+    /// The largest size in bytes; more than that of the previous class.
     pub up_to: u64,
     /// How many, and the median response time, of reads and of all others.
     pub reads: (u64, Option<Nanos>),
@@ -137,7 +137,7 @@ pub struct Activity {
     pub decomposition: Directions<Decomposition>,
     /// The same in the peak hours; `None` where the load is no longer than they are.
     pub peak: Option<Peak>,
-    /// The median latency by the number of requests in flight (up to so many), with how many there are.
+    /// The median latency by the number of requests in flight (up to this number), with the count.
     pub by_load: Vec<(u64, u64, Nanos)>,
     /// The median response time of all requests.
     pub median: Option<Nanos>,
@@ -188,7 +188,7 @@ pub(crate) struct ActivityMeter {
     first_io: decomposition::Sums,
 }
 
-/// So many groups make the peak.
+/// The number of groups in the peak.
 const PEAK_GROUPS: u64 = 4;
 
 /// The upper end of the class of a size: KiB by KiB up to 16 KiB, powers of two above.

@@ -59,7 +59,7 @@ impl Counts {
         self.current = to;
     }
 
-    /// So many empty slots, in time that grows with their logarithm.
+    /// Adds this number of empty slots, in time logarithmic in the number.
     fn skip(&mut self, mut empty: u64) {
         for level in 0..self.levels.len() {
             if empty == 0 {

@@ -31,7 +31,7 @@ pub struct Check {
     pub expected: u64,
     /// Requests of the second that did.
     pub seen: u64,
-    /// Records of either that say that the request was never handed over.
+    /// Records of either trace marked as never submitted.
     pub left_out: [u64; 2],
     /// Requests that are in both.
     pub matched: u64,
@@ -43,13 +43,13 @@ pub struct Check {
     pub regrouped: u64,
     /// Requests of the first that were not done.
     pub missing: u64,
-    /// Requests of the second that nobody wanted.
+    /// Requests of the second that are not in the first.
     pub extra: u64,
-    /// Some of those that are missing, and of those that nobody wanted.
+    /// Some of those that are missing, and of those that are extra.
     pub examples: [Vec<Request>; 2],
     /// Flushes in either: the kernel adds some and leaves others out, so they are only counted.
     pub flushes: [u64; 2],
-    /// Handing over in the second - handing over in the first, less the median, in nanoseconds, sorted.
+    /// Submission in the second - submission in the first, minus the median, in nanoseconds, sorted.
     pub start_differences: Vec<i64>,
     /// Latency in the second - latency in the first, sorted.
     pub latency_differences: Vec<i64>,
@@ -57,7 +57,7 @@ pub struct Check {
     pub shift: i64,
 }
 
-/// So many differences are kept; beyond, a random choice of so many.
+/// The number of differences kept; beyond it, a random sample of this size.
 const MOST_DIFFERENCES: usize = 1 << 20;
 const MOST_EXAMPLES: usize = 5;
 
@@ -77,7 +77,7 @@ impl Check {
 /// Requests waiting for their equals, in order.
 #[derive(Default)]
 struct Waiting {
-    /// (handing over, latency)
+    /// (submission, latency)
     by_key: HashMap<Key, VecDeque<(Nanos, Option<Nanos>)>>,
 }
 

@@ -1,8 +1,8 @@
 //! Metrics over traces.
 //!
-//! - [`LoadMetrics`]: of a load, whatever became of it: rates, sizes, positions, sequentiality, burstiness,
+//! - [`LoadMetrics`]: of a load, independent of its outcome: rates, sizes, positions, sequentiality, burstiness,
 //!   working set, repetition, reuse distance, overlaps.
-//! - [`OutcomeMetrics`]: of what became of it: delays, latencies, concurrency, throughput, damaged I/O, and the
+//! - [`OutcomeMetrics`]: of its outcome: delays, latencies, concurrency, throughput, damaged I/O, and the
 //!   metrics of disk activity.
 //! - [`TraceSummary`]: a trace at a glance.
 //! - [`objective`]: what a storage system must keep to, and whether it does.

@@ -1,4 +1,4 @@
-//! Metrics of a load: what was asked, whatever became of it.
+//! Metrics of a load: the demand, independent of its outcome.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub struct LoadOptions {
     /// The width of the ranges that positions are counted in, in sectors, a power of two; more than 65 536 are
     /// joined.
     pub position_sectors: u64,
-    /// So many bytes of tables are exact; beyond, pages are sampled.
+    /// Tables are exact up to this size in bytes; beyond it, pages are sampled.
     pub memory: usize,
 }
 
@@ -102,7 +102,7 @@ struct Positions {
 }
 
 const MOST_POSITIONS: usize = 1 << 16;
-/// So many different lengths are told apart.
+/// The number of different lengths that are distinguished.
 const MOST_SIZES: usize = 1 << 16;
 
 impl Positions {
@@ -220,7 +220,7 @@ impl LoadMetrics {
             self.distance_sum += u128::from(distance);
             self.distances += 1;
         }
-        // Of more lengths than can be told apart, those that are new are taken for the next power of two.
+        // Beyond the number of lengths that are distinguished, new ones count as the next power of two.
         let key = if self.sizes.len() < MOST_SIZES || self.sizes.contains_key(&length) {
             length
         } else {
@@ -393,7 +393,7 @@ fn staircase(descending: &[u32]) -> Vec<(u64, u32)> {
 /// How often pages are accessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Frequencies {
-    /// Accesses per page, in the mean.
+    /// Accesses per page, on average.
     pub mean: f64,
     /// Half of the pages are accessed at most so often.
     pub median: u32,
@@ -454,7 +454,7 @@ pub struct LoadSummary {
     pub sequential: u64,
     /// Requests that have one before.
     pub successors: u64,
-    /// From the end of the one before to the first sector, in sectors, in the mean.
+    /// From the end of the previous request to the first sector, in sectors, on average.
     pub mean_distance: f64,
     /// The same, as a distribution (of sectors).
     pub distance: Histogram,
@@ -474,7 +474,7 @@ pub struct LoadSummary {
     pub sampling_rate: f64,
     /// The relative standard error of the distinct sectors, at most; 0 if they are exact.
     pub working_set_stderr: f64,
-    /// How much longer than told a window of the working set may be; 0 if they are exact.
+    /// How much longer than stated a window of the working set may be; 0 if they are exact.
     pub window_excess: Nanos,
     /// The miss ratio of an LRU cache.
     pub curve: MissRatioCurve,
@@ -482,8 +482,8 @@ pub struct LoadSummary {
     pub hot: Vec<Hot>,
     /// Accesses per page.
     pub frequencies: Frequencies,
-    /// Pages in falling order of their accesses, as a staircase: so many accesses have the pages from this rank
-    /// (from 1) on (of the sample, where pages are sampled).
+    /// Pages in falling order of their accesses, as a staircase: the number of accesses of the pages from this
+    /// rank (from 1) on (of the sample, where pages are sampled).
     pub repetition: Vec<(u64, u32)>,
     /// How uneven arrivals are.
     pub burstiness: Burstiness,

@@ -1,4 +1,4 @@
-//! A trace measured in one pass: the load, what became of it, and requests by a key.
+//! A trace measured in one pass: the load, its outcome, and requests by a key.
 
 mod by;
 mod csv;
@@ -35,7 +35,7 @@ pub struct Measured {
     pub name: String,
     /// The load.
     pub load: LoadSummary,
-    /// What became of it, where that is known.
+    /// Its outcome, where known.
     pub outcome: Option<OutcomeSummary>,
     /// Requests by a key, where that is asked for.
     pub by: Option<ByKey>,
@@ -86,7 +86,7 @@ pub fn measure(
         .include_skipped(include_unsubmitted);
     let mut by = options.by.map(ByKey::new);
     let mut batch = Batch::default();
-    // What nobody measured costs nothing.
+    // Quantities that were not measured cost nothing.
     let mut has_outcomes = false;
     let mut left_out = 0;
     while reader.next_batch(&mut batch)? > 0 {

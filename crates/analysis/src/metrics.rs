@@ -1,4 +1,4 @@
-//! The metrics of a load and of what became of it.
+//! The metrics of a load and of its outcome.
 
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Metric};
@@ -138,7 +138,7 @@ impl Burstiness {
 }
 
 impl OutcomeSummary {
-    /// All metrics of what became of a load; the names of devices are those of the metadata.
+    /// All metrics of the outcome of a load; the names of devices are those of the metadata.
     pub fn metrics(&self, labels: &Labels, metadata: &Metadata) -> Vec<Metric> {
         let mut metrics = Vec::new();
         for (op, of) in [("read", &self.reads), ("write", &self.writes)] {

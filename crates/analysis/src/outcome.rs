@@ -1,4 +1,4 @@
-//! Metrics of what became of a load: delays, latencies, throughput, requests in flight, damaged I/O.
+//! Metrics of the outcome of a load: delays, latencies, throughput, requests in flight, damaged I/O.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +21,10 @@ struct Group {
     ends: [Nanos; 2],
 }
 
-/// A group that had no record for so many rows is complete.
+/// A group without a record for this number of rows is complete.
 const GROUP_ROWS: u64 = 1 << 16;
 
-/// Measures what became of a load, record by record.
+/// Measures the outcome of a load, record by record.
 pub struct OutcomeMetrics {
     timeline: Timeline,
     reads: Outcomes,
@@ -55,9 +55,9 @@ pub struct OutcomeMetrics {
 /// Of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Outcomes {
-    /// From handing over to completion.
+    /// From submission to completion.
     pub latency: Distribution,
-    /// From intended start to handing over.
+    /// From intended start to submission.
     pub delay: Distribution,
     /// Both.
     pub response_time: Distribution,
@@ -114,7 +114,7 @@ impl OutcomeMetrics {
         self.push_watched(record, &mut ());
     }
 
-    /// Adds a record, and tells what happens before it begins.
+    /// Adds a record, and reports the events before its start.
     pub fn push_watched(&mut self, record: &Record, watcher: &mut impl Watcher) {
         let Record { request, outcome } = record;
         self.rows += 1;
@@ -144,7 +144,7 @@ impl OutcomeMetrics {
         } else {
             &mut self.writes
         };
-        // What failed was in flight, and that is all that its times tell.
+        // Failed requests were in flight; their times have no other use.
         let is_timed = outcome.status.is_timed();
         if is_timed {
             of.push(delay, latency);
@@ -217,7 +217,7 @@ impl OutcomeMetrics {
         }
     }
 
-    /// Ends the groups that have had no record for long: so many rows, or a group of time.
+    /// Ends the groups without a recent record: for a number of rows, or a period.
     fn end_old_groups(&mut self, now: Nanos) {
         let (rows, length) = (self.rows, self.group_length);
         let old =
@@ -270,7 +270,7 @@ impl OutcomeMetrics {
         self.finish_watched(&mut ())
     }
 
-    /// What has been measured, and tells what is still to happen.
+    /// The measurements so far; reports the remaining events.
     pub fn finish_watched(mut self, watcher: &mut impl Watcher) -> Option<OutcomeSummary> {
         let unfinished = self.rows - self.untimed - self.completions;
         self.proceed(Nanos::MAX, watcher);
@@ -298,20 +298,20 @@ impl OutcomeMetrics {
     }
 }
 
-/// What became of a load.
+/// The outcome of a load.
 #[derive(Clone, Debug)]
 pub struct OutcomeSummary {
     /// Of reads.
     pub reads: Outcomes,
     /// Of all others.
     pub writes: Outcomes,
-    /// Latencies by length: up to so many sectors (more than half of that), of reads and of others.
+    /// Latencies by length: up to this number of sectors (more than half of that), of reads and of others.
     pub by_size: Vec<(u32, [Distribution; 2])>,
     /// Records without a latency.
     pub untimed: u64,
     /// Records that did not end well, or never ran.
     pub not_done: u64,
-    /// Requests in flight, in the mean over time.
+    /// Requests in flight, averaged over time.
     pub in_flight: f64,
     /// The most requests in flight.
     pub most_in_flight: u64,

@@ -105,7 +105,7 @@ impl CloseOverlaps {
     }
 }
 
-/// Of records: how many requests overlap in space with one that was in flight when they were handed over.
+/// Of records: how many requests overlap in space with one that was in flight when they were submitted.
 #[derive(Debug, Default)]
 pub struct Damaged {
     active: Active,

@@ -180,7 +180,7 @@ impl Pages {
         let (first, last) = (from / PAGE, (to - 1) / PAGE);
         self.accesses += last - first + 1;
         self.requests += 1;
-        // A request that fills the sample more than once by itself makes it smaller beforehand.
+        // A request that fills the sample more than once by itself reduces it first.
         while (last - first + 1) as f64 * self.rate() > self.most as f64 && self.threshold != 1 {
             self.halve();
         }

@@ -44,14 +44,14 @@ fn lowest_of(bin: usize) -> u64 {
     (bin - (shift << SUB_BITS)) << shift
 }
 
-/// A set of positions that can tell how many lie up to one: a bit for each, and counts of blocks of bits and
+/// A set of positions that counts those up to a given one: a bit for each, and counts of blocks of bits and
 /// of blocks of blocks. Sums over neighbours are faster here than the jumps of a Fenwick tree.
 #[derive(Debug)]
 struct Positions {
     bits: Vec<u64>,
     /// Of each block of positions.
     blocks: Vec<u32>,
-    /// Of each so many blocks.
+    /// Of each group of this number of blocks.
     large: Vec<u32>,
 }
 
@@ -189,7 +189,7 @@ impl Reuse {
         self.rate = rate;
     }
 
-    /// What there is to be told, of so many accesses in all.
+    /// The results, for this total number of accesses.
     pub(crate) fn curve(&self, accesses: u64) -> MissRatioCurve {
         let (mut points, mut hits): (Vec<(u64, f64)>, f64) = (Vec::new(), 0.0);
         let mut add = |distance: u64, count: f64| {
@@ -235,7 +235,7 @@ pub struct MissRatioCurve {
 }
 
 impl MissRatioCurve {
-    /// The share of accesses that miss a cache of so many pages: first accesses, and those with as many
+    /// The share of accesses that miss a cache of this number of pages: first accesses, and those with as many
     /// other pages in between. NaN without accesses.
     pub fn miss_ratio(&self, pages: u64) -> f64 {
         let below = self

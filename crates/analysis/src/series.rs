@@ -2,7 +2,7 @@
 
 use iosonar_units::Nanos;
 
-/// So many points are kept; beyond, each two are taken together.
+/// The number of points kept; beyond it, pairs are merged.
 const MOST: usize = 1 << 20;
 /// Points that are always kept, and more of them for each request: hardly any other would differ from its
 /// neighbour.

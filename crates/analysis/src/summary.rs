@@ -1,4 +1,4 @@
-//! What can be told of a trace at a glance.
+//! A summary of a trace.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub struct TraceSummary {
     pub unaligned: u64,
     /// Requests by device.
     pub devices: BTreeMap<u16, u64>,
-    /// What there is besides the request.
+    /// The columns besides the request.
     pub columns: Columns,
     /// Records that did not end well, or never ran.
     pub not_done: u64,

@@ -10,7 +10,7 @@ use iosonar_units::Nanos;
 /// by their ends, directions, devices, numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flight {
-    /// When it was handed over.
+    /// When it was submitted.
     pub from: Nanos,
     /// When it was complete.
     pub until: Nanos,
@@ -35,7 +35,7 @@ impl Flight {
         self.until.saturating_sub(self.from)
     }
 
-    /// How late it was handed over.
+    /// How late it was submitted.
     pub fn delay(&self) -> Nanos {
         self.from.saturating_sub(self.request.start)
     }
@@ -59,9 +59,9 @@ impl Ord for Flight {
     }
 }
 
-/// Whoever wants to know when requests begin and end, in the order of time.
+/// Receives the begin and end of requests, in the order of time.
 pub trait Watcher {
-    /// A request was handed over; so many are in flight now, itself included.
+    /// A request was submitted; `in_flight` are in flight now, itself included.
     fn begun(&mut self, flight: &Flight, in_flight: u64);
     /// A request is complete, as the `number`th, from zero.
     fn ended(&mut self, flight: &Flight, number: u64);

@@ -22,13 +22,13 @@ pub struct TimelinePoint {
     pub most_in_flight: u64,
     /// The share of the window with at least one request in flight.
     pub busy: f64,
-    /// Requests that are due and not handed over, average over the window.
+    /// Requests that are due but not submitted, averaged over the window.
     pub delayed: f64,
     /// The most of them.
     pub most_delayed: u64,
-    /// The longest delay of those handed over in the window.
+    /// The longest delay of those submitted in the window.
     pub longest_delay: Nanos,
-    /// The sum of the delays of those handed over in the window, in seconds.
+    /// The sum of the delays of those submitted in the window, in seconds.
     pub delay_sum_s: f64,
     /// Requests held back by others that they overlap, average over the window.
     pub held: f64,
@@ -115,12 +115,12 @@ impl Timeline {
         }
     }
 
-    /// A request of a load, of which nobody knows what became. They come sorted by start.
+    /// A request of a load without an outcome. They are sorted by start.
     pub fn push(&mut self, request: &Request) {
         self.demanded(request, None);
     }
 
-    /// A request should begin now; it will be handed over after `delay`, if ever.
+    /// A request should begin now; it will be submitted after `delay`, if ever.
     pub(crate) fn demanded(&mut self, request: &Request, delay: Option<Nanos>) {
         self.proceed(request.start);
         let turned = self.turned(request, 0);
@@ -199,8 +199,8 @@ impl Timeline {
         }
     }
 
-    /// A request was held back from `from` to `until`: both windows get their parts, those between are counted
-    /// when somebody asks, so that a long time costs no more than a short one.
+    /// A request was held back from `from` to `until`: both windows get their parts, those between are
+    /// counted on demand, so that a long time costs no more than a short one.
     fn hold(&mut self, from: Nanos, until: Nanos) {
         self.at(until);
         self.at(from);

@@ -1,4 +1,4 @@
-//! The working set: how many distinct sectors were touched within the last so many seconds.
+//! The working set: the number of distinct sectors accessed within the last N seconds.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ pub(crate) const PAGE: u64 = 8;
 /// Of a page's sectors, the moment of the last touch plus one; zero for never.
 pub(crate) type Touched = [u32; PAGE as usize];
 
-/// So many moments are told apart before neighbours are taken together.
+/// The number of moments that are distinguished before neighbours are merged.
 const MOST_MOMENTS: usize = 1 << 20;
 
 /// Sliding windows over the touches of sectors, and one over all of them.
@@ -234,7 +234,7 @@ impl Windows {
         self.all
     }
 
-    /// How much longer than told a window may be, because requests were taken together.
+    /// How much longer than stated a window may be, because requests were merged.
     pub(crate) fn widest(&self) -> Nanos {
         if self.together == 0 {
             Nanos::ZERO

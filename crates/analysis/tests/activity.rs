@@ -49,7 +49,7 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
     )
 }
 
-/// From handing over to completion.
+/// From submission to completion.
 fn flight(r: &Record) -> (u64, u64) {
     let from = r.request.start.get() + r.outcome.delay.unwrap().get();
     (from, from + r.outcome.latency.unwrap().get())

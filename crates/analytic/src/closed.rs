@@ -38,7 +38,7 @@ impl Demands {
     /// Of these stations, with this think time.
     ///
     /// # Errors
-    /// If there is no station, or a demand is not above zero (leave out a station that nobody needs), or
+    /// If there is no station, or a demand is not above zero (leave out unused stations), or
     /// the think time is below zero.
     pub fn new(stations: Vec<f64>, think: f64) -> Result<Self, AnalyticError> {
         positive("the number of stations", stations.len() as f64)?;

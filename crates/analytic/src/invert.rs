@@ -50,7 +50,7 @@ pub fn quantile(lst: impl Fn(Complex64) -> Complex64, p: f64, mean: f64) -> f64 
 /// The same of a distribution function.
 pub(crate) fn quantile_of(below: impl Fn(f64) -> f64, p: f64, mean: f64) -> f64 {
     let mut high = mean;
-    // Far beyond any quantile that doubles can tell from the next.
+    // Far beyond any quantile that doubles can represent.
     for _ in 0..60 {
         if below(high) >= p {
             break;

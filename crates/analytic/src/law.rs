@@ -18,7 +18,7 @@ pub enum ServiceLaw {
     Points(Arc<[(f64, f64)]>),
     /// The sum of independent times.
     Sum(Vec<ServiceLaw>),
-    /// So many independent times one after the other.
+    /// The sum of this number of independent times.
     Times(u32, Box<ServiceLaw>),
     /// One of several laws, each with its probability.
     Mixture(Vec<(f64, ServiceLaw)>),

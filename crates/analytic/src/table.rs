@@ -24,7 +24,7 @@ const NOTHING: f64 = 1e-8;
 const MOST_POINTS: usize = 1 << 17;
 /// The most products that a recursion may take: a second or so.
 const MOST_WORK: usize = 2_000_000_000;
-/// On so many points a service is enough for the recursion of D/G/1.
+/// The number of points of a service that is sufficient for the recursion of D/G/1.
 const COARSE_POINTS: usize = 1500;
 
 impl Table {
@@ -195,7 +195,7 @@ impl Table {
     /// One of several times, each with its probability.
     ///
     /// # Panics
-    /// If there is none.
+    /// If it is empty.
     pub fn mixture(parts: &[(f64, &Self)]) -> Self {
         let step = parts.first().expect("a mixture has parts").1.step;
         let points = parts.iter().map(|(_, t)| t.below.len()).max().unwrap_or(1);
@@ -212,7 +212,7 @@ impl Table {
     /// The same of parts that come one after the other, and need not be kept; their probabilities sum to 1.
     ///
     /// # Panics
-    /// If there is none.
+    /// If it is empty.
     pub fn mixture_of(parts: impl IntoIterator<Item = (f64, Self)>) -> Self {
         let (mut sum, mut total): (Option<Self>, f64) = (None, 0.0);
         for (probability, part) in parts {

@@ -11,7 +11,7 @@ use crate::best_ns;
 use crate::figure::{Figure, Group, Note};
 
 const HOLDS: u64 = 1_000_000;
-/// Drawn beforehand, so that the calendar alone is timed.
+/// Drawn in advance, so that only the calendar is timed.
 const DELAYS: usize = 1 << 16;
 
 /// How far into the future an event is put.

@@ -137,7 +137,7 @@ impl Bencher<'_> {
             ("iosonar, io_uring, 64 in flight", EngineKind::IoUring, 64),
             ("iosonar, io_uring, 256 in flight", EngineKind::IoUring, 256),
             ("iosonar, sync", EngineKind::Sync, 1),
-            ("iosonar, dry (nothing handed over)", EngineKind::Dry, 256),
+            ("iosonar, dry (nothing submitted)", EngineKind::Dry, 256),
         ] {
             (self.progress)(Measuring::Case(name));
             let options = Options {

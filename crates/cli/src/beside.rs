@@ -18,8 +18,8 @@ impl Working {
     }
 }
 
-/// Does `work` on this thread, with `watcher` on one of its own until the work ends. Where no thread can be had, the
-/// work is done without a watcher.
+/// Does `work` on this thread, with `watcher` on another one until the work ends. If no thread can be created,
+/// the work is done without a watcher.
 pub(crate) fn beside<T>(watcher: impl FnOnce(&Working) + Send, work: impl FnOnce() -> T) -> T {
     let (over, ended) = channel();
     thread::scope(|scope| {

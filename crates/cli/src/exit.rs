@@ -62,7 +62,7 @@ pub(crate) fn code(outcome: anyhow::Result<Ending>) -> ExitCode {
         Ok(Ending::Flagged) => ExitCode::from(FLAGGED),
         Ok(Ending::Failed) => ExitCode::from(FAILED),
         Ok(Ending::Interrupted { signal }) => ExitCode::from(128 + signal),
-        // Whoever read our output has enough of it: no error.
+        // The reader of our output has closed it: not an error.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "iosonar: {}", with_causes(error.as_ref()));
@@ -113,8 +113,8 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Prints `text` on standard output. If nobody reads it any more, whatever else there is to do is done
-/// all the same.
+/// Prints `text` on standard output. If its reader has closed it, the remaining work
+/// is still done.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     match stdout::itself().and_then(|mut out| out.write_all(text.as_bytes())) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
@@ -141,8 +141,8 @@ pub(crate) fn print_beside(out: Option<&Path>, text: &str) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Tells the user something that is not a result.
+/// Prints a message for the user that is not a result.
 pub(crate) fn note(text: &str) {
-    // Where standard error is closed there is nobody to tell.
+    // A closed standard error is ignored.
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Results and what there is to say, in words, tables, JSON and pictures. What one command alone shows stands beside it.
+//! Results as text, tables, JSON and pictures. The output of a single command is in the module of that command.
 
 pub(crate) mod check_model;
 pub(crate) mod choose;

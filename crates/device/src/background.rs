@@ -28,7 +28,7 @@ pub struct MediaWork {
     pub cleaned_bands: u64,
     /// Those of them for which a write waited, as the cache was full.
     pub awaited_bands: u64,
-    /// The size of the media cache; 0 where there is none.
+    /// The size of the media cache; 0 without one.
     pub cache_sectors: u64,
     /// How much of it was taken, from the oldest block to the newest.
     pub cache_fill: u64,

@@ -63,7 +63,7 @@ pub enum Priority {
 pub enum Positioning {
     /// A new seek and a rotational latency.
     Fresh,
-    /// A rotational latency; the arm is there already.
+    /// A rotational latency; the arm is already in place.
     RotationOnly,
     /// Exactly one revolution: the place has just gone by.
     FullTurn,

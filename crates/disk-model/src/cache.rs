@@ -21,7 +21,7 @@ pub(crate) enum Hit {
 }
 
 impl CacheProfile {
-    /// What becomes of a segment whose data are on the medium.
+    /// What happens to a segment whose data are on the medium.
     pub(crate) fn written(&self) -> State {
         match self.keeps_data && self.read_hits_on_written {
             true => State::Clean,

@@ -140,7 +140,7 @@ impl Mechanics {
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     /// The platter's angle in turns at the instant `clock`, when the last service began. Times are taken from
-    /// there: since the beginning of a long run they would be too long for a float to tell nanoseconds.
+    /// there: since the beginning of a long run they would be too long for a float to represent nanoseconds.
     pub(crate) angle: f64,
     pub(crate) clock: Nanos,
     pub(crate) track: Track,

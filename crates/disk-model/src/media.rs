@@ -81,7 +81,7 @@ pub(crate) struct Media {
     passed: u64,
     at: u64,
     takes: bool,
-    /// Sectors behind the wanted one that are there already.
+    /// Sectors after the wanted one that are already present.
     run: Option<(u64, u64)>,
     /// Never over many sectors at once.
     pub(crate) sector_by_sector: bool,

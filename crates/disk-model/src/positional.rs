@@ -30,9 +30,9 @@ pub enum ArmScheduler {
     Fcfs,
     /// The one on the nearest cylinder.
     Sstf,
-    /// The nearest one in the direction of the last seek; where there is none, the direction turns.
+    /// The nearest one in the direction of the last seek; if there are no more, the direction turns.
     Look,
-    /// The nearest one inwards; where there is none, the outermost.
+    /// The nearest one inwards; if there are no more, the outermost.
     CLook,
     /// The one with the shortest positioning time: seek and rotational latency.
     Sptf,

@@ -155,7 +155,7 @@ pub struct GeometryProfile {
     pub track_skew_ms: f64,
     /// How much later a cylinder's first track begins than the last of the cylinder before.
     pub cylinder_skew_ms: f64,
-    /// The zones from the outermost in; if there are none they follow from the transfer times.
+    /// The zones from the outermost in; if empty they follow from the transfer times.
     #[serde(default)]
     pub zones: Vec<ZoneProfile>,
     /// Whether the profile has no geometry, and this one is assumed.

@@ -91,8 +91,8 @@ impl DiskLaws {
         self.zones.mean_ns_per_sector() / 1e6
     }
 
-    /// The mean of a seek and a rotational latency, of the best of so many; by quadrature, to about a
-    /// thousandth.
+    /// The mean of a seek and a rotational latency, of the best of `best_of`; by quadrature, to
+    /// about a thousandth.
     pub fn mean_positioning_ms(&self, access: Access, best_of: u32) -> f64 {
         const SEEKS: u32 = 2000;
         const TIMES: u32 = 1000;

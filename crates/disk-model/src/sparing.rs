@@ -21,7 +21,7 @@ use crate::profile::{LayoutProfile, LayoutZone};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sparing {
-    /// There are none: a zone loses as many sectors as it has slips.
+    /// No spares: a zone loses as many sectors as it has slips.
     #[default]
     None,
     /// Whole tracks at the end of a zone; slips and remaps are numbers of tracks.

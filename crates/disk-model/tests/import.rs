@@ -288,11 +288,11 @@ fn wrong_texts_and_files_are_refused_with_their_place() {
     for (message, expected) in [
         (
             model_error("Number of cylinders = 100,", "Number of cylinders = 100"),
-            "drive.model:4: seen 'Block', expected ',' or '}'",
+            "drive.model:4: found 'Block', expected ',' or '}'",
         ),
         (
             model_error("dm_disk DRIVE.model {", "dm_disk DRIVE.model"),
-            "drive.model:1: seen 'DRIVE.model'",
+            "drive.model:1: found 'DRIVE.model'",
         ),
         (
             model_error("drive.seek", "other.seek"),
@@ -308,7 +308,7 @@ fn wrong_texts_and_files_are_refused_with_their_place() {
         ),
         (
             refused(&[("drive.seek", "")], "drive.parv"),
-            "drive.seek:1: seen no distances",
+            "drive.seek:1: found no distances",
         ),
         (
             refused(&[("drive.model", "source drive.model\n")], "drive.parv"),
@@ -324,7 +324,7 @@ fn wrong_texts_and_files_are_refused_with_their_place() {
         ),
         (
             refused(&[("drive.parv", "disksim_disk")], "drive.parv"),
-            "drive.parv:1: seen the end of the file, expected a name",
+            "drive.parv:1: found the end of the file, expected a name",
         ),
     ] {
         assert!(

@@ -240,7 +240,7 @@ impl Host {
         })
     }
 
-    /// How the processor's frequency is governed; `None` if the kernel does not tell.
+    /// How the processor's frequency is governed; `None` if the kernel does not report it.
     pub fn frequency_governor(&self) -> Option<String> {
         let file = self
             .sys

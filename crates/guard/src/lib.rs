@@ -5,11 +5,11 @@
 //! - holds a mounted file system or swap space,
 //! - is held by another driver (device mapper, md, bcache: `holders` in sysfs),
 //! - backs a loop device,
-//! - is opened exclusively by somebody (checked by opening it exclusively ourselves).
+//! - is opened exclusively by another process (checked by opening it exclusively).
 //!
 //! The character device of an NVMe namespace is used as its block device may be, which is claimed meanwhile.
 //!
-//! That holds for reads too: they would disturb whoever uses it, and measure both. To be written
+//! That holds for reads too: they would disturb its users, and measure both. To be written
 //! to, a target must besides
 //!
 //! - not be open for writing in another process, and take writes,
@@ -59,7 +59,7 @@ pub struct Intent {
 const OPENER_TRIES: u32 = 10;
 const OPENER_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Refuses what somebody uses, and what is not a target at all. Nothing is opened for it.
+/// Refuses targets in use, and files that cannot be targets, without opening them.
 ///
 /// # Errors
 /// [`GuardError::Refused`], with the reason and the way out.
@@ -188,7 +188,7 @@ fn held(mut file: &File, metadata: &Metadata) -> Option<String> {
     found.err().map(|content| content.to_string())
 }
 
-/// How much room there is for a file at `path`; `None` if nobody knows.
+/// How much room there is for a file at `path`; `None` if not known.
 pub fn free_space(path: &Path) -> Option<Bytes> {
     let told = rustix::fs::statvfs(folder_of(path)).ok()?;
     Some(Bytes::new(told.f_bavail.saturating_mul(told.f_frsize)))

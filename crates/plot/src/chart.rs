@@ -1,6 +1,6 @@
 //! A chart as data: what is drawn, on which axes, with which words.
 //!
-//! Whoever draws it (as PNG or SVG, in a terminal, on a page) takes all from here; so does whoever writes
+//! Every renderer (PNG, SVG, terminal, page) uses only this; so does the export of
 //! the numbers behind it ([`Chart::csv`](crate::Chart::csv)).
 
 use crate::cloud::{Cell, Cloud, GridKind};

@@ -29,7 +29,7 @@ pub struct Kind {
 pub struct Point {
     /// To the right.
     pub x: f64,
-    /// Upwards; infinite for what has no value, which is drawn at the upper edge.
+    /// The y value; infinite if unknown, which is drawn at the top.
     pub y: f64,
     /// The index of its kind.
     pub kind: u8,
@@ -40,7 +40,7 @@ pub struct Point {
 pub struct Cell {
     /// From and to, to the right; equal for zeros on a logarithmic axis.
     pub x: (f64, f64),
-    /// From and to, upwards; equal for zeros on a logarithmic axis, infinite for what has no value.
+    /// The range on the y axis; equal for zeros on a logarithmic axis, infinite if unknown.
     pub y: (f64, f64),
     /// The index of the kind.
     pub kind: u8,
@@ -67,7 +67,7 @@ pub struct Cloud {
 }
 
 impl Cloud {
-    /// So many points are drawn one by one.
+    /// The number of points drawn individually.
     pub const MOST_POINTS: usize = 20_000;
 
     /// No points yet, on axes of these kinds.

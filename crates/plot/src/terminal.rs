@@ -87,7 +87,7 @@ impl Places {
 
 impl Terminal {
     /// Draws charts as lines of text, one below the other on the same axes. With fewer than 40 x 10 or more than
-    /// 1 000 x 500 characters, each is drawn for so many.
+    /// 1 000 x 500 characters, each is drawn for that size.
     pub fn draw(&self, charts: &[&Chart]) -> String {
         let extents = charts.iter().map(|chart| Extent::of(chart));
         let Some(extent) = extents.reduce(Extent::union) else {
@@ -428,7 +428,7 @@ fn behind([r, g, b]: Rgb) -> String {
     format!("\x1b[48;2;{r};{g};{b}m")
 }
 
-/// What stands for a colour where there is none: small for few, large for many.
+/// The letters that replace colours: small for few, large for many.
 fn letter(colour: crate::Colour, count: f32) -> char {
     use crate::Colour::{Curve, Failed, HeldRead, HeldWrite, Read, Write};
     let letter = match colour {

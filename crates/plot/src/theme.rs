@@ -1,7 +1,6 @@
 //! Colours, light and dark.
 //!
-//! Reads are blue and writes red, as in blkreplay's diagrams, in shades that colour-blind people can tell
-//! apart: they differ in lightness too. Curves without a meaning of their own take the colours of Okabe and
+//! Reads are blue and writes red, as in blkreplay's diagrams, in shades that colour-blind people can distinguish: they differ in lightness too. Curves without a meaning of their own take the colours of Okabe and
 //! Ito ("Color universal design", 2008).
 
 /// Red, green, blue.
@@ -57,7 +56,7 @@ impl Colour {
     }
 }
 
-/// So many curves have different colours.
+/// The number of curves with different colours.
 pub(crate) const CURVES: usize = 7;
 
 /// What a colour means; the theme says which it is.

@@ -42,8 +42,8 @@ impl Unit {
         }
     }
 
-    /// A value on an axis with steps of this size, in the prefix that suits the largest value: with so many
-    /// digits that neighbours differ.
+    /// A value on an axis with steps of this size, in the prefix that suits the largest value: with enough
+    /// digits for neighbours to differ.
     pub(crate) fn tick(self, value: f64, step: f64, largest: f64) -> String {
         let (divisor, suffix) = match self {
             Self::Number | Self::Count => match largest {

@@ -10,7 +10,7 @@ use crate::RequestPlan;
 /// Where the pieces of a request go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
-    /// As the papers have it: whole stripe units at random places, addresses not looked at.
+    /// As in the papers on zoned RAID: whole stripe units at random places, addresses ignored.
     Random,
     /// By the addresses of a real layout; requests are cut at the borders of stripe units.
     #[default]
@@ -68,14 +68,14 @@ pub enum GeometryError {
         /// How many disks were asked for.
         seen: usize,
     },
-    /// More disks are lost than the level bears, or others than there are.
+    /// More disks are lost than the level tolerates, or disks that do not exist.
     #[error("{level} tolerates the loss of {most}, not of disks {seen:?}")]
     Lost {
         /// The RAID level.
         level: &'static str,
         /// The lost disks, from 0.
         seen: Vec<usize>,
-        /// What it bears.
+        /// The loss it tolerates.
         most: &'static str,
     },
     /// A disk that is not there has failed.

@@ -39,9 +39,9 @@ use tracefs::{Filter, Instance};
 pub struct RecordOptions {
     /// The block devices; partitions may be among them.
     pub devices: Vec<PathBuf>,
-    /// How long; until told otherwise if `None`.
+    /// How long; until stopped if `None`.
     pub duration: Option<Nanos>,
-    /// So many requests at the most.
+    /// The maximum number of requests.
     pub requests: Option<u64>,
     /// Where a file grows, and how large it may become.
     pub size: Option<(PathBuf, Bytes)>,
@@ -64,7 +64,7 @@ pub struct Recorded {
     pub processor_share: f64,
     /// The devices with requests of which not one has a completion, each with the number of its requests.
     pub without_completions: Vec<(PathBuf, u64)>,
-    /// What else is to be told.
+    /// Further remarks.
     pub remarks: Vec<String>,
 }
 
@@ -89,15 +89,15 @@ impl RecordProgress {
 
 /// How often the kernel's buffers are emptied.
 const ROUND: Duration = Duration::from_millis(20);
-/// So many events travel together.
+/// The number of events per batch.
 const EVENTS_TOGETHER: usize = 4096;
 
 /// Records until the time or a limit is over, or `stop` becomes true. `writer` is made with the
 /// recording's metadata, which name the devices.
 ///
 /// # Errors
-/// If the kernel's trace points cannot be reached (the message says what to mount or allow), a device is none, or the
-/// records cannot be written.
+/// If the kernel's trace points cannot be reached (the message says what to mount or allow), a device is invalid, or
+/// the records cannot be written.
 pub fn record(
     options: &RecordOptions,
     host: &Host,
@@ -262,7 +262,7 @@ impl Writing<'_> {
         let read = reader.metadata();
         metadata.origin_ns = read.origin_ns;
         metadata.remarks.clone_from(&read.remarks);
-        // The thread that empties ends when nobody listens.
+        // The reading thread ends when its receiver is gone.
         drop(reader);
         writer.update(&metadata);
         outcome.and_then(|()| writer.finish())?;

@@ -46,8 +46,8 @@ impl PageLayout {
         })
     }
 
-    /// Tells of every event of a page: its time and its data. Returns how many are missing before the page, as
-    /// far as the kernel says: at least one if it only says that some are.
+    /// Reports every event of a page: its time and its data. Returns how many are missing before the page,
+    /// as far as the kernel reports: at least one if it only reports that some are.
     pub(super) fn events(self, page: &[u8], mut tell: impl FnMut(u64, &[u8])) -> u64 {
         let word = |at: usize, bytes: usize| {
             let bytes = page.get(at..at + bytes)?;

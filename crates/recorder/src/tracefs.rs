@@ -76,7 +76,7 @@ pub(super) struct Instance {
 }
 
 const NAME: &str = "iosonar-";
-/// The kernel can be told to use larger pages than its own.
+/// The kernel can be configured to use larger trace pages.
 const LARGEST_PAGE: usize = 1 << 20;
 
 impl Instance {
@@ -167,7 +167,7 @@ impl Instance {
         let _ = self.write("tracing_on", "0");
     }
 
-    /// Tells of all events that are there, processor by processor. Returns how many are missing.
+    /// Reports all available events, CPU by CPU. Returns how many are missing.
     pub(super) fn read_all(&mut self, mut tell: impl FnMut(LiveEvent)) -> io::Result<u64> {
         let mut missed = 0;
         for (_, file) in &mut self.processors {
@@ -305,7 +305,7 @@ fn remove_stale(root: &Path) {
         // One with our own number is of a process that had it before us.
         let is_gone = |id| id == std::process::id() || !Path::new(&format!("/proc/{id}")).exists();
         if process.is_some_and(is_gone) {
-            // Somebody else may have been quicker.
+            // Another process may have been quicker.
             let _ = fs::write(entry.path().join("events/enable"), "0");
             let _ = fs::remove_dir(entry.path());
         }

@@ -5,11 +5,11 @@ use iosonar_units::Nanos;
 
 use crate::ideal::Start;
 
-/// A request at the device, or waiting to be handed over because others are in its way.
+/// A request at the device, or waiting for submission because others are in its way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) request: Request,
-    /// When it should have been handed over.
+    /// When it should have been submitted.
     pub(crate) planned: Nanos,
     /// When a replay that is never late by its own fault would have done so; `None` of what was pushed back.
     pub(crate) ideal: Option<Nanos>,
@@ -57,7 +57,7 @@ impl Accepted {
         self.free.len() == self.entries.len()
     }
 
-    /// The place that a request would get; `None` if there is none.
+    /// The slot that a request would get; `None` if all are taken.
     #[inline]
     pub(crate) fn next_free(&self) -> Option<u32> {
         self.free.last().copied()

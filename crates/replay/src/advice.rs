@@ -5,9 +5,9 @@ use iosonar_units::{Nanos, SECTOR_BYTES};
 use crate::{Beyond, Options, Scan, Target};
 use iosonar_guard::Host;
 
-/// A load that covers less of the target than this share, or wraps around it so often, is told.
+/// A load that covers less of the target than this share, or wraps around it this often, is reported.
 const WRAPAROUND: std::ops::Range<f64> = 0.5..2.0;
-/// A run is to last so many times its warm-up.
+/// The least length of a run in multiples of its warm-up.
 const RUN_PER_WARMUP: u64 = 10;
 
 /// What the user should think about before this load is replayed on this target. What cannot be

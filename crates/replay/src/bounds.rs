@@ -5,7 +5,7 @@ use crate::note::{EngineNote, Note};
 use crate::options::DEFAULT_IN_FLIGHT;
 use crate::{EngineKind, InFlightLimit, Options, Writes};
 
-/// Slots of lanes are told apart by the upper bits of the numbers that engines see.
+/// Slots of lanes are distinguished by the upper bits of the numbers that engines see.
 pub(crate) const SLOT_BITS: u32 = 22;
 
 /// The most places of a lane.
@@ -78,7 +78,7 @@ impl Bounds {
         }
     }
 
-    /// The option that leaves a lane so few places in flight, if it leaves fewer than the default and is what bounds them.
+    /// The option that limits the slots of a lane to fewer than the default, if one does.
     pub(crate) fn in_flight_limit(
         &self,
         options: &Options,

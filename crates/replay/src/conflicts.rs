@@ -27,11 +27,11 @@ use intervals::Intervals;
 
 use crate::zones::Zones;
 
-/// What becomes of a request that conflicts with one in flight.
+/// What happens to a request that conflicts with one in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Conflicts {
-    /// It is started all the same.
+    /// It is started anyway.
     Allow,
     /// It is left out, and counted.
     Drop,
@@ -243,7 +243,7 @@ impl Gate {
         true
     }
 
-    /// A request is complete. Those that can start now go to `ready`; `request_in` tells what waits in a slot.
+    /// A request is complete. Those that can start now go to `ready`; `request_in` returns the request waiting in a slot.
     #[inline]
     pub(crate) fn completed(
         &mut self,

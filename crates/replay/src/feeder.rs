@@ -64,7 +64,7 @@ pub(crate) struct Preparation {
     pub(crate) longest: Sectors,
     /// The target's, in sectors.
     pub(crate) block: u64,
-    /// So much of the load's time goes off all starts.
+    /// The part of the load's time subtracted from all starts.
     pub(crate) later: Nanos,
     /// The device of the first request of a load that is read as it comes.
     pub(crate) device: Option<u16>,

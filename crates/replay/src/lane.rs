@@ -33,7 +33,7 @@ use crate::{Options, Progress};
 pub(crate) use completion::Completed;
 use contents::Contents;
 
-/// So much memory of each kind is made ready before the start.
+/// The memory of each kind prepared before the start.
 const WARM_BYTES: usize = 64 << 20;
 
 /// How often it is asked whether to give up.
@@ -88,7 +88,7 @@ pub(crate) struct Lane<'a> {
 pub(crate) struct Together<'a> {
     /// What was prepared, by the numbers that the engine knows.
     pub(crate) numbers: &'a mut Vec<u32>,
-    /// At most so much.
+    /// The maximum.
     pub(crate) most: usize,
 }
 
@@ -238,7 +238,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// The feeder is told that it is over.
+    /// The feeder is notified of the end.
     pub(crate) fn hang_up(&mut self) {
         self.feed = None;
     }
@@ -396,7 +396,7 @@ impl<'a> Lane<'a> {
             });
         match outcome {
             Ok(()) => together.numbers.push(number),
-            // It will never complete, so nobody must wait for it.
+            // It will never complete, so nothing must wait for it.
             Err(_) => self.leave(slot),
         }
         outcome

@@ -15,12 +15,12 @@
 //!
 //! For each request are measured:
 //!
-//! - `delay`: handing over to the kernel - intended start, never negative;
-//! - `latency`: completion - handing over.
+//! - `delay`: submission to the kernel - intended start, never negative;
+//! - `latency`: completion - submission.
 //!
 //! Before anything is started the target is examined ([`iosonar_guard`]) and the load is scanned
-//! ([`Scan`]). A replay never touches a device that is mounted or otherwise in use, and only reads
-//! unless it is told to write.
+//! ([`Scan`]). A replay never touches a device that is mounted or otherwise in use, and only
+//! reads by default.
 
 mod accepted;
 mod advice;

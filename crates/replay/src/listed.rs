@@ -34,7 +34,7 @@ pub struct Listed {
     pub no_reads: Option<String>,
     /// Why it cannot be written to.
     pub no_writes: Option<String>,
-    /// Whether it may be written to all the same with `--destroy`.
+    /// Whether `--destroy` allows writing to it.
     pub consent_helps: bool,
     /// Why results would not be those of the storage.
     pub fakes: Vec<Fake>,

@@ -55,7 +55,7 @@ impl Load {
 
     /// The requests of the load at `path` that start within `most` of its beginning: those that a replay of that
     /// length can start. If there are more, the replay ends early ([`Scan::goes_on`]). A stream is not read
-    /// beforehand, so it is not cut.
+    /// in advance, so it is not cut.
     ///
     /// # Errors
     /// As [`Scan::of`].

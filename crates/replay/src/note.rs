@@ -29,7 +29,7 @@ pub enum Note {
 pub enum EngineNote {
     /// Synchronous calls were chosen, as the drivers of all targets complete requests during submission.
     SynchronousSuits,
-    /// Threads took the place of `io_uring`.
+    /// Threads replaced `io_uring`.
     NoRing {
         /// Why it is not available.
         error: String,

@@ -60,7 +60,7 @@ impl TryFrom<WriteFlags> for Writes {
 /// What is written: `random`, `random:50` or `zero`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// Random data, no two pages the same, of which so many percent compress to nothing.
+    /// Random data, no two pages the same, of which this percentage compresses to nothing.
     Random {
         /// 0 to 100.
         compressible_percent: u8,
@@ -132,7 +132,7 @@ pub struct Options {
     pub bottleneck: Option<u32>,
     /// The most memory for the requests' data: fewer are in flight if the longest do not fit.
     pub buffer_memory: Bytes,
-    /// How requests are handed over.
+    /// How requests are submitted.
     pub engine: EngineKind,
     /// How a ring is set up.
     #[serde(flatten)]
@@ -205,7 +205,7 @@ impl Options {
     }
 }
 
-/// Enough for any device, and so many that a device which falls behind shows it.
+/// Enough for any device, and enough to reveal a device that falls behind.
 pub(crate) const DEFAULT_IN_FLIGHT: u32 = 1024;
 
 impl Default for Options {

@@ -1,8 +1,8 @@
 //! Pacing: each request in its time, whatever else runs on the machine.
 //!
 //! Deadlines are absolute, from one epoch ([`Clock`]), so that nothing drifts. A thread waits for one by sleeping
-//! and then spinning ([`wait`]), ahead of other threads as far as it is permitted ([`priority`]); what the
-//! scheduler did to it all the same is counted ([`interference`]).
+//! and then spinning ([`wait`]), ahead of other threads as far as it is permitted ([`priority`]); the remaining
+//! interference of the scheduler is counted ([`interference`]).
 
 use std::str::FromStr;
 

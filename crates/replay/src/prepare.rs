@@ -9,7 +9,7 @@ use crate::buffers::Unique;
 use crate::pacing::monotonic;
 use crate::{ReplayError, Target};
 
-/// Pieces are of so many bytes.
+/// The size of a piece in bytes.
 const PIECE: u64 = 1 << 20;
 
 /// What was done.
@@ -25,7 +25,7 @@ pub struct Prepared {
 
 /// Writes random data all over `target`, `compressible_percent` of each page zeros, so that reads reach
 /// the storage: no holes, no blocks that a thin volume never got, nothing to compress or deduplicate.
-/// `progress` is told the bytes done, and ends it with `false`.
+/// `progress` receives the bytes done, and ends it with `false`.
 ///
 /// # Errors
 /// [`ReplayError::Refused`] if it has zones that must be written in order, or an error if something cannot be written.
@@ -61,7 +61,7 @@ pub fn fill(
 }
 
 /// Reads all of `target` once, so that what maps, promotes or checks at the first access has done so.
-/// `progress` is told the bytes done, and ends it with `false`.
+/// `progress` receives the bytes done, and ends it with `false`.
 ///
 /// # Errors
 /// If something cannot be read.

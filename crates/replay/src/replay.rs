@@ -127,7 +127,7 @@ fn run<'a>(
             .enumerate()
             .map(|(number, (feeder, preparation))| {
                 let device = several.then_some(number as u16);
-                // Who reads a stream may wait for it for ever, so nobody waits for him.
+                // The reader of a stream may block for ever, so it is not waited for.
                 thread("feeder").spawn(move || feeder.run(preparation, device))
             })
             .collect::<Result<Vec<_>, _>>()?;

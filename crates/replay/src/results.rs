@@ -1,4 +1,4 @@
-//! What becomes of the records: statistics and the output file, on a thread of its own.
+//! The sink of the records: statistics and the output file, on a separate thread.
 
 mod progress;
 
@@ -165,7 +165,7 @@ impl Records {
 /// The distributions of the times of one kind of request.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
-    /// How late requests were handed over.
+    /// How late requests were submitted.
     pub delay: Distribution,
     /// How long they then took.
     pub latency: Distribution,
@@ -312,7 +312,7 @@ impl Output {
 }
 
 impl Collector {
-    /// Counts and writes until the session is done. What cannot be written is counted all the same.
+    /// Counts and writes until the session is done. Records that cannot be written are still counted.
     pub(crate) fn run(
         self,
         writer: Option<Box<dyn TraceWriter>>,

@@ -11,7 +11,7 @@ use crate::{Beyond, Fit, ReplayError, Target, Writes};
 /// Linux moves at most 2^31 - 4096 bytes a request (`MAX_RW_COUNT`).
 pub(crate) const LONGEST_REQUEST: Sectors = Sectors::new(((1 << 31) - 4096) / 512);
 
-/// Longer requests of a load that cannot be read beforehand end the replay.
+/// Longer requests of a load that cannot be read in advance end the replay.
 const LONGEST_UNKNOWN: Sectors = Sectors::new(8192);
 
 /// Blocks of devices are 2^0 to 2^7 sectors.
@@ -24,9 +24,9 @@ pub struct Scan {
     pub requests: u64,
     /// Those that leave the target as it is: reads and flushes.
     pub harmless: u64,
-    /// Whether the load could be read beforehand; all else is unknown if not.
+    /// Whether the load could be read in advance; if not, the other fields are unknown.
     pub is_known: bool,
-    /// The devices of the trace that requests are to, as far as the trace tells them apart.
+    /// The devices of the trace that requests are to, as far as the trace distinguishes them.
     pub devices: std::collections::BTreeSet<u16>,
     last_device: Option<u16>,
     /// Where the highest request ends.

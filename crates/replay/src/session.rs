@@ -1,7 +1,7 @@
 //! The session: each request in its time.
 //!
 //! Its thread goes round: submit what is due, take what is done, and if there is neither, wait.
-//! Requests that are due together are handed over together. Waiting is sleeping until shortly
+//! Requests that are due together are submitted together. Waiting is sleeping until shortly
 //! before the next deadline (a completion wakes it), then spinning.
 
 use crossbeam_channel::RecvTimeoutError;
@@ -75,7 +75,7 @@ pub(crate) struct Session<'s, 'a> {
     clock: Clock,
     /// How many requests of its lanes are at their devices, as others may see.
     shown_in_flight: u64,
-    /// By how much it began later than it was told to.
+    /// By how much it began later than requested.
     late: Nanos,
     /// The lane that comes first in this round.
     first: usize,
@@ -385,7 +385,7 @@ impl<'s, 'a> Session<'s, 'a> {
                     errors += 1;
                     is_gone |= gone;
                 }
-                // All others are completed all the same.
+                // All others are still completed.
                 Err(e) => outcome = outcome.and(Err(e)),
             }
             completed += 1;

@@ -61,7 +61,7 @@ pub struct Summary {
     pub abandoned: bool,
     /// Why the records could not be written; what was written before is in a `.part` file.
     pub records_error: Option<String>,
-    /// How often the session had to wait for whoever writes the records.
+    /// How often the session had to wait for the writer of the records.
     pub record_stalls: u64,
     /// Processor time of the threads that submit.
     pub processor_time: Nanos,
@@ -89,9 +89,9 @@ pub struct Summary {
     pub sectors: u64,
     /// Whether the load was followed.
     pub verdict: Verdict,
-    /// What the replay did besides handing over, over time.
+    /// What the replay did besides submission, over time.
     pub self_check: Vec<SelfCheckPoint>,
-    /// What there is to say about each target.
+    /// The results of each target.
     pub targets: Vec<TargetSummary>,
     /// Whether contents were verified, or at least tagged, which costs time.
     pub is_verified: bool,
@@ -105,7 +105,7 @@ pub struct Summary {
     pub max_dropped: f64,
 }
 
-/// What there is to say about one target.
+/// The results of one target.
 #[derive(Debug)]
 pub struct TargetSummary {
     /// Which.
@@ -120,7 +120,7 @@ pub struct TargetSummary {
     pub most_in_flight: usize,
     /// The most requests that were pushed back at once.
     pub most_pushed_back: u32,
-    /// When requests were handed over more than a second late.
+    /// When requests were submitted more than a second late.
     pub episodes: Vec<Episode>,
     /// Requests per second from the first that was so late to the last.
     pub overload_rate: Option<f64>,
@@ -187,7 +187,7 @@ impl Summary {
             )
     }
 
-    /// Whether more was dropped than is borne.
+    /// Whether more was dropped than allowed.
     pub fn has_dropped_too_many(&self) -> bool {
         self.dropped as f64 > self.max_dropped * self.requests as f64
     }

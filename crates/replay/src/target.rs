@@ -218,7 +218,7 @@ impl Target {
                     SECTOR_BYTES
                 }
                 Some(block) => block,
-                // Kernels before 6.1 do not tell: the device below does.
+                // Kernels before 6.1 do not report it: the device below does.
                 None => file
                     .metadata()
                     .ok()
@@ -408,7 +408,7 @@ fn open_examined(
         flags |= OFlags::DIRECT;
     }
     if is_device {
-        // Exclusive: fails if anybody else has claimed it, and claims it for us.
+        // Exclusive: claims it, and fails if it is already claimed.
         flags |= OFlags::EXCL;
     }
     // The very file that was examined, whatever the path says by now.

@@ -140,7 +140,7 @@ impl Verifier {
         self.level >= Verify::Final
     }
 
-    /// A request is handed over; `data` is what it writes. Returns its number among the writes.
+    /// A request is submitted; `data` is what it writes. Returns its number among the writes.
     ///
     /// # Errors
     /// If there have been too many writes to count, or the tables cannot grow.

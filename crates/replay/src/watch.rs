@@ -132,13 +132,13 @@ impl std::fmt::Display for Verdict {
 pub struct Episode {
     /// The intended start of the first that was so late, on the replay's clock.
     pub from: Nanos,
-    /// When the first was handed over that was not so late any more; `None` if it lasted to the end.
+    /// When the first request was submitted on time again; `None` if it lasted to the end.
     pub until: Option<Nanos>,
     /// The longest delay.
     pub longest_delay: Nanos,
     /// When that was.
     pub worst_at: Nanos,
-    /// The most requests that were due and had not been handed over.
+    /// The maximum number of requests due but not submitted.
     pub largest_backlog: u64,
 }
 
@@ -193,10 +193,10 @@ pub(crate) struct Watch {
     pub(crate) last_handed: Nanos,
     pub(crate) episodes: Vec<Episode>,
     handed: u64,
-    /// When a request was handed over late, and how many had been by then: the backlog of that
-    /// moment is known when all that was due then has been handed over.
+    /// When a request was submitted late, and how many had been by then: the backlog of
+    /// that moment is known when all requests due then have been submitted.
     sample: Option<(Nanos, u64)>,
-    /// When the first overloaded request was handed over, and how many had been by then.
+    /// When the first overloaded request was submitted, and how many had been by then.
     first_overloaded: Option<(Nanos, u64)>,
     /// Since when a due request waits for a place.
     blocked_since: Option<Nanos>,
@@ -292,13 +292,13 @@ impl Watch {
         }
     }
 
-    /// So many are at the device.
+    /// The number at the device.
     #[inline]
     pub(crate) fn in_flight(&mut self, count: usize) {
         self.most_in_flight = self.most_in_flight.max(count);
     }
 
-    /// One more was pushed back; so many are.
+    /// One more was pushed back; sets the total.
     pub(crate) fn pushed_back(&mut self, waiting: u32) {
         self.pushed_back += 1;
         self.most_pushed_back = self.most_pushed_back.max(waiting);
@@ -343,7 +343,7 @@ impl Watch {
         (seconds > 0.0).then(|| (self.handed - before) as f64 / seconds)
     }
 
-    /// The verdict of a replay that ended `now`, with so many places in flight, which may be so few because of an option.
+    /// The verdict of a replay that ended `now`, with this number of slots, which may be limited by an option.
     pub(crate) fn verdict(
         &mut self,
         now: Nanos,
@@ -373,7 +373,7 @@ impl Watch {
         let Some(from) = limited.into_iter().flatten().min() else {
             return Verdict::KeptUp;
         };
-        // Whoever waited, waited for a place.
+        // Waiting requests waited for a slot.
         match limit.filter(|_| is_full && self.first_blocked.is_some()) {
             Some(limit) => Verdict::InFlightLimited { limit, from },
             None => Verdict::DeviceLimited { from },

@@ -356,7 +356,7 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 /// The name that is nearest to what was typed, if any is near; what graph.sh calls a chart counts, too.
 pub fn nearest(typed: &str) -> Option<&'static str> {
     let typed = typed.to_lowercase();
-    // Nobody types a name of this length by a slip.
+    // Longer names are not typing errors.
     if typed.chars().count() > 40 {
         return None;
     }

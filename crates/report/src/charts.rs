@@ -73,7 +73,7 @@ struct Figure {
     of: fn(&TimelinePoint, window_s: f64) -> f64,
 }
 
-/// Of a window, so much must be covered by the load for a rate to mean anything.
+/// The share of a window that the load must cover for a meaningful rate.
 const COVERED: f64 = 0.2;
 
 /// The windows of an input, each with its beginning and how much of it lies between the first intended start

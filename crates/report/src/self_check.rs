@@ -1,4 +1,4 @@
-//! What a replay did besides handing over, as it stands in a file beside its records.
+//! What a replay did besides submission, from a file beside its records.
 //!
 //! CSV with the columns of [`SELF_CHECK_HEADER`], a row for each tenth of a second or so.
 

@@ -17,11 +17,11 @@ use crate::words::tool;
 pub struct Panel {
     /// What the study is called.
     pub study: String,
-    /// What goes upwards, with its unit at the end of the name.
+    /// The y axis, with its unit at the end of the name.
     pub metric: String,
     /// What goes to the right.
     pub against: String,
-    /// What tells lines apart, if it is one parameter.
+    /// The parameter that distinguishes lines, if there is only one.
     pub by: Option<String>,
     /// What the places 1, 2, ... are called, if the parameter is not a number.
     pub names: Vec<String>,
@@ -29,7 +29,7 @@ pub struct Panel {
     pub series: Vec<Series>,
 }
 
-/// More lines cannot be told apart.
+/// More lines cannot be distinguished.
 const MOST_LINES: usize = 12;
 
 /// A chart of a metric against a parameter, with error bars.

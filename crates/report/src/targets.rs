@@ -26,7 +26,7 @@ pub enum Word {
     Meets,
     /// The whole interval is beyond it.
     Misses,
-    /// The interval includes the limit, or there is none.
+    /// The interval includes the limit, or is not known.
     Unclear,
     /// It would meet the target, but requests that failed or have no time are not in it.
     Incomplete,

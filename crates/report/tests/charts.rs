@@ -210,7 +210,7 @@ fn a_limit_says_whether_it_was_kept_and_since_when_not() {
     let of = |milliseconds| limits(&all, &bad(milliseconds), None).remove(0);
     let kept = of(60_000);
     assert!(
-        kept.is_kept && kept.text.starts_with("passed: none beyond 60 s"),
+        kept.is_kept && kept.text.starts_with("passed: none above 60 s"),
         "{}",
         kept.text
     );
@@ -225,7 +225,7 @@ fn a_limit_says_whether_it_was_kept_and_since_when_not() {
         all.iter().find(beyond).unwrap(),
     );
     let expected = format!(
-        "failed: {n} beyond 10 ms, first at {} s",
+        "failed: {n} above 10 ms, first at {} s",
         first.request.start.as_secs_f64()
     );
     assert!(
@@ -264,8 +264,8 @@ fn requests_without_an_end_or_a_time_pass_no_limit() {
         (late(Status::Error(5)), "1 failed"),
         (late(Status::Short), "1 short"),
         (late(Status::Cancelled), "1 cancelled"),
-        (late(Status::VerifyFailed), "1 with wrong content"),
-        (Outcome::untimed(Status::Missed), "1 never started"),
+        (late(Status::VerifyFailed), "1 with wrong contents"),
+        (Outcome::untimed(Status::Missed), "1 never submitted"),
         (Outcome::untimed(Status::Dropped), "1 dropped"),
         (Outcome::untimed(Status::Done), "1 without a measured "),
     ] {

@@ -147,7 +147,7 @@ pub enum ScenarioError {
         /// Those that came back with an error.
         failed: u64,
     },
-    /// It was told to stop.
+    /// It was interrupted.
     #[error("interrupted")]
     Interrupted,
     /// More requests took too long than [`GiveUp`](crate::GiveUp) allows.
@@ -162,7 +162,7 @@ pub enum ScenarioError {
     /// The flash of an SSD cannot have its shape.
     #[error(transparent)]
     Flash(#[from] ShapeError),
-    /// The disk profile is none.
+    /// The disk profile is invalid.
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// An output cannot be created.
@@ -181,7 +181,7 @@ pub enum ScenarioError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The SSD profile is none.
+    /// The SSD profile is invalid.
     #[error(transparent)]
     SsdProfile(#[from] SsdProfileError),
     /// The trace that drives the simulation, or the one that it writes, has a problem.

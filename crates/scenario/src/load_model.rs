@@ -67,7 +67,7 @@ impl Growth {
 }
 
 impl LoadModel {
-    /// Mean requests per second; `None` where they are not given beforehand.
+    /// Mean requests per second; `None` where they are not known in advance.
     pub fn requests_per_s(&self) -> Option<f64> {
         match self {
             Self::Synthetic { classes, .. } => {

@@ -1,7 +1,7 @@
 //! Networked RAID: a closed network of servers, their network, and their disks.
 //!
 //! A central server runs RAID over virtual disks that live on storage servers. N jobs circulate: each
-//! moves so many bytes and then, after a think time, moves them again. Source: Cui, Liu, Wang, Liu, "Study on I/O
+//! moves a number of bytes and then, after a think time, moves them again. Source: Cui, Liu, Wang, Liu, "Study on I/O
 //! response time bounds of networked storage systems", 2006.
 //!
 //! - [`NetworkedRaid`]: the system of a TOML file, checked;
@@ -114,7 +114,7 @@ pub struct NetworkedRaid {
     pub stripe_unit_bytes: f64,
     /// Storage servers, and stripe units of a stripe.
     pub storage_servers: u32,
-    /// As how many storage servers' stations the network is built: all, unless told otherwise.
+    /// As how many storage servers' stations the network is built: all by default.
     pub stations_of: u32,
     /// How the formulas divide among them.
     pub division: Division,

@@ -36,8 +36,8 @@ pub enum Stability {
     Unstable,
 }
 
-/// How many requests are planned to see where they go, and at most so many sub-requests: a few huge requests
-/// tell as much.
+/// How many requests are planned to see where they go, and at most this number of sub-requests: a few huge requests
+/// are as informative.
 const SAMPLE: usize = 50_000;
 const FEWEST_SAMPLED: usize = 2_000;
 const MOST_SUB_REQUESTS: usize = 2_000_000;
@@ -144,7 +144,7 @@ impl PerRequest {
 }
 
 impl Work {
-    /// Adds the work of a class with so many requests per millisecond, from a sample of `n`.
+    /// Adds the work of a class with this rate of requests per millisecond, from a sample of `n`.
     fn add(&mut self, work: &PerRequest, per_ms: f64, n: f64) {
         let mean = work.upper / n;
         let variance = (work.squares / n - mean * mean).max(0.0);

@@ -14,7 +14,7 @@ use crate::{
 /// How many requests at the beginning of each run are not measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmup {
-    /// So many.
+    /// This number.
     Requests(u64),
     /// As many as a run of its own says, by MSER-5.
     Auto,
@@ -184,7 +184,7 @@ impl Prepared {
         self
     }
 
-    /// All requests of all runs, those of warm-ups included; `None` where that is not known beforehand.
+    /// All requests of all runs, those of warm-ups included; `None` where that is not known in advance.
     pub fn requests_of_all_runs(&self) -> Option<u64> {
         match (self.load.requests(), self.warmup) {
             (Some(requests), Warmup::Requests(warmup)) => {

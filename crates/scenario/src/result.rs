@@ -147,7 +147,7 @@ impl Beginning {
         }
     }
 
-    /// How many requests the warm-up takes, by MSER-5; `None` if the run is too short to tell.
+    /// How many requests the warm-up takes, by MSER-5; `None` if the run is too short to detect it.
     pub fn transient(&self) -> Option<u64> {
         mser_5(&self.averages).map(|averages| averages as u64 * self.each)
     }
@@ -195,7 +195,7 @@ pub struct SimulationResult {
     pub unserved: Option<Unserved>,
     /// What the SSDs were like, all together and over all runs.
     pub ssd: Option<SsdReport>,
-    /// What shingled drives wrote, all together and over all runs; `None` where there are none.
+    /// What shingled drives wrote, all together and over all runs; `None` without such drives.
     pub media: Option<MediaWork>,
     /// The mean response time in milliseconds with its standard error: from the means of the
     /// replications, or from batch means if there is only one. NaN where there are too few.

@@ -58,7 +58,7 @@ impl Prepared {
     /// The same, watched from another thread. With outputs of all replications these run one after the other.
     ///
     /// # Errors
-    /// As [`run`](Self::run), and if it is told to stop.
+    /// As [`run`](Self::run), and if it is interrupted.
     pub fn run_watched(
         &self,
         threads: usize,
@@ -107,7 +107,7 @@ impl Prepared {
                     .install(|| some.into_par_iter().map(replication).collect::<Vec<_>>())
                     .into_iter()
                     .collect::<Result<_, _>>()?,
-                // One after the other gives the same result, also where no threads are to be had.
+                // One after the other gives the same result, also if no threads can be created.
                 _ => some.map(replication).collect::<Result<_, _>>()?,
             };
             // One by one, so that the runs that count do not depend on how many ran at once.
@@ -270,7 +270,7 @@ impl Prepared {
         match self.warmup {
             Warmup::Requests(n) => Ok(n),
             Warmup::Auto => {
-                // Its requests are none of the runs'.
+                // Its requests do not belong to the runs.
                 let alone = Watch {
                     stop: Arc::clone(&watch.stop),
                     ..Watch::default()

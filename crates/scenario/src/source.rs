@@ -10,7 +10,7 @@ use iosonar_workload::{ClosedLoad, SyntheticLoad};
 
 use crate::{ArrayModel, ScenarioError};
 
-/// So many requests of a synthetic load.
+/// The requests of a synthetic load.
 pub(crate) struct Synthetic {
     pub(crate) load: SyntheticLoad,
     pub(crate) left: u64,
@@ -28,7 +28,7 @@ impl RequestSource for Synthetic {
     }
 }
 
-/// So many requests of a closed loop.
+/// The requests of a closed loop.
 pub(crate) struct Closed {
     pub(crate) load: ClosedLoad,
     pub(crate) left: u64,

@@ -99,7 +99,7 @@ pub enum How {
     ForkJoin,
 }
 
-/// What there is no theory for, and what the answers leave out.
+/// What theory does not cover, and what the answers leave out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remark {
     /// A trace has no laws.
@@ -110,7 +110,7 @@ pub enum Remark {
     Controller,
     /// Arrays of unlike disks.
     UnlikeDisks,
-    /// So many kinds of long requests that only loads are computed.
+    /// The number of kinds of long requests above which only loads are computed.
     TooManyKinds,
     /// The response under the load while a rebuild works, too.
     Rebuild,
@@ -148,13 +148,13 @@ pub enum Remark {
     RpoArrivals,
     /// With RPO only the mean is known.
     RpoMeanOnly,
-    /// What there is no theory for of SSDs.
+    /// What theory does not cover of SSDs.
     Ssd(SsdRemark),
     /// The mean in milliseconds by the interpolation of Varma and Makowski.
     VarmaMakowski(f64),
 }
 
-/// What there is no theory for of SSDs, and what the answers leave out.
+/// What theory does not cover of SSDs, and what the answers leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SsdRemark {
     /// Stages that overlap.
@@ -303,7 +303,7 @@ pub struct Theory {
     pub capacity_per_s: Option<f64>,
     /// If more is offered than can be done: how much, as a share of what can.
     pub unstable: Option<f64>,
-    /// What there is no theory for, and what the answers leave out.
+    /// What theory does not cover, and what the answers leave out.
     pub remarks: Vec<Remark>,
 }
 

@@ -20,7 +20,7 @@ pub struct Arrival {
 
 /// A source of one's own, such as a trace. Times must not go back.
 pub trait ArrivalProcess: Send {
-    /// The next arrival after the one that was told last; `None` at the end.
+    /// The next arrival after the last one returned; `None` at the end.
     fn next_arrival(&mut self) -> Option<Arrival>;
 
     /// A copy in the same state, for a copy of the network.
@@ -147,7 +147,7 @@ impl Arrivals {
     /// Whether it is a process.
     ///
     /// # Errors
-    /// If a law in it is none.
+    /// If a distribution in it is invalid.
     pub fn check(&self) -> Result<(), LawError> {
         let takes_time = |law: &Law| match law.mean_ns() {
             0.0 => Err(LawError::NoTime),

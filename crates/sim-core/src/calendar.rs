@@ -139,7 +139,7 @@ impl<T: Copy> Calendar<T> {
         id
     }
 
-    /// Cancels an event; tells whether it was still to come.
+    /// Cancels an event; returns whether it was pending.
     pub fn cancel(&mut self, id: EventId) -> bool {
         let was_to_come = self.cancellations.cancel(id);
         // Cancelled events stay where they are until they would come. Where they outnumber the
@@ -247,7 +247,7 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// Fills the empty bottom from the wheel; tells whether there was anything.
+    /// Fills the empty bottom from the wheel; returns whether there was an event.
     #[cold]
     #[inline(never)]
     fn refill(&mut self) -> bool {

@@ -34,7 +34,7 @@ pub enum Law {
     },
 }
 
-/// Why a law is none.
+/// Why a distribution is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LawError {
     /// Uniform between two times of which the first is the later.
@@ -46,7 +46,7 @@ pub enum LawError {
     /// Arrivals between which no time passes.
     #[error("the time between arrivals and the length of a phase must be greater than 0")]
     NoTime,
-    /// Probabilities that are none, or do not sum to 1.
+    /// Invalid probabilities, or ones that do not sum to 1.
     #[error("probabilities must lie between 0 and 1 and sum to 1, these sum to {0}")]
     Probabilities(f64),
     /// A Pareto distribution without a tail exponent.

@@ -179,7 +179,7 @@ impl Recent {
     }
 }
 
-/// The write cache; one without pages is none.
+/// The write cache; without pages there is no cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     pub(crate) p: CacheParameters,

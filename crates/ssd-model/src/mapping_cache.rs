@@ -1,7 +1,7 @@
 //! The part of the page map that the device has in its memory, where that is too small for all of it.
 //!
 //! Entries of single logical pages, the least recently used one goes. A miss reads the piece of the map that it is
-//! in from flash first; whoever needs the same piece meanwhile waits for the same read.
+//! in from flash first; other requests for the same piece wait for the same read.
 //!
 //! Source: Gupta, Kim, Urgaonkar, "DFTL: a flash translation layer employing demand-based selective
 //! caching of page-level address mappings", ASPLOS 2009. As there, the changed entries of a page of the map go back to

@@ -91,7 +91,7 @@ pub enum SsdProfileError {
         /// What is wrong.
         message: String,
     },
-    /// What the scenario changes of the profile is none of its values.
+    /// The scenario changes a value that the profile does not have.
     #[error("[ssd] over the profile '{origin}': {message}")]
     Changes {
         /// The name of the profile.
@@ -261,7 +261,7 @@ pub struct MeasuredProfile {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheProfile {
-    /// How much it holds; `"0"`: there is none.
+    /// Its size; `"0"` for no cache.
     #[serde(deserialize_with = "size")]
     pub size: String,
     /// The share of it that is dirty when writing to flash begins; 0: at once.

@@ -57,7 +57,7 @@ impl Estimate {
         }
     }
 
-    /// Half the width of the 95 % confidence interval (Student's t); NaN if there is none.
+    /// Half the width of the 95 % confidence interval (Student's t); NaN if not known.
     pub fn half_width_95(&self) -> f64 {
         let degrees = self.values.saturating_sub(1);
         let t = match degrees {

@@ -152,7 +152,7 @@ impl Histogram {
         self.bins[..bins].iter().sum::<u64>() as f64 / self.count as f64
     }
 
-    /// Whether a quantile rests on enough samples to be told without a flag: at least
+    /// Whether a quantile is based on enough samples to be printed without a flag: at least
     /// 10 / min(p, 1 - p) of them.
     pub fn supports_quantile(&self, p: f64) -> bool {
         // 1 - 0.9 is a little less than 0.1.

@@ -81,7 +81,7 @@ pub struct BandPoint {
 
 impl<S: Section> Sections<S> {
     const MOST: usize = 64;
-    /// With fewer, no standard error is told of one run.
+    /// With fewer, a single run has no standard error.
     const FEWEST: usize = 8;
     const SHORTEST: u64 = 1024;
 
@@ -257,7 +257,7 @@ pub fn quantile_interval(
     Some((lower.min(value), quantile(p + half)?.max(value)))
 }
 
-/// The distribution function at so many of its quantiles, with a 95 % band from independent sections.
+/// The distribution function at this number of its quantiles, with a 95 % band from independent sections.
 pub fn cdf_band(whole: &Distribution, sections: &[Distribution], points: u32) -> Vec<BandPoint> {
     let quantiles = (0..points).filter_map(|i| {
         let p = (f64::from(i) + 0.5) / f64::from(points);

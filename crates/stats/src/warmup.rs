@@ -3,8 +3,8 @@
 /// MSER-5 (White 1997): of a run's samples in their order, how many to leave out at the beginning.
 ///
 /// The samples are averaged in fives; the cut is put where the standard error of what remains, taken as
-/// if it were independent, is least. A minimum in the second half says that the run is too short to
-/// tell: `None`.
+/// if it were independent, is least. A minimum in the second half means that the run is too short to
+/// detect it: `None`.
 pub fn mser_5(samples: &[f64]) -> Option<usize> {
     let means: Vec<f64> = samples
         .chunks_exact(5)

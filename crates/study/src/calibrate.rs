@@ -44,10 +44,10 @@ use iosonar_trace::TraceError;
 /// Why nothing was fitted.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
-    /// The records do not tell enough.
+    /// The records are not sufficient.
     #[error("{0}")]
     Records(String),
-    /// The profile is none that can be fitted.
+    /// The profile cannot be fitted.
     #[error("{0}")]
     Profile(String),
     /// The records cannot be read.

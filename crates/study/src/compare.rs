@@ -1,8 +1,8 @@
 //! How far distributions are apart, and how sure that is.
 //!
 //! A [`Sample`] takes the times of records, all together and by classes: reads, writes, sizes. Each class knows its
-//! quantiles with their intervals from sections of the run; a [`Difference`] tells of two of them the distance of
-//! the curves and of the means. [`paired`] compares simulations of the same requests one by one.
+//! quantiles with their intervals from sections of the run; a [`Difference`] has the distance of the curves
+//! and of the means of two of them. [`paired`] compares simulations of the same requests one by one.
 
 mod quantiles;
 

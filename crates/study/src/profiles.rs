@@ -10,7 +10,7 @@ use iosonar_ssd_model::{Parameters, SsdProfile, SsdProfileError};
 /// Why there is no such profile.
 #[derive(Debug, thiserror::Error)]
 pub enum KnownProfileError {
-    /// There is none of that name, or in that file.
+    /// There is no profile of that name, or in that file.
     #[error("{0}")]
     Refused(String),
     /// That of a disk makes no sense.
@@ -130,7 +130,7 @@ impl KnownProfile {
 /// All profiles that are built in.
 ///
 /// # Errors
-/// If one of them is none, which its tests exclude.
+/// If one of them is invalid, which tests exclude.
 pub fn all() -> Result<Vec<KnownProfile>, KnownProfileError> {
     let disks = iosonar_disk_model::BUILT_IN.iter();
     let ssds = iosonar_ssd_model::BUILT_IN.iter();
@@ -143,7 +143,7 @@ pub fn all() -> Result<Vec<KnownProfile>, KnownProfileError> {
 /// The profile of a name or a file.
 ///
 /// # Errors
-/// If there is none, or it is none.
+/// If it does not exist, or is invalid.
 pub fn named(name: &str) -> Result<KnownProfile, KnownProfileError> {
     if Path::new(name).extension().is_some_and(|e| e == "toml") {
         return KnownProfile::read(name);

@@ -1,7 +1,7 @@
 //! Sweeps: many runs over the values of parameters.
 //!
-//! An [`ExperimentFile`] or a tree of folders says which [`Run`]s there are; each has a folder of its own whose
-//! path tells its parameters. [`carry_out`] does those that are not done yet, several at a time, with the
+//! An [`ExperimentFile`] or a tree of folders says which [`Run`]s there are; each has a separate folder named
+//! after its parameters. [`carry_out`] does those that are not done yet, several at a time, with the
 //! [hooks](crate::hooks) around each; a [`Runner`] does the run itself. What is whole is never repeated, what
 //! was cut off starts afresh. The [`table`](Study) is made from the folders.
 
@@ -46,7 +46,7 @@ pub use tree::runs_of_tree;
 pub(crate) use values::object_of;
 pub use values::{Level, Settings, value_of};
 
-/// Fewer repetitions do not tell how precise a mean is.
+/// Fewer repetitions do not show the precision of a mean.
 pub const FEWEST_FOR_PRECISION: u32 = 10;
 
 /// The folder of a tree for its charts.

@@ -183,7 +183,7 @@ impl Batch {
         &mut self.op
     }
 
-    /// How long the user thought behind row `row`, in traces of closed loops that tell.
+    /// How long the user thought after row `row`, in traces of closed loops that record it.
     #[inline]
     pub fn think(&self, row: usize) -> Option<Nanos> {
         self.think.get(row)
@@ -246,7 +246,7 @@ impl Batch {
         each_column!(self, column => column.truncate(rows));
     }
 
-    /// Forgets what became of the requests: what is left is a load.
+    /// Drops the outcomes of the requests: the rest is a load.
     pub fn clear_outcomes(&mut self) {
         self.delay.clear();
         self.latency.clear();

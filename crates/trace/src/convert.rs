@@ -14,7 +14,7 @@ use crate::{
     input, output,
 };
 
-/// What becomes of the inputs.
+/// How the inputs are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conversion {
     /// One output.

@@ -83,7 +83,7 @@ pub(crate) fn peek(
     Ok((head, Box::new(whole)))
 }
 
-/// The plain bytes behind `raw`, whose first bytes tell whether and how it is compressed.
+/// The plain bytes behind `raw`, whose first bytes show whether and how it is compressed.
 pub(crate) fn decompressed(raw: Box<dyn Read + Send>) -> io::Result<(bool, Box<dyn Read + Send>)> {
     let (magic, raw) = peek(raw, 6)?;
     let taken = Arc::new(AtomicU64::new(0));

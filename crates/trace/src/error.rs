@@ -1,4 +1,4 @@
-//! What can be wrong with a trace, told to the person who must mend it.
+//! What can be wrong with a trace, written for the person who must fix it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -223,7 +223,7 @@ impl TraceError {
     }
 }
 
-/// Shortens what is shown of broken input to something that a terminal bears.
+/// Shortens what is shown of broken input to something that fits in a terminal.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     const MOST: usize = 40;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MOST)]);

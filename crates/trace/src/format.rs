@@ -36,12 +36,12 @@ pub trait Format: Sync {
         None
     }
 
-    /// Whether requests to several devices can be told apart when they are read again.
+    /// Whether requests to several devices can be distinguished when they are read again.
     fn holds_devices(&self) -> bool {
         true
     }
 
-    /// Whether `head`, the first kilobytes of a file, looks like this format.
+    /// Whether `head`, the first kilobytes of a file, is in this format.
     fn recognises(&self, head: &[u8]) -> bool;
 
     /// Reads from `source`.
@@ -144,7 +144,7 @@ pub struct ReadProgress {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StartEvent {
-    /// The most frequent of queue, get, insert and issue; completion if there is none of these.
+    /// The most frequent of queue, get, insert and issue; completion without any of these.
     #[default]
     Auto,
     /// Q: it was handed to the block layer.
@@ -238,7 +238,7 @@ pub trait TraceWriter: Send {
     /// If the output cannot be written, or the format cannot hold a row.
     fn write(&mut self, batch: &Batch) -> Result<(), TraceError>;
 
-    /// Tells what is known of the trace at its end: devices may have turned up since the beginning.
+    /// Passes the metadata known at the end of the trace: devices may have been added since its beginning.
     fn update(&mut self, metadata: &Metadata) {
         let _ = metadata;
     }

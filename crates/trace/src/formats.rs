@@ -50,7 +50,7 @@ pub const ALL: &[&dyn Format] = &[
 /// The format called `name`.
 ///
 /// # Errors
-/// [`TraceError::Option`] with all names if there is none of this name.
+/// [`TraceError::Option`] with all names if none matches.
 pub fn by_format_name(name: &str) -> Result<&'static dyn Format, TraceError> {
     let found = ALL.iter().find(|format| format.name() == name);
     found.copied().ok_or_else(|| {

@@ -99,7 +99,7 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn TraceRead
     })
 }
 
-/// Reads a trace from anything; `name` is for messages, and where the content does not tell the format.
+/// Reads a trace from anything; `name` is for messages, and used if the content does not determine the format.
 ///
 /// # Errors
 /// As [`open`].

@@ -1,8 +1,8 @@
 //! The one form that recordings, generated loads, simulations and replays share, and the files
 //! that it is kept in.
 //!
-//! A [`Request`] is what somebody wants: when, where, how much, which operation. A [`Record`] is a
-//! request with its [`Outcome`]: how late it was handed over (`delay`), how long it then took
+//! A [`Request`] is a demand on the storage: when, where, how much, which operation. A [`Record`] is a
+//! request with its [`Outcome`]: how late it was submitted (`delay`), how long it then took
 //! (`latency`), and a [`Status`]. Everything that reads records works on a recording, a simulation
 //! and a replay alike.
 //!

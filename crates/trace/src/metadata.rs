@@ -34,7 +34,7 @@ pub struct Remark {
     pub example: String,
 }
 
-/// Remarks of more kinds than this are not told apart: damage can have any number of forms.
+/// Remarks of more kinds than this are not distinguished: damage can have any number of forms.
 const MOST_REMARKS: usize = 64;
 
 impl Metadata {
@@ -52,7 +52,7 @@ impl Metadata {
     }
 
     /// Becomes what a reader below knows by now, with the remarks of `own` on top. Hardly anything changes
-    /// from batch to batch, so that nothing is copied that is there already.
+    /// from batch to batch, so that unchanged parts are not copied.
     pub(crate) fn follow(&mut self, below: &Self, own: &Self) {
         if self.devices.len() != below.devices.len() {
             self.devices.clone_from(&below.devices);

@@ -57,7 +57,7 @@ pub struct Flags(u8);
 impl Flags {
     /// No flag.
     pub const NONE: Self = Self(0);
-    /// Somebody waits for it.
+    /// The submitter waits for it.
     pub const SYNC: Self = Self(1);
     /// A write that is durable when it completes (force unit access), or carries a flush.
     pub const FUA: Self = Self(2);
@@ -94,7 +94,7 @@ impl Flags {
     }
 }
 
-/// What somebody wants: when, where, how much, which operation.
+/// A demand on the storage: when, where, how much, which operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// The intended start, on the trace's own time axis.
@@ -158,17 +158,17 @@ impl Status {
     }
 }
 
-/// What became of a request.
+/// The outcome of a request.
 ///
-/// - `delay` = handing over to the device (or array) - intended start;
-/// - `latency` = completion - handing over, queues below included;
+/// - `delay` = submission to the device (or array) - intended start;
+/// - `latency` = completion - submission, including the queues below;
 /// - response time = delay + latency.
 ///
-/// A replay hands over when it submits. A simulation hands over at the intended start. The times
-/// of a request that never ran are `None`, as are those that nobody measured.
+/// A replay submits when the device and its pacing permit, a simulation at the intended start.
+/// The times of a request that was never submitted, or not measured, are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// How late the request was handed over.
+    /// How late the request was submitted.
     pub delay: Option<Nanos>,
     /// How long it then took.
     pub latency: Option<Nanos>,
@@ -189,7 +189,7 @@ impl Outcome {
         }
     }
 
-    /// A request that did not run, or whose times nobody measured.
+    /// A request that was not submitted, or whose times were not measured.
     pub const fn untimed(status: Status) -> Self {
         Self {
             delay: None,
@@ -237,12 +237,12 @@ impl Quantity {
     }
 }
 
-/// A request and what became of it.
+/// A request and its outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// What was wanted.
     pub request: Request,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 

@@ -80,7 +80,7 @@ impl TraceReader for OnlySubmitted {
         let left_out: u64 = self.own.remarks.iter().map(|remark| remark.count).sum();
         if !self.passed && left_out > 0 {
             return Err(TraceError::Option(format!(
-                "{}: none of its {left_out} requests was submitted when it was recorded, so there is no load; \
+                "{}: none of its {left_out} requests was submitted when it was recorded, so the load is empty; \
                  use --include-skipped to include them",
                 self.path.display()
             )));

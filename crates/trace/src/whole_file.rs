@@ -112,7 +112,7 @@ impl Output for Counter {
     }
 }
 
-/// The output is there already, and no regular file: nothing was written to it.
+/// The output already exists and is not a regular file: nothing was written to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it exists already and is not a regular file: choose another name for the output")]
 pub struct NoRegularFile;
@@ -176,7 +176,7 @@ impl WholeFile {
         if fs::symlink_metadata(&name).is_ok_and(|m| !m.is_file()) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, NoRegularFile));
         }
-        // A name of our own: nobody's file is overwritten, no link is followed.
+        // A unique name: no existing file is overwritten, no link is followed.
         for attempt in 0..1000 {
             let mut part = OsString::from(&name);
             part.push(format!(".{}-{attempt}.part", std::process::id()));
@@ -349,7 +349,7 @@ fn temporary(path: &Path) -> Option<(PathBuf, u32)> {
 impl Drop for WholeFile {
     fn drop(&mut self) {
         if !self.kept && !self.failed {
-            // Nothing can be done about a failure here, and the name tells what the file is.
+            // Nothing can be done about a failure here, and the name shows what the file is.
             let _ = fs::remove_file(&self.part);
         }
     }

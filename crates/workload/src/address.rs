@@ -69,7 +69,7 @@ impl Placer {
         }
     }
 
-    /// The place of a request of so many blocks; there is room for it.
+    /// The position of a request of this number of blocks; there is room for it.
     #[inline]
     pub(crate) fn place(&mut self, blocks: u64, block: u32) -> Sector {
         let places = self.space - blocks + 1;

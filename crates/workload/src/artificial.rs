@@ -29,7 +29,7 @@ pub enum Artificial {
         /// How many ways, there or back.
         ways: u64,
     },
-    /// So many requests at one moment, and nothing for a period: how long does a queue take to drain?
+    /// A number of requests at once, and nothing for a period: shows how long a queue takes to drain.
     Impulse {
         /// Requests at a moment.
         requests: u64,
@@ -47,7 +47,7 @@ pub struct ArtificialShape {
     pub sectors: Sectors,
     /// The share of reads; `None` alternates, beginning with a read.
     pub read_share: Option<f64>,
-    /// Requests lie within so many sectors.
+    /// The space of the requests, in sectors.
     pub space: u64,
     /// Places are multiples of this, in sectors.
     pub align: u64,

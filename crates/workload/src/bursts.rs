@@ -17,7 +17,7 @@ struct Part {
     level: u32,
 }
 
-/// A part in which so few arrivals are to be expected is not halved any more: the work is bounded by the
+/// A part with fewer expected arrivals is not halved any more: the work is bounded by the
 /// number of arrivals.
 const FEW: f64 = 0.01;
 

@@ -1,4 +1,4 @@
-//! Loads that nobody recorded: requests from arrival processes, size laws and addresses.
+//! Synthetic loads: requests from arrival processes, size laws and addresses.
 //!
 //! A [`SyntheticLoad`] is an iterator of requests in the order of their start, of one or several
 //! [classes](Workload). Arrival times, sizes, operations and addresses of each class are drawn from
@@ -259,8 +259,8 @@ impl Iterator for SyntheticLoad {
     }
 }
 
-/// The requests of a closed loop: each of so many users waits for its request, thinks, and sends the
-/// next one.
+/// The requests of a closed loop: each user waits for its request, thinks, and sends
+/// the next one.
 #[derive(Clone)]
 pub struct ClosedLoad {
     requests: Requests,

@@ -17,12 +17,12 @@ use iosonar_units::{Nanos, Sectors};
 
 use crate::{Addresses, ArrivalLaw, Batch, Shape, Size, Workload};
 
-/// So many levels of slots: 10 ms, 20 ms, ... 41 s.
+/// The number of levels of slots: 10 ms, 20 ms, ... 41 s.
 const LEVELS: usize = 13;
 const FINEST: Nanos = Nanos::from_millis(10);
-/// So many different lengths stand for themselves.
+/// The number of different lengths kept exactly.
 const LENGTHS: usize = 64;
-/// So many places are told apart.
+/// The number of positions distinguished.
 const MOST_PLACES: usize = 1 << 22;
 
 /// Looks at a load, to make one like it.
@@ -193,7 +193,7 @@ impl ClassLikeness {
             let theta = f64::from(step) * 0.05;
             let (mut low, mut high) = (1.0, space as f64);
             if Ranks::new(high, theta).distinct(draws) < distinct {
-                // With so much skew as many places are not seen.
+                // With this much skew, that number of positions is not reached.
                 continue;
             }
             while high - low > 1e-4 * high {
@@ -239,7 +239,7 @@ impl Ranks {
         Self { ranges }
     }
 
-    /// How many are drawn at least once in so many draws: the sum of `1 - (1 - p)^draws`.
+    /// How many are drawn at least once in `draws` draws: the sum of `1 - (1 - p)^draws`.
     fn distinct(&self, draws: f64) -> f64 {
         let missed = |p: f64| libm::expm1(draws * libm::log1p(-p.min(0.999_999)));
         self.ranges

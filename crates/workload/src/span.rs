@@ -26,7 +26,7 @@ impl Span {
     }
 
     /// The next arrival within it. Far from the beginning of time a border may be rounded by a nanosecond:
-    /// none is told before `last`, the one of the span before.
+    /// none is returned before `last`, that of the previous span.
     pub(crate) fn next_arrival(&mut self, last: Nanos, stream: &mut Stream) -> Option<Nanos> {
         self.at_s += stream.standard_exponential() / self.rate;
         let at = Nanos::from_secs_f64(self.begin_s + self.at_s);

@@ -7,7 +7,7 @@ use iosonar_units::Nanos;
 use super::{DeviceUse, Directions};
 use crate::sweep::{Event, Flight};
 
-/// How many intervals had so many active requests.
+/// The number of intervals by number of active requests.
 #[derive(Clone, Debug, Default)]
 struct Levels {
     counts: BTreeMap<u64, u64>,
@@ -78,7 +78,7 @@ pub(super) struct Measured {
     pub(super) intervals: u64,
 }
 
-/// So many groups in which nothing changes are one.
+/// This number of unchanged groups are merged into one.
 const LONG: u64 = 1_000;
 
 /// Counts active requests, interval by interval.
@@ -170,7 +170,7 @@ impl Intervals {
         let mut next = current + 1;
         self.active.iter_mut().for_each(Active::next_interval);
         while next < interval {
-            // So many alike, within a group.
+            // The number of equal ones within a group.
             self.enter_group(self.group_of(next), next);
             // Where nothing changes for long, all that time is one group.
             let groups = self.group_of(interval) - self.current_group;

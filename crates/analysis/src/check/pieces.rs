@@ -6,7 +6,7 @@ use iosonar_units::Nanos;
 
 use super::Key;
 
-/// What became of the requests that found no equal.
+/// The outcome of the requests without an identical counterpart.
 #[derive(Debug, Default)]
 pub(super) struct Regrouped {
     pub(super) split: u64,
@@ -44,7 +44,7 @@ pub(super) fn regroup(left: Vec<(Key, Nanos)>, right: Vec<(Key, Nanos)>) -> Regr
 }
 
 impl Regrouped {
-    /// What became of the requests of a group, which overlap no others.
+    /// The outcome of the requests of a group, which overlap no others.
     fn take(&mut self, group: Vec<Sided>) {
         let wanted = group.iter().filter(|(.., is_left)| *is_left).count() as u64;
         let done = group.len() as u64 - wanted;

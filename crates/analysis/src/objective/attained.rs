@@ -10,7 +10,7 @@ use super::{Objective, Statistic};
 pub enum Judgement {
     /// The whole confidence interval is on the right side.
     Meets,
-    /// The limit lies within the interval, or there is none.
+    /// The limit lies within the interval, or the interval is not known.
     Unclear,
     /// The whole interval is on the wrong side.
     Misses,

@@ -3,7 +3,7 @@
 use super::{Demands, some_jobs};
 use crate::AnalyticError;
 
-/// What is known of a network with so many jobs.
+/// The solution of a network with this number of jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MvaPoint {
     /// How many jobs.

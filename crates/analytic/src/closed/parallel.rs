@@ -65,7 +65,7 @@ pub fn fork_join_mva(
     Ok(points)
 }
 
-/// The mean of the largest of so many sums of exponentials.
+/// The mean of the largest of this number of sums of exponentials.
 fn slowest_of_empty(branch: &Branch) -> f64 {
     let mean: f64 = branch.demands.iter().sum();
     // A grid of 500 steps a mean, out to where nothing is left.

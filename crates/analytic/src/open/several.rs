@@ -14,7 +14,7 @@ pub struct MMc {
 }
 
 impl MMc {
-    /// Arrivals at `rate` to so many servers with this mean service time.
+    /// Arrivals at `rate` to `servers` servers with this mean service time.
     ///
     /// # Errors
     /// If there is no server, a number is not above zero, or the queue only grows.

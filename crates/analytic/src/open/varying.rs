@@ -3,7 +3,7 @@
 use crate::AnalyticError;
 use crate::error::positive;
 
-/// The service of a job that begins while so many are there.
+/// The service of a job that begins with this number of jobs present.
 pub trait VaryingService {
     /// The mean service time that begins with `present` jobs, the one that begins included; 1 or more.
     fn mean(&self, present: usize) -> f64;
@@ -12,7 +12,7 @@ pub trait VaryingService {
     /// many as matter, at least to 1e-12 of the probability.
     fn arrivals(&self, present: usize, rate: f64) -> Vec<f64>;
 
-    /// From this number on all services are alike, as far as anybody can tell: the chain is cut there.
+    /// From this number on all services are practically equal: the chain is truncated there.
     fn alike_from(&self) -> usize;
 }
 

@@ -22,7 +22,7 @@ impl Table {
         Self::forward(service.step, 0.0, &masses, delayed)
     }
 
-    /// Whether so much lies behind the last point that its shape matters.
+    /// Whether enough probability lies beyond the last point for its shape to matter.
     pub(super) fn is_cut_short(&self) -> bool {
         self.left() > 1e-3
     }
@@ -75,7 +75,7 @@ impl Table {
     pub fn wait_dg1(distance: f64, service: &Self) -> Result<Self, AnalyticError> {
         positive("the time between arrivals", distance)?;
         let load = stable(service.mean() / distance)?;
-        // So many points are enough for a recursion of many steps.
+        // The number of points that is sufficient for a recursion of many steps.
         let factor = service.below.len() / COARSE_POINTS;
         if factor > 1 {
             let coarse = service.on_step(service.step * factor as f64);

@@ -1,4 +1,4 @@
-//! `iosonar analyze`: a load measured, and what became of it.
+//! `iosonar analyze`: a load measured, and its outcome.
 
 mod tables;
 

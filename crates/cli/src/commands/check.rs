@@ -100,7 +100,7 @@ fn hints(args: &Check, found: &Found, devices: &[String]) -> anyhow::Result<Vec<
 
 fn describe(found: &Found) -> String {
     let mut text = format!(
-        "  wanted        {} requests\n  done          {}\n  the same      {}\n",
+        "  wanted        {} requests\n  done          {}\n  identical     {}\n",
         grouped(found.expected),
         grouped(found.seen),
         grouped(found.matched),
@@ -108,7 +108,7 @@ fn describe(found: &Found) -> String {
     for (n, what) in [
         (found.split, "split"),
         (found.merged, "merged"),
-        (found.regrouped, "done, but split differently"),
+        (found.regrouped, "split differently"),
         (found.missing, "MISSING: wanted but not done"),
         (found.extra, "EXTRA: done but not wanted"),
         (

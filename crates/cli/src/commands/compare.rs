@@ -159,7 +159,7 @@ fn tables(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Str
     let sizes = (3..classes).filter(|&class| is_there(class)).count();
     for class in 0..classes {
         let is_all = class > 0 && {
-            // What is all requests again tells nothing new.
+            // A class equal to all requests adds no information.
             let n = |s: &Sample, c: usize| s.classes()[c].times().count();
             samples.iter().all(|s| n(s, class) == n(s, 0))
         };

@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Demo, assets: &Assets) -> anyhow::Result<Ending> {
 /// A file that says that a folder was made by the demo.
 const MARKER: &str = "made-by-iosonar-demo";
 
-/// Makes the folder, or uses it again if a demo made it: nobody else's files are overwritten.
+/// Makes the folder, or uses it again if a demo made it: other files are never overwritten.
 fn make_folder(dir: &Path) -> anyhow::Result<()> {
     let in_use = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some());
     if in_use && !dir.join(MARKER).exists() {
@@ -300,7 +300,7 @@ fn chart(name: &str) -> anyhow::Result<&'static Entry> {
     find(name).with_context(|| format!("there is no chart '{name}'"))
 }
 
-/// Draws everything; returns what there is to be printed.
+/// Draws everything; returns the text to print.
 fn draw(
     dir: &Path,
     simulated: &Path,

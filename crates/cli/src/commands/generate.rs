@@ -1,4 +1,4 @@
-//! `iosonar generate`: loads that nobody recorded.
+//! `iosonar generate`: synthetic loads.
 
 mod like;
 
@@ -216,7 +216,7 @@ fn short(n: u64, option: &str) -> Result<u32, Usage> {
 struct Room {
     /// About how many requests it has.
     expected: f64,
-    /// Whether it is written all the same.
+    /// Whether it is written anyway.
     force: bool,
 }
 

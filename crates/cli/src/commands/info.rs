@@ -76,7 +76,7 @@ pub(super) fn sectors(n: u64) -> String {
     )
 }
 
-/// Requests of a kind, their share of all, and their length; nothing if there are none.
+/// Requests of a kind, their share of all, and their length; empty without requests.
 pub(super) fn amount(requests: u64, all: u64, length: u64) -> String {
     if requests == 0 {
         return String::new();
@@ -114,7 +114,7 @@ fn text(path: &Path, s: &TraceSummary, metadata: &Metadata) -> String {
         ("devices", devices(s, metadata)),
         ("measured", measured(s)),
         (
-            "not done",
+            "not completed",
             match s.not_done {
                 0 => String::new(),
                 n => format!(

@@ -65,7 +65,7 @@ pub(crate) fn threads(given: Option<u16>) -> usize {
     )
 }
 
-/// Does `work` with so many threads.
+/// Does `work` with this number of threads.
 pub(crate) fn with_threads<T: Send>(
     given: Option<u16>,
     work: impl FnOnce() -> T + Send,

@@ -124,7 +124,7 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
     let charts: Vec<&Chart> = charts.iter().collect();
     if let Some(path) = &args.data {
         save_data(&charts, path)?;
-        // Who asks for numbers alone gets no picture that nobody named.
+        // If only numbers are requested, no unnamed picture is written.
         if args.out.is_none() && !args.terminal {
             return Ok(Ending::Done);
         }
@@ -164,7 +164,7 @@ fn charts_of(args: &Plot, entry: &Entry, inputs: &[Measured]) -> Vec<Chart> {
     charts
 }
 
-/// Tells how to see the part that inputs have in common, where it is a small one.
+/// Notes how to draw the common part of the inputs, if it is small.
 fn tell_of_overlap(inputs: &[Measured]) {
     let spans = || inputs.iter().map(Measured::span);
     let from = spans().map(|s| s.0).max().unwrap_or_default();

@@ -158,7 +158,7 @@ fn usage(problem: &str) -> anyhow::Error {
     Usage(problem.to_owned()).into()
 }
 
-/// Something to tell before the start.
+/// Something to report before the start.
 fn warn(text: &str) {
     note(&format!("note: {text}"));
 }

@@ -330,7 +330,7 @@ pub(crate) fn result_text(
     json.text()
 }
 
-/// The same, until it is told to stop.
+/// The same, until it is stopped.
 pub(crate) fn simulate_until(
     simulation: &Prepared,
     threads: usize,

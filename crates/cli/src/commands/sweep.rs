@@ -202,7 +202,7 @@ fn list(args: &Sweep, campaign: &Campaign<'_>, runs: &[Run]) -> anyhow::Result<E
     for run in runs {
         let (word, is_open) = match state(&source.root, &run.path) {
             State::Whole(_) => ("done", false),
-            State::LeftAlone => ("left alone", false),
+            State::LeftAlone => ("skipped", false),
             State::Failed(_) => ("failed", true),
             State::Open => ("open", true),
         };
@@ -262,7 +262,7 @@ fn summarise(args: &Sweep, source: &Source, first: &Path, tally: &Tally, elapsed
     for (n, what) in [
         (tally.before, "done before"),
         (tally.failed, "failed"),
-        (tally.left_alone, "left alone"),
+        (tally.left_alone, "skipped"),
         (tally.unneeded, "not needed for the precision"),
         (tally.waiting, "waiting for earlier repetitions"),
     ] {

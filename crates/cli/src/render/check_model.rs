@@ -56,8 +56,8 @@ pub(crate) fn sentence(check: &ModelCheck) -> String {
         Verdict::Good => format!("GOOD: {}", errors()),
         Verdict::Poor => format!("POOR: {}{}{}", errors(), why_poor(check), changed(check)),
         Verdict::CannotTell(Unjudged::TooFew { held_out }) => format!(
-            "CANNOT TELL: {} the held-out half has too few requests with a latency (at least {} are \
-             needed): replay more of the load",
+            "CANNOT TELL: the held-out half has only {} requests with a latency, expected \
+             at least {}: replay more of the load",
             grouped(held_out),
             grouped(Quality::FEWEST)
         ),
@@ -138,7 +138,7 @@ pub(crate) fn text(check: &ModelCheck) -> String {
         times.times(&format!("{name}, device"), &of.measured);
         times.times(&format!("{name}, model"), &of.simulated);
     }
-    let mut header = vec!["error of the model", "mean"];
+    let mut header = vec!["model error", "mean"];
     header.extend(QUANTILES.map(|(name, _)| name));
     header.extend(["KS", "fit"]);
     let mut errors = Table::new(&header);

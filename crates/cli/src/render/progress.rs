@@ -11,7 +11,7 @@ use iosonar_trace::{ReadProgress, Reading};
 use crate::beside::{Working, beside};
 use crate::signals;
 
-/// A bar that whoever does the work moves on himself; none is seen if it is to be quiet.
+/// A bar that the worker advances; hidden if quiet.
 pub(crate) fn bar(quiet: bool, length: u64, template: &str) -> anyhow::Result<ProgressBar> {
     let bar = if quiet {
         ProgressBar::hidden()

@@ -14,7 +14,7 @@ use crate::render::remarks;
 use crate::render::table::Table;
 use iosonar_stats::Output;
 
-/// So many episodes of overload, or ranges of faults, are told one by one.
+/// The number of episodes of overload, or ranges of faults, printed individually.
 const MOST_TOLD: usize = 10;
 
 /// The summary as a table and some lines.
@@ -268,7 +268,7 @@ fn counts(summary: &Summary) -> String {
         ),
         (summary.short, "transferred too few bytes"),
         (summary.cancelled, "cancelled"),
-        (summary.missed, "never started"),
+        (summary.missed, "never submitted"),
         (summary.verify_failed, "with wrong contents"),
     ] {
         if n > 0 {

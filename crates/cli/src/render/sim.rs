@@ -99,7 +99,7 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
     text += &format!("  mean          {}\n", mean(simulation, result));
     if let Some(precision) = simulation.precision() {
         let reached = result.mean_ms.half_width_95() / result.mean_ms.mean;
-        // Fewer than ten replications do not tell.
+        // Fewer than ten replications are not conclusive.
         if reached > precision {
             text += &format!(
                 "  NOT REACHED   the mean is known to within {:.2} %, not the requested {:.2} %: use more replications\n",
@@ -248,7 +248,7 @@ fn at_the_ends(result: &SimulationResult) -> String {
     }
     if end > 0 && end >= start / 10 {
         why.push(format!(
-            "requests present when the load ended: {}, whose time after it is counted in the mean only",
+            "requests present when the load ended: {}, whose time after it counts towards the mean only",
             count(end)
         ));
     }
@@ -275,7 +275,7 @@ fn within(value: f64, (lower, upper): (f64, f64)) -> String {
     )
 }
 
-/// What times of this many milliseconds are told in.
+/// The unit in which times of this many milliseconds are printed.
 fn unit_of(mean_ms: f64) -> (f64, &'static str) {
     if mean_ms < 1.0 {
         (1e3, "µs")

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-/// Columns and lines of the terminal; 100 x 32 where there is none.
+/// Columns and lines of the terminal; 100 x 32 without a terminal.
 pub(crate) fn size() -> (usize, usize) {
     match reported() {
         Some(size) => size,

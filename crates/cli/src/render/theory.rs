@@ -74,7 +74,9 @@ pub(crate) fn remark(of: &Remark) -> Cow<'static, str> {
             "no theory for waits unless arrivals are Poisson at every disk: only loads and response \
              times without waiting are shown"
         }
-        Remark::BatchesOfStripeWrites => "no theory for partial-stripe writes that come in batches",
+        Remark::BatchesOfStripeWrites => {
+            "no theory for partial-stripe writes that arrive in batches"
+        }
         Remark::StripeWrites => {
             "partial-stripe writes: pre-reads and writes are assumed to be independent, and the state of \
              the disks that the writes find is estimated from loads; factors from simulations correct most of the error"

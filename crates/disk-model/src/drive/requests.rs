@@ -187,7 +187,7 @@ impl Drive {
         limit.min(capacity).max(end)
     }
 
-    /// No segment can be had: the arm has to finish something first. Gives when it has.
+    /// No segment is available until the arm has finished something; returns when it has.
     fn wait_for_segment(&mut self, on: &mut Machine<'_>, t0: f64) -> f64 {
         if self.media.is_idle() {
             let now = self.media.freed_at.max(t0);

@@ -22,7 +22,7 @@ pub enum ReadAhead {
     NextTrack,
 }
 
-/// What becomes of requested sectors while the drive reads ahead, if no maximum is given.
+/// What happens to requested sectors while the drive reads ahead, if no maximum is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Requested {
@@ -71,7 +71,7 @@ pub struct CacheProfile {
     pub minimum_read_ahead_sectors: u64,
     /// The limit of read-ahead; 0: what the segment holds.
     pub maximum_read_ahead_sectors: u64,
-    /// What becomes of requested sectors if there is no maximum.
+    /// What happens to requested sectors if there is no maximum.
     pub requested: Requested,
     /// Whether a read that is served from the buffer starts read-ahead at the end of its segment.
     pub read_ahead_on_hit: bool,

@@ -30,14 +30,14 @@ pub(crate) enum Use {
         /// The loop device.
         device: String,
     },
-    /// It is a loop device, and what it stores its data in is used by somebody else too.
+    /// It is a loop device, and its backing storage has another user.
     BackingUsed {
         /// The file or device behind it.
         backing: String,
         /// By whom.
         by: Box<Use>,
     },
-    /// The kernel cannot be asked, so nobody knows.
+    /// The kernel cannot be queried, so this is not known.
     Unknown {
         /// What cannot be read.
         missing: String,
@@ -104,7 +104,7 @@ impl Host {
     }
 
     /// Who else uses the storage of the loop device whose sysfs directory is `me`: another loop
-    /// device over the same file, or whoever has a claim on the device behind it.
+    /// device over the same file, or a holder of the device behind it.
     pub(super) fn shared_backing(&self, me: &Path) -> Option<Use> {
         let backing = backing_of(me)?;
         let metadata = fs::metadata(&backing).ok()?;

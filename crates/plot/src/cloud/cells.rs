@@ -231,7 +231,7 @@ impl Cells {
         self.shrink(self.most, (LEAST_COLUMNS, LEAST_ROWS));
     }
 
-    /// Joins cells until there are at most `most`, or the grid has no more than so many columns and rows.
+    /// Joins cells until there are at most `most`, or the grid has at most this number of columns and rows.
     pub(super) fn shrink(&mut self, most: usize, (columns, rows): (f64, f64)) {
         while self.counted.len() > most {
             let (used_columns, used_rows) = self.used();

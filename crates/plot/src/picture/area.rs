@@ -9,7 +9,7 @@ pub(super) struct PlotArea {
     pub(super) top: i32,
     pub(super) right: i32,
     pub(super) bottom: i32,
-    /// The height or width of the bands within the rectangle, zero where there is none.
+    /// The height or width of the bands within the rectangle, zero without bands.
     pub(super) band_bottom: i32,
     pub(super) band_left: i32,
     pub(super) band_top: i32,

@@ -10,9 +10,9 @@ use crate::theme::{Palette, blend};
 
 /// The side of a cell of the density picture in pixels, at the usual size.
 const CELL: f64 = 2.0;
-/// The slowest of so many columns of pixels is drawn as a dot.
+/// The number of pixel columns of which the slowest point is drawn as a dot.
 const NEEDLE_COLUMN: f64 = 4.0;
-/// Points of a cell and its neighbours together: so few are lonely.
+/// The largest number of points in a cell and its neighbours for which they count as isolated.
 const LONELY: f32 = 2.5;
 
 /// Where a value stands on the raster; what has none stands in a band.

@@ -45,8 +45,8 @@ impl Lost {
         self.any() && !self.whole
     }
 
-    /// Whether what `disk` holds of `stripe` cannot be had; `None` is a random stripe, of which no
-    /// one knows whether it has been rebuilt until all are.
+    /// Whether the data of `stripe` on `disk` is unavailable; `None` is a random
+    /// stripe, which counts as rebuilt only when all are.
     #[inline]
     pub(super) fn contains(&self, disk: usize, stripe: Option<u64>) -> bool {
         self.degrades()

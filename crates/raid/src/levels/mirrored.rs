@@ -295,7 +295,7 @@ mod tests {
             assert_eq!(disks(&mut raid, Op::Write, 8, UNIT), [1], "not yet");
         }
         let error = with_lost(kind, 2, 4, placement, MirrorRead::Random, &[2, 3]).unwrap_err();
-        assert!(error.to_string().contains("all copies but one"), "{error}");
+        assert!(error.to_string().contains("all but one copy"), "{error}");
         assert!(with_lost(kind, 2, 4, placement, MirrorRead::Random, &[1, 3]).is_ok());
         assert!(
             with_lost(

@@ -1,4 +1,4 @@
-//! Nothing is handed over: what the replayer itself can do.
+//! Nothing is submitted: measures the replayer itself.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use iosonar_units::Nanos;
 use super::access::{AccessKind, Done, Engine, IoAccess};
 use crate::pacing;
 
-/// Every access is complete when it is handed over.
+/// Every access is complete when it is submitted.
 #[derive(Default)]
 pub(crate) struct Dry {
     prepared: Vec<(u32, i32, Buffer)>,

@@ -51,7 +51,7 @@ fn once(file: &File, access: &mut IoAccess, sync: Durability) -> io::Result<usiz
             Ok(rustix::io::pwritev2(file, &data, offset, flags)?)
         }
         AccessKind::Flush => file.sync_all().map(|()| 0),
-        // How much was moved is told of reads and writes only.
+        // The bytes moved are reported for reads and writes only.
         AccessKind::Discard => discard(file, offset, access.length).map(|()| 0),
         AccessKind::WriteZeroes => {
             rustix::fs::fallocate(file, zero_range(), offset, access.length)?;

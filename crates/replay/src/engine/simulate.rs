@@ -12,18 +12,18 @@ use crate::pacing;
 ///
 /// Times are those of the monotonic clock. The calls come in the order of their times.
 pub trait SimulatedDevice: Send {
-    /// Takes a request of `sectors` at `sector` that is handed over `now`. `id` names it until it is
+    /// Takes a request of `sectors` at `sector` that is submitted `now`. `id` names it until it is
     /// complete.
     fn submit(&mut self, id: u32, kind: AccessKind, sector: Sector, sectors: Sectors, now: Nanos);
 
     /// When the next request will be complete, as far as is known now; `None` if none is in service.
     fn next_completion(&self) -> Option<Nanos>;
 
-    /// Ends the request that is complete next, which is so at or before `now`; `None` if there is
-    /// none.
+    /// Ends the request that is complete next, at or before `now`; `None` without
+    /// one.
     fn complete(&mut self, now: Nanos) -> Option<(u32, Nanos)>;
 
-    /// What becomes of the data of a request that completes: reads fill `data`, writes take it. The
+    /// Transfers the data of a request that completes: reads fill `data`, writes take it. The
     /// bytes moved, or a negative `errno`.
     fn data(&mut self, id: u32, kind: AccessKind, sector: Sector, data: &mut [u8]) -> i32 {
         let _ = (id, sector);

@@ -2,7 +2,7 @@
 //!
 //! Each thread stamps the completion of its own accesses. The pool is as large as the number of
 //! accesses that may be in flight, up to a limit; beyond it they would wait for a thread, which
-//! would look like a slow device, so the session is told not to hand over more.
+//! would look like a slow device, so the session must not submit more.
 
 use std::fs::File;
 use std::io;

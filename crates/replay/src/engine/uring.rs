@@ -1,7 +1,7 @@
 //! `io_uring`: one ring, one thread. What its entries say is up to the [`Dialect`].
 //!
-//! The targets are registered files, and the buffers registered memory where the kernel lets us
-//! lock so much. Which set-up is best was measured; the table is in the manual (replay).
+//! The targets are registered files, and the buffers registered memory where the kernel permits
+//! locking it. Which set-up is best was measured; the table is in the manual (replay).
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! What becomes of accesses that are done, and of requests that never begin.
+//! The handling of completed accesses, and of requests that never begin.
 
 use crossbeam_channel::RecvTimeoutError;
 use iosonar_trace::{Flags, Op, Outcome, Record, Request, Status};
@@ -129,7 +129,7 @@ impl Lane<'_> {
             .completed(slot, &entry.request, &mut self.ready, request_in);
     }
 
-    /// What was accepted and will not be handed over any more is missed.
+    /// Accepted requests that will not be submitted any more are missed.
     pub(crate) fn give_up_waiting(&mut self, records: &mut Records) {
         for slot in self.table.taken() {
             let entry = *self.table.get(slot);
@@ -173,7 +173,7 @@ impl Lane<'_> {
                 });
                 self.row += 1;
             }
-            // What a pipe would still have brought, nobody knows.
+            // The rest of a pipe is not known.
             if self.is_stream {
                 return;
             }
@@ -208,7 +208,7 @@ pub(super) const ECANCELED: u16 = 125;
 pub(super) fn status_of(request: &Request, result: i32) -> Status {
     let wanted = match request.op {
         Op::Read | Op::Write => request.sectors.bytes().get(),
-        // These tell success, not bytes.
+        // These return success, not bytes.
         _ => {
             return if result < 0 {
                 failed(result)

@@ -17,7 +17,7 @@ impl Contents {
     const MOST_PLACES: usize = 32;
     /// A few places may well hold zeros.
     const FEWEST_PLACES: usize = 8;
-    /// When so many places are known, this share of the reads is looked at.
+    /// Once this number of places is known, this share of the reads is checked.
     const SHARE: u64 = 64;
 
     /// Nothing was looked at yet; nothing will be if there are `has_data` anyway.

@@ -43,8 +43,8 @@ impl<'de> Deserialize<'de> for FileSize {
 }
 
 /// Makes a new file of `size` at `path` and fills it with random data, so that reads of it reach
-/// the storage and nothing below can compress them away. `progress` is told the bytes written, and ends it
-/// with `false`.
+/// the storage and nothing below can compress them away. `progress` receives the bytes written, and ends
+/// it with `false`.
 ///
 /// # Errors
 /// [`ReplayError::Refused`] if there is such a file already or it would lie among the devices, [`ReplayError::Io`] if it cannot be

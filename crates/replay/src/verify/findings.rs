@@ -26,7 +26,7 @@ pub enum Kind {
     Damaged,
     /// The tag of a write that was never started.
     Future,
-    /// Data that bear no tag.
+    /// Data without a tag.
     Untagged,
     /// It cannot be read.
     Unreadable,
@@ -96,7 +96,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// So many ranges are kept apart; further ones are counted only.
+/// The number of ranges kept; further ones are only counted.
 const MOST_RANGES: usize = 4096;
 
 /// All that is wrong.

@@ -285,7 +285,7 @@ fn is_sealed(bytes: &[u8]) -> bool {
     crc32fast::hash(all).to_le_bytes() == sum
 }
 
-/// What a log tells.
+/// The contents of a log.
 pub struct KeptTables {
     /// The tables as they were at its end.
     pub tables: Tables,

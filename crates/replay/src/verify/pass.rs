@@ -64,7 +64,7 @@ impl Survival {
 }
 
 /// Reads every sector whose contents are known, in large reads of whole blocks of the target, and where
-/// one fails block by block. `progress` is told now and then.
+/// one fails block by block. `progress` is called now and then.
 ///
 /// # Errors
 /// If there is no memory for a buffer.

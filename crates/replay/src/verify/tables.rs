@@ -60,7 +60,7 @@ impl From<Entry> for EntryWords {
 
 const CHUNK_SECTORS: u64 = 1024;
 const CHUNK_BYTES: usize = CHUNK_SECTORS as usize * size_of::<EntryWords>();
-/// Memory comes in pieces of so many chunks: 48 MiB.
+/// The number of chunks per piece of memory: 48 MiB.
 const EXTENT_CHUNKS: usize = 2048;
 const EXTENT_BYTES: usize = EXTENT_CHUNKS * CHUNK_BYTES;
 
@@ -180,7 +180,7 @@ impl Tables {
         }
     }
 
-    /// A write, discard or write-zeroes is handed over. Returns its number.
+    /// A write, discard or write-zeroes is submitted. Returns its number.
     ///
     /// # Errors
     /// If there have been too many to count, or there is no more room for tables.
@@ -231,8 +231,8 @@ impl Tables {
         });
     }
 
-    /// A flush is handed over: what is complete now is on the medium when it ends. Returns what it is
-    /// to be called then.
+    /// A flush is submitted: writes complete by now are on the medium when it ends.
+    /// Returns its number.
     pub(crate) fn flush_starts(&self) -> u32 {
         self.completed
     }

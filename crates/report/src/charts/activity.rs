@@ -53,8 +53,8 @@ fn warn_if_fast(chart: &mut Chart, activity: &Activity) {
 pub(crate) fn requests(input: &Measured) -> Option<Chart> {
     let y = Axis::from_zero("requests per second", Unit::Number);
     let width = input.outcome()?.activity.options.group;
-    // The first group begins, and the last ends, with the load; of one that it hardly touches there is no
-    // rate to tell.
+    // The first group begins, and the last ends, with the load; one that it hardly covers
+    // has no rate.
     let (first, last, _) = input.span();
     let rate = move |g: &ActivityGroup, n: u64| {
         let begin = g.begin.max(first);
@@ -225,7 +225,7 @@ pub(crate) fn response_by_size(input: &Measured) -> Option<Chart> {
 
 pub(crate) fn atomic_share(input: &Measured) -> Option<Chart> {
     let activity = &input.outcome()?.activity;
-    // Where no trace tells which I/Os belong together, every request is one I/O: nothing to see.
+    // If the trace does not show which I/Os belong together, every request is a single I/O: nothing to draw.
     if activity.sizes.iter().all(|c| c.first_and_total.is_none()) {
         return None;
     }

@@ -195,9 +195,9 @@ pub(crate) fn ccdf(inputs: &[Measured]) -> Option<Chart> {
     Some(chart)
 }
 
-/// At most about so many windows are on a chart of quantiles over time.
+/// The approximate maximum number of windows on a chart of quantiles over time.
 const WINDOWS: f64 = 120.0;
-/// So many requests are in a window in the mean: of fewer, a p99 is the maximum.
+/// The average number of requests in a window: with fewer, a p99 is the maximum.
 const IN_A_WINDOW: f64 = 200.0;
 
 /// Values with their counts, by window of time.
@@ -219,7 +219,7 @@ fn by_window(cloud: &Cloud, wanted: Option<f64>) -> Option<ByWindow> {
     let digit = [1.0, 2.0, 5.0, 10.0]
         .into_iter()
         .find(|d| d * decade >= raw * 0.999_999);
-    // However narrow windows are wanted, a picture has but so many columns.
+    // The number of columns of a picture, which limits the number of windows.
     let wanted = wanted.map(|width| width.max((to - from) / 10_000.0));
     let width = wanted.unwrap_or(digit.unwrap_or(10.0) * decade);
     let begin = (from / width).floor() * width;

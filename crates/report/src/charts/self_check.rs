@@ -1,4 +1,4 @@
-//! Whether the replay itself was the bottleneck: what records tell of it, and its own account beside them.
+//! Whether the replay itself was the bottleneck: from the records, and from its self-check beside them.
 
 use iosonar_plot::{Axis, Chart, Colour, Line, Mark, Shape, Unit};
 

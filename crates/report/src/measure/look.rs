@@ -85,7 +85,7 @@ pub struct Look {
     clouds: Clouds,
     load: Option<LoadSide>,
     outcome: Option<Box<OutcomeMetrics>>,
-    /// What was asked over time, as long as nobody knows what became of it.
+    /// The demand over time, while the outcome is not known.
     demand: Option<Timeline>,
     sections: Option<Box<Sections>>,
     targets: OnRecording,
@@ -93,7 +93,7 @@ pub struct Look {
     seen: Seen,
 }
 
-/// What is measured of the load alone, whatever became of it.
+/// The measurements of the load alone, independent of its outcome.
 struct LoadSide {
     metrics: LoadMetrics,
     tumbling: Option<Tumbling>,
@@ -110,7 +110,7 @@ impl LoadSide {
     }
 }
 
-/// So many batches of requests may wait for whoever measures the load.
+/// The number of batches of requests that may wait to be measured.
 const BATCHES_BEHIND: usize = 8;
 
 impl Look {
@@ -231,7 +231,7 @@ impl Look {
         self.seen.origin = origin;
     }
 
-    /// What the replay that made the records did besides handing over.
+    /// What the replay did besides submission.
     pub fn self_check(&mut self, mut rows: Vec<SelfCheckRow>) {
         self.seen.self_check.append(&mut rows);
     }
@@ -258,7 +258,7 @@ impl Look {
         if let (Some(load), true) = (&mut self.load, is_of_the_load) {
             load.push(request);
         }
-        // What nobody measured costs nothing.
+        // Quantities that were not measured cost nothing.
         let is_load = outcome.latency.is_none() && outcome.status == Status::Done;
         if let (Some(demand), true) = (&mut self.demand, is_load) {
             demand.push(request);

@@ -23,7 +23,7 @@ use crate::words::describe;
 pub struct NothingMeasured {
     /// How many records there were.
     pub records: u64,
-    /// How many of them tell of requests that failed or never submitted.
+    /// How many of them belong to requests that failed or were never submitted.
     pub not_done: u64,
 }
 
@@ -114,12 +114,12 @@ impl Measured {
         of(self.reads(quantity)).max(of(self.writes(quantity)))
     }
 
-    /// Whether any request was handed over late: delays that are all zero are nothing to draw.
+    /// Whether any request was submitted late: if all delays are zero there is nothing to draw.
     pub(crate) fn has_delays(&self) -> bool {
         self.longest(Quantity::Delay) > Some(Nanos::ZERO)
     }
 
-    /// How many requests did not end well, by what became of them.
+    /// How many requests failed, by outcome.
     pub fn failures(&self) -> &BTreeMap<Failure, u64> {
         &self.seen.failures
     }
@@ -253,7 +253,7 @@ impl Measured {
     }
 
     /// How many requests of the load could not be held against a limit of this time, in words: those that did not
-    /// end well, and those whose time was not measured. Empty if there are none.
+    /// end well, and those whose time was not measured. Empty without such requests.
     pub(crate) fn without_time(&self, quantity: Quantity) -> String {
         let mut words = self.failures_in_words();
         let wrong = self.seen.failures.get(&Failure::WrongContent);

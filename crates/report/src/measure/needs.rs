@@ -5,7 +5,7 @@ use iosonar_plot::GridKind;
 /// A cloud of points that charts are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum View {
-    /// The quantity against the time of handing over.
+    /// The quantity against the time of submission.
     Started,
     /// The quantity against the intended start.
     Intended,

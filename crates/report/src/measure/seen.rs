@@ -1,4 +1,4 @@
-//! What there is of every look, whatever charts are wanted.
+//! The data of every pass, whatever charts are wanted.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use iosonar_units::Nanos;
 use super::look::Origin;
 use crate::self_check::SelfCheckRow;
 
-/// What there is of every look.
+/// The data of every pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     /// Latency, delay, response time; of reads, of others.
@@ -43,7 +43,7 @@ impl Beyond {
     }
 }
 
-/// What became of a request that did not end well, in the order of the names.
+/// The outcomes of failed requests, in the order of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Failure {
     /// It was stopped before its end.
@@ -84,9 +84,9 @@ impl Failure {
             Self::Dropped => "dropped",
             Self::Failed => "failed",
             Self::LeftOut => "left out on purpose",
-            Self::NeverStarted => "never started",
+            Self::NeverStarted => "never submitted",
             Self::Short => "short",
-            Self::WrongContent => "with wrong content",
+            Self::WrongContent => "with wrong contents",
         }
     }
 }

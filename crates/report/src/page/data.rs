@@ -13,7 +13,7 @@ use iosonar_plot::{
 };
 use serde_json::{Value, json};
 
-/// So many cells of the main sonar diagram are on a page, and so many of every other cloud.
+/// The number of cells of the main sonar diagram on a page, and of every other cloud.
 const MAIN_CELLS: usize = 1 << 19;
 const OTHER_CELLS: usize = 1 << 15;
 /// Points of a line: more are thinned out.

@@ -172,7 +172,7 @@ pub(super) fn sentences(first: &Measured, second: &Measured) -> String {
         ),
         (
             Direction::Unclear,
-            format!("From {a} to {b} there is no significant difference in"),
+            format!("Between {a} and {b} there is no significant difference in"),
         ),
         (
             Direction::Unknown,
@@ -321,7 +321,7 @@ mod tests {
         let first = measured("old", 500, 1.0);
         let second = sentences(&first, &measured("new", 500, 9.0));
         assert!(
-            second.contains("too few requests to be sure: latency p50"),
+            second.contains("too few requests for a confident statement: latency p50"),
             "{second}"
         );
         assert!(!second.contains("slower"), "{second}");

@@ -19,7 +19,7 @@ table_of_keys! {
         pub disks: Spanned<usize>,
         /// `"linux-md"`: laid out and served [as Linux's software RAID does it](md.md), from the addresses of requests;
         /// RAID 0, 1, 10, 5 and 6
-        #[default = "the rules of the papers"]
+        #[default = "as in the papers"]
         #[comment = "its layout and rules"]
         pub like: Option<Spanned<LikeName>>,
         /// The table `[array.md]`, with `like = "linux-md"`.

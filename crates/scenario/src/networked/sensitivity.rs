@@ -66,7 +66,7 @@ pub struct Elasticity {
     pub lever: Lever,
     /// d ln R / d ln p of the exact response time.
     pub of_response: f64,
-    /// The same of the lower balanced job bound, as the paper has it.
+    /// The same of the lower balanced job bound, as in the paper.
     pub of_lower_bound: f64,
     /// d R / d ln p in seconds.
     pub seconds: f64,

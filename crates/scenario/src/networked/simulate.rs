@@ -15,8 +15,8 @@ use super::{Job, NetworkedRaid};
 pub enum Services {
     /// Exponential, as mean value analysis has them.
     Exponential,
-    /// Constant at processors, interfaces and network; at the disks as variable as so many independent
-    /// accesses with a uniform rotational latency are together.
+    /// Constant at processors, interfaces and network; at the disks as variable as the sum of that
+    /// number of independent accesses with a uniform rotational latency.
     Realistic,
 }
 
@@ -197,8 +197,8 @@ impl NetworkedRaid {
             Services::Realistic => Law::Constant(nanos(seconds)),
         });
         if services == Services::Realistic && s.disk > 0.0 {
-            // A rotational latency is uniform on twice its mean, with a variance of mean^2 / 3; the sum of
-            // many has so many times that, and here the shape of a uniform law.
+            // A rotational latency is uniform on twice its mean, with a variance of mean^2 / 3; the sum
+            // of n has n times that, and here the shape of a uniform distribution.
             let half = (s.disk_accesses.max(1.0) * self.disk.latency_ms * self.disk.latency_ms)
                 .sqrt()
                 / 1e3;

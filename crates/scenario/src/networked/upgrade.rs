@@ -33,7 +33,7 @@ pub struct Purchase {
     pub saved_s: f64,
 }
 
-/// So many upgrades have a hundred thousand combinations at most.
+/// The largest number of upgrades, with at most a hundred thousand combinations.
 const MOST_UPGRADES: usize = 16;
 
 impl Upgrade {
@@ -125,7 +125,7 @@ impl NetworkedRaid {
     /// same key exclude each other. Sorted by the response time, of equal ones the cheapest first.
     ///
     /// # Errors
-    /// If there are more than 16 upgrades, or an upgraded system is none.
+    /// If there are more than 16 upgrades, or an upgraded system is invalid.
     pub fn purchases(
         &self,
         jobs: u32,

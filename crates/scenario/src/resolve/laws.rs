@@ -248,7 +248,7 @@ fn modulated(law: &ArrivalsCheck<'_>, phases: &[PhaseFile]) -> Result<ArrivalLaw
         return law.refuse("phases without arrivals".into(), expected);
     }
     let expected = phases.iter().map(|p| p.per_s * p.mean_s).sum();
-    law.often(expected, "a round of the phases")?;
+    law.often(expected, "a cycle of the phases")?;
     let phase = |p: &PhaseFile| LoadPhase {
         per_s: p.per_s,
         mean_s: p.mean_s,

@@ -99,7 +99,7 @@ pub const REQUESTS_PER_USER: u64 = 10;
 /// The most requests of a run: weeks on the fastest machine.
 const MOST_REQUESTS: u64 = 1_000_000_000_000;
 
-/// The most classes: as many as a request's number of its class can tell apart, and be looked at.
+/// The most classes: as many as the class number of a request can distinguish.
 const MOST_CLASSES: usize = 1000;
 
 /// What is for traces is refused where the load is synthetic.

@@ -289,6 +289,6 @@ mod tests {
     fn what_is_no_key_is_refused() {
         assert!(set("", "1").unwrap_err().contains("is not a key"));
         assert!(set("load..size", "1").unwrap_err().contains("is not a key"));
-        assert!(set("seed.x", "1").unwrap_err().contains("no table"));
+        assert!(set("seed.x", "1").unwrap_err().contains("not a table"));
     }
 }

@@ -214,7 +214,7 @@ impl Accumulator {
     }
 
     /// Whether the half width of the mean's 95 % interval is at most this share of the mean. Fewer
-    /// than ten runs do not tell.
+    /// than ten runs are not conclusive.
     pub(crate) fn is_as_precise_as(&self, relative: f64) -> bool {
         const FEWEST: usize = 10;
         let estimate = Estimate::from_independent(&self.means_ms);

@@ -1,4 +1,4 @@
-//! Arrays of sampled disks: what there is to answer, and on what it rests.
+//! Arrays of sampled disks: the answers, and what they are based on.
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@ use iosonar_analytic::{AnalyticError, Table};
 use super::loaded::{ArrayTheory, Dependence};
 use super::patterns::{Class, Visit};
 
-/// The most places in a batch that are told apart.
+/// The largest number of positions in a batch that are distinguished.
 const MOST_PLACES: usize = 60;
 
 impl ArrayTheory<'_> {

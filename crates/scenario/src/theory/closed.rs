@@ -1,4 +1,4 @@
-//! Closed loops: so many users who wait for their requests.
+//! Closed loops: a number of users who wait for their requests.
 
 use iosonar_analytic::closed::{Demands, MvaPoint, asymptotic_bounds, exact_mva, schweitzer};
 use iosonar_units::Nanos;

@@ -230,8 +230,8 @@ impl DiskGrid {
         })
     }
 
-    /// The service of an access to a new place; with `best_of` > 1 (RPO) its positioning is the shortest of
-    /// so many.
+    /// The service of an access to a new place; with `best_of` > 1 (RPO) its positioning is the shortest
+    /// of that number.
     pub fn service(&self, access: Access, sectors: u32, best_of: u32) -> Table {
         let positioning = self.positioning(access);
         if best_of == 1 {

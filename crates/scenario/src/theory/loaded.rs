@@ -1,4 +1,4 @@
-//! What comes to each disk of an array, how long it waits there, and what becomes of requests.
+//! The load of each disk of an array, the waits there, and the response times of requests.
 
 use std::collections::BTreeMap;
 
@@ -338,7 +338,7 @@ impl<'a> ArrayTheory<'a> {
                 let (mean, variance) = self.means.of(visit);
                 add(*rate, mean, variance);
             }
-            // What writes of partial stripes take depends on what they find: nobody, or always somebody.
+            // The time of partial-stripe writes depends on the disk they find: idle, or always busy.
             let mut more = 0.0;
             for (rate, job) in &load.high {
                 let table = writes::high_service(&self.grid, self.array.rules, *job, 0.0, 0.0);

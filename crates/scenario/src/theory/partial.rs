@@ -1,6 +1,6 @@
 //! Writes of partial stripes: pre-reads, and then the writes, at a higher priority.
 //!
-//! Of a request that meets nobody the distribution is computed exactly, by quadrature over when the last
+//! For a request in an idle system the distribution is computed exactly, by quadrature over when the last
 //! pre-read ends and over the transfer times that the writes share with the accesses before them. Under a
 //! load it is approximated: the slowest pre-read and the slowest write are independent; requests wait for
 //! whole requests before them, the writes that these come back with included, as in M/G/1, and longer
@@ -163,7 +163,7 @@ pub(super) fn cost(grid: &DiskGrid, rule: FullTurn, write: &Partial) -> f64 {
     }
 }
 
-/// The response of a request with partial stripes that meets nobody. With one partial stripe of alike disks
+/// The response of a request with partial stripes in an idle system. With one partial stripe of alike disks
 /// exact; several, which only requests that are not aligned have, are taken as independent.
 pub(super) fn alone(model: &mut ArrayTheory<'_>, pattern: &Pattern) -> Table {
     let mut slowest = Table::zero(model.grid.step());

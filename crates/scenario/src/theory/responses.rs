@@ -1,4 +1,4 @@
-//! What becomes of a request: alone, and under the load.
+//! The response time of a request: alone, and under the load.
 
 use iosonar_analytic::Table;
 
@@ -7,7 +7,7 @@ use super::partial;
 use super::patterns::Pattern;
 
 impl ArrayTheory<'_> {
-    /// The response of a request that meets nobody.
+    /// The response of a request in an idle system.
     pub(super) fn alone(&mut self, pattern: &Pattern) -> Table {
         if pattern.partial.is_empty() {
             let mut slowest = Table::zero(self.grid.step());

@@ -20,7 +20,7 @@ pub(super) struct RpoService<'a> {
     alike: usize,
 }
 
-/// From so many jobs on another one makes no difference that matters.
+/// The number of jobs beyond which another one makes no relevant difference.
 const ALIKE: usize = 400;
 
 impl<'a> RpoService<'a> {
@@ -223,7 +223,7 @@ fn join(
     (answer, Some(least))
 }
 
-/// How often each disk is visited, per millisecond, and the only access that there is; `None` where visits are
+/// How often each disk is visited, per millisecond, and its only access; `None` where visits are
 /// of several accesses, or of several kinds.
 fn only_access(classes: &[Class], disks: usize) -> (Vec<f64>, Option<Job>) {
     let mut rates = vec![0.0; disks];

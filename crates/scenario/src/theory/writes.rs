@@ -11,22 +11,22 @@ use super::patterns::HighJob;
 pub(super) struct Shares {
     /// The disk just finished the last of the pre-reads.
     pub(super) full_turn: f64,
-    /// Nobody was at the disk since the request itself.
+    /// No other request was at the disk since the request itself.
     pub(super) rotation: f64,
-    /// Somebody was, and has gone.
+    /// Another request was, and has left.
     pub(super) idle: f64,
-    /// Somebody is.
+    /// Another request is.
     pub(super) busy: f64,
 }
 
-/// The time between the end of a pre-read and the end of the last one, on average: about so many.
+/// The time between the end of a pre-read and the end of the last one, on average, approximately.
 fn gap(grid: &DiskGrid) -> f64 {
     grid.positioning(Access::Read).max_of(2).mean() - grid.positioning(Access::Read).mean()
 }
 
 /// What writes find, from the utilisation and the rate of visits of their disk. A disk that is left
-/// empty (1 - rho) and visited by nobody in the gap g between its own pre-read and the last one
-/// (1 / (1 + lambda g)) is where the request left it; otherwise whoever came is still there unless
+/// empty (1 - rho) and not visited in the gap g between its own pre-read and the last one
+/// (1 / (1 + lambda g)) is where the request left it; otherwise the visitor is still there unless
 /// the service S was shorter than the gap, of which E\[exp(-S / g)\] is an estimate.
 pub(super) fn shares(grid: &DiskGrid, job: HighJob, utilisation: f64, visits: f64) -> Shares {
     let last = if job.modifies {

@@ -70,7 +70,7 @@ impl<T: Copy> Wheel<T> {
     }
 
     /// Moves the earliest events to `into`, at most `sortable` of them unless they are all of one
-    /// instant, and tells the end of the span of time that was moved: all events before it, and none
+    /// instant, and returns the end of the span of time that was moved: all events before it, and none
     /// from it on. `None` is the end of time.
     pub(super) fn take_next(&mut self, into: &mut Vec<Entry<T>>, sortable: usize) -> Option<u64> {
         loop {
@@ -94,7 +94,7 @@ impl<T: Copy> Wheel<T> {
             }
             let mut opened = std::mem::take(&mut self.opened);
             opened.append(bucket);
-            // From the earliest of them on, the more are told apart.
+            // Sorted by time, with increasing resolution.
             self.base = opened.iter().map(|e| e.at).min().unwrap_or(start);
             for entry in opened.drain(..) {
                 self.insert(entry);

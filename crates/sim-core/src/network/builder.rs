@@ -38,7 +38,7 @@ pub enum BuildError {
         /// How many it needs.
         expected: &'static str,
     },
-    /// A law that is none.
+    /// An invalid distribution.
     #[error("'{node}': {source}")]
     Law {
         /// The node's name.

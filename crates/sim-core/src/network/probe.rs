@@ -4,7 +4,7 @@ use iosonar_units::Nanos;
 
 use super::{Class, NodeId};
 
-/// Is told what happens in a network. All methods do nothing unless they are implemented, and a
+/// Is notified of what happens in a network. All methods do nothing unless they are implemented, and a
 /// network without a probe is compiled without the calls.
 pub trait Probe {
     /// Job `job` came to station `node` and found `number` others there.

@@ -16,9 +16,9 @@ use crate::{Calendar, CompletionHash, Slab};
 pub enum Until {
     /// Until this instant, its events included; the clock stands there then.
     Time(Nanos),
-    /// Until so many jobs more have left the network or finished a lap.
+    /// Until this number of further jobs have left the network or finished a lap.
     Departures(u64),
-    /// Until so many events more have happened.
+    /// Until this number of further events have happened.
     Events(u64),
     /// Until no event is pending.
     End,
@@ -27,12 +27,12 @@ pub enum Until {
 /// Why a run stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
-    /// It came as far as it was told to.
+    /// It reached the requested end.
     AsTold,
     /// No event is to come, and no job is left.
     Drained,
-    /// No event is to come, and so many jobs are left: they wait for each other, or for more to make
-    /// a batch.
+    /// No event is pending, and this number of jobs is left: they wait for each other, or for more
+    /// to fill a batch.
     Stuck {
         /// How many.
         jobs: usize,
@@ -44,7 +44,7 @@ pub enum Stopped {
 pub struct Network<P = NoProbe> {
     nodes: Vec<Node>,
     context: Context<P>,
-    /// Whether a station has only so much room: then jobs have to look before they leave.
+    /// Whether a station has a finite queue: then jobs have to check before they leave.
     finite: bool,
     /// The clock, where a run stopped between two events.
     now: Nanos,
@@ -166,7 +166,7 @@ impl<P: Probe> Network<P> {
         }
     }
 
-    /// One event; tells whether there was one.
+    /// One event; returns whether there was one.
     #[inline]
     pub fn step(&mut self) -> bool {
         let Some((now, event)) = self.context.calendar.pop() else {

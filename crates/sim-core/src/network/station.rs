@@ -201,7 +201,7 @@ impl Station {
         self.queue.is_finite()
     }
 
-    /// Whether a job that comes now can enter: there is room, and nobody has been waiting for it.
+    /// Whether a job that comes now can enter: there is room, and no job is waiting for it.
     #[inline]
     pub(super) fn takes_newcomers(&self) -> bool {
         self.held_back.is_empty() && self.has_room()
@@ -243,7 +243,7 @@ impl Station {
         }
     }
 
-    /// The common case: a free server, nobody waits, no batches.
+    /// The common case: a free server, no waiting jobs, no batches.
     #[inline]
     fn can_start_at_once(&self) -> bool {
         self.taken < self.queue.servers && self.waiting_number == 0 && self.queue.batch == (1, 1)

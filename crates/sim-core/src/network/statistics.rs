@@ -15,8 +15,8 @@ pub struct StationStatistics {
     pub busy: TimeWeighted,
     /// The number of servers that cannot take a job because theirs cannot go on.
     pub blocked: TimeWeighted,
-    /// The time from a job's arrival to the (first) beginning of its service. Under processor
-    /// sharing there is none.
+    /// The time from a job's arrival to the (first) beginning of its service. Undefined under
+    /// processor sharing.
     pub wait: Moments,
     /// The time that jobs spent at the station.
     pub response_time: Moments,

@@ -43,7 +43,7 @@ impl Refresh {
     /// Blocks that are full at the beginning became so at even distances in the last period of retention.
     pub(super) fn new(limits: RefreshLimits, blocks: u32, full: u32) -> Self {
         let period = limits.retention.map_or(0, Nanos::get);
-        // Times before the beginning are none, so all times are later by a period.
+        // There are no times before the start, so all times are later by a period.
         let at = |block: u32| {
             let share = u128::from(block) + 1;
             Nanos::new((u128::from(period) * share / u128::from(full.max(1))) as u64)

@@ -33,7 +33,7 @@ pub struct FlashParameters {
     pub host_pages: u64,
     /// What each plane holds at the beginning.
     pub filling: Filling,
-    /// Whether a read of what was never written reads a page all the same.
+    /// Whether a read of what was never written still reads a page.
     pub read_unwritten: bool,
     /// Whether such a read gives the page a place.
     pub map_unwritten: bool,

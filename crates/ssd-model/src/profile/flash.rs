@@ -75,7 +75,7 @@ pub struct FlashProfile {
     /// What it holds at the beginning.
     #[serde(default)]
     pub precondition: Filling,
-    /// Whether a read of what was never written reads a page all the same.
+    /// Whether a read of what was never written still reads a page.
     #[serde(default)]
     pub read_unwritten: bool,
     /// Whether such a read gives the page a place, as a write would.

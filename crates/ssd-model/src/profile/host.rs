@@ -35,7 +35,7 @@ pub struct DriverProfile {
 pub struct BlockQueueProfile {
     /// How many descriptors the ring has: a power of two.
     pub ring: u32,
-    /// Static blocks wait until they are full, dynamic ones take what there is.
+    /// Static blocks wait until they are full, dynamic ones take the pending descriptors.
     pub dispatch: Dispatch,
     /// How many descriptors a block has; at most, where it is dynamic.
     pub block: u32,

@@ -22,7 +22,7 @@ struct SheetFile {
 
 impl SsdProfile {
     /// A built-in profile by its name, or one from a file: `name` ends in `.toml` then, and is
-    /// relative to `directory`. Values in `changes` take the place of the profile's, key by key.
+    /// relative to `directory`. Values in `changes` replace the profile's, key by key.
     ///
     /// # Errors
     /// If there is no such profile, a key is unknown, missing or of the wrong type, or figures of a data sheet

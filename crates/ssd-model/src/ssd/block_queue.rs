@@ -259,7 +259,7 @@ impl<S: BlockStorage> Host<S> for BlockQueue {
         post.setup()
     }
 
-    /// Set up, the descriptors cross the link. Their packets go between those of the data, which takes so much longer.
+    /// Set up, the descriptors cross the link. Their packets are interleaved with those of the data, which takes correspondingly longer.
     fn engine_done(ssd: &mut Ssd<Self, S>, returned: u32, now: Nanos) {
         let post = &ssd.pcie.post;
         let time = post.time(Host::<S>::return_bytes(&ssd.host, returned));

@@ -24,7 +24,7 @@ impl Memory {
         let (channels, span) = match p.times {
             AccessTimes::Dram { .. } => (vec![Servers::new(1); p.channels as usize], BIO_SECTORS),
             // Measurements do not show which channel a command used: all share one queue. And whole commands were
-            // measured: none has so many sectors.
+            // measured: their number of sectors is not known.
             AccessTimes::Measured { .. } => (vec![Servers::new(p.channels)], 1 << 44),
         };
         Self {

@@ -40,7 +40,7 @@ impl Again {
         Ok(())
     }
 
-    /// Simulates a load on a profile, and gives what becomes of its requests as `of` has it; `device` is the table of the
+    /// Simulates a load on a profile, and returns the outcome of its requests as computed by `of`; `device` is the table of the
     /// scenario that names the profile as `profile.toml`.
     pub(super) fn simulate<T: Send>(
         &self,

@@ -62,7 +62,7 @@ pub struct DiskFit {
 
 /// Below this the angles are of another disk.
 const COHERENT: f64 = 0.5;
-/// So many requests are simulated for each candidate of a search.
+/// The number of requests simulated for each candidate of a search.
 const SEARCHED: usize = 20_000;
 
 /// Fits the rotation and the seek curves of `start`; its geometry (cylinders, zones, surfaces) is taken as it is.

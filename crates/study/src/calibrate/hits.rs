@@ -19,7 +19,7 @@ pub(super) struct Line {
     /// After a read, after a write: without data.
     pub(super) command: [Figure; 2],
     pub(super) per_sector: Figure,
-    /// Command and slope as fitted, to tell hits by; of one size they stand for their sum only.
+    /// Command and slope as fitted, to recognise hits; for a single size only their sum is defined.
     fitted: (f64, f64),
     /// How far from the line a latency may be.
     pub(super) tolerance_ms: f64,

@@ -45,7 +45,7 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Fewer tell nothing of a device.
+    /// Fewer do not characterise a device.
     pub const FEWEST: usize = 200;
     /// More need not be kept: their parameters would be known too precisely to matter.
     pub const MOST: usize = 2_000_000;
@@ -112,7 +112,7 @@ impl Observed {
         self.served.iter().filter(|served| served.op == op).count() as u64
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.served.is_empty()
     }
@@ -127,7 +127,7 @@ impl Observed {
         (half(first), half(second))
     }
 
-    /// So many from the beginning.
+    /// The first N.
     pub(super) fn beginning(&self, n: usize) -> Self {
         Self {
             served: self.served[..n.min(self.served.len())].to_vec(),

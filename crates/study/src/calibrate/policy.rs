@@ -200,7 +200,7 @@ pub(super) fn fit(cache: &mut CacheProfile) {
     }
 }
 
-/// A way of reading ahead: how far, what becomes of what was asked for, and whether there is a limit.
+/// A read-ahead policy: how far, whether requested sectors are kept, and whether there is a limit.
 type Ahead = (ReadAhead, Requested, bool);
 
 const AHEAD: [Ahead; 7] = [

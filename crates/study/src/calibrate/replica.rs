@@ -28,7 +28,7 @@ impl<'a> Replica<'a> {
         }
     }
 
-    /// So many of the first requests.
+    /// The number of first requests.
     pub(super) fn beginning(&self, n: usize) -> Self {
         Self {
             served: &self.served[..n.min(self.served.len())],

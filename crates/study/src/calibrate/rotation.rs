@@ -16,7 +16,7 @@ pub(super) struct End {
     pub(super) turn: f64,
 }
 
-/// A revolution, and how well all completions agree on it: 1 if they do, about 1 / sqrt(n) if there is none.
+/// A revolution, and how well all completions agree on it: 1 if they do, about 1 / sqrt(n) without one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rotation {
     pub(super) revolution_ms: f64,
@@ -36,7 +36,7 @@ pub(super) const RANGE_MS: (f64, f64) = (3.0, 20.0);
 
 /// The revolution that the ends agree on best; they need not be in order.
 pub(super) fn rotation(ends: &[End]) -> Option<Rotation> {
-    /// So many in a window on average: fewer agree by chance on anything.
+    /// The average number in a window: fewer agree by chance.
     const IN_WINDOW: f64 = 24.0;
     /// More are not needed to find the neighbourhood.
     const COARSE: usize = 3_000;

@@ -1,7 +1,7 @@
 //! The smallest value of a function of a few variables, without its slope.
 
 /// The simplex method of Nelder and Mead ("A simplex method for function minimization", 1965): from `start`, with
-/// steps of these shares of it, at most `most` values. Tells where, and the value there.
+/// steps of these shares of it, at most `most` values. Returns the position of the minimum, and its value.
 ///
 /// # Errors
 /// The first of the function's.

@@ -42,7 +42,7 @@ pub struct SsdFit {
 /// is more than the records show.
 ///
 /// # Errors
-/// If the records tell too little, or a candidate cannot be simulated.
+/// If the records are too few, or a candidate cannot be simulated.
 pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFit, CalibrateError> {
     const UNIT: u64 = 1 << 20;
     /// What a profile can hold.
@@ -92,7 +92,7 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
         if channels >= most || channels >= 1 << 12 {
             break;
         }
-        // Few are told apart exactly, many by their order.
+        // Few values are distinguished exactly, many by their order.
         channels = if channels < 8 {
             channels + 1
         } else {
@@ -132,7 +132,7 @@ fn most_at_once(observed: &Observed) -> u32 {
 }
 
 impl Service {
-    /// What services were like if so many are served at a time, first come, first served.
+    /// The service times if this number is served at a time, first come, first served.
     fn new(observed: &Observed, channels: u32) -> Self {
         let least = least_services(observed, channels);
         // Kibibytes and microseconds.
@@ -267,7 +267,7 @@ fn least_services(observed: &Observed, channels: u32) -> [Nanos; 2] {
 
 /// What a KiB costs: by least squares, and nothing where larger requests are not slower.
 fn slope(services: &[(f64, f64)]) -> f64 {
-    // Of one size nobody can tell.
+    // A single size does not determine it.
     if services.iter().all(|(kib, _)| *kib == services[0].0) {
         return 0.0;
     }

@@ -52,7 +52,7 @@ pub(super) fn offset(mut times: Vec<f64>, revolution_ms: f64) -> (f64, f64) {
     let high = edges[edges
         .partition_point(|e| balance(*e) <= 0)
         .saturating_sub(1)];
-    // Where times contradict each other the width is none, and says nothing.
+    // If times contradict each other the width is undefined.
     let error = ((high - low) / 2.0).max(revolution_ms / times.len() as f64);
     (f64::midpoint(low, high.max(low)), error)
 }

@@ -1,8 +1,8 @@
 //! Replays on several hosts at once, over ssh, against one clock.
 //!
 //! The user's own ssh client and configuration are used. Before the first run each host's clock is compared with
-//! ours: of several questions the one that was answered soonest tells the offset to half its round trip. Each run is
-//! begun at an instant that all hosts are told, each by its own clock.
+//! ours: of several queries, the fastest gives the offset to half its round trip. Each run
+//! starts at a common instant, converted to each host's clock.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,7 +38,7 @@ pub struct Ready {
     pub offset_ns: i64,
     /// By how much that may be wrong.
     pub uncertainty_ns: u64,
-    /// Loads that are there already, by their paths here.
+    /// Loads already copied, by their local paths.
     loads: std::sync::Arc<Mutex<BTreeMap<PathBuf, String>>>,
 }
 
@@ -158,7 +158,7 @@ impl Ssh {
             .map_err(|e| format!("{host}: ssh cannot be started: {e}"))
     }
 
-    /// The same, which must succeed; tells what it printed.
+    /// The same, which must succeed; returns its output.
     fn text(&self, host: &str, line: &str, input: &[u8]) -> Result<String, String> {
         let ended = self.run(host, line, input, None)?;
         if ended.status.success() {
@@ -273,7 +273,7 @@ impl Ssh {
         best.ok_or_else(|| format!("{host}: its iosonar does not report the time"))
     }
 
-    /// Brings a load to a host, once; tells where it is there.
+    /// Copies a load to a host, once; returns its path there.
     ///
     /// # Errors
     /// If it cannot be read or brought there.

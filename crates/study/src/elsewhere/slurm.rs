@@ -21,7 +21,7 @@ const MOST_TASKS: usize = 1000;
 
 /// Starting a task takes a cluster about a second.
 const WORTH_A_TASK: Duration = Duration::from_secs(30);
-/// So many machines may have something to do in any case.
+/// The number of machines to keep busy in any case.
 const SEVERAL: usize = 8;
 
 /// A job array that was handed in.
@@ -217,7 +217,7 @@ impl Job {
     }
 }
 
-/// Runs a command of Slurm; tells what it printed.
+/// Runs a command of Slurm; returns its output.
 fn call(command: &mut Command) -> Result<String, SweepError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let ended = run_child(command, &[], None).map_err(|error| {

@@ -116,7 +116,7 @@ impl Around<'_> {
         Ok(())
     }
 
-    /// That nobody has asked to stop.
+    /// A flag that never requests a stop.
     pub(super) fn interrupted(&self) -> Result<(), HookError> {
         if self.stop.is_asked() {
             return Err(HookError::Interrupted);
@@ -124,7 +124,7 @@ impl Around<'_> {
         Ok(())
     }
 
-    /// Runs a program with everything that hooks are told.
+    /// Runs a program with the environment of hooks.
     pub(super) fn call(
         &mut self,
         command: &mut Command,
@@ -153,7 +153,7 @@ impl Around<'_> {
         )))
     }
 
-    /// Puts what hooks are told into the environment.
+    /// Sets the environment of hooks.
     fn tell(&self, command: &mut Command, phase: Phase) {
         command
             .env("IOSONAR_PHASE", phase.name())

@@ -408,7 +408,7 @@ fn erase(
 
 /// Keeps what the targets say of themselves.
 fn smart(around: &mut Around<'_>, when: &str) -> Result<(), HookError> {
-    /// The bits of its exit code that mean that there is no answer; the others tell of the drive's health.
+    /// The bits of its exit code that mean that there is no answer; the others describe the drive's health.
     const NO_ANSWER: i32 = 0b11;
     let phase = if when == "before" {
         Phase::Setup

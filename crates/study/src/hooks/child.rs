@@ -20,7 +20,7 @@ pub struct Ended {
     pub status: ExitStatus,
     /// What it printed.
     pub output: Vec<u8>,
-    /// What it told.
+    /// What it reported.
     pub errors: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ impl Ended {
         }
     }
 
-    /// The last line that it told, or printed: mostly what was wrong.
+    /// The last line that it reported or printed: usually the error.
     pub fn last_words(&self) -> String {
         let last = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
@@ -84,7 +84,7 @@ fn run(command: &mut Command, input: Option<&[u8]>, stop: Option<&Stop>) -> io::
     let output = Drain::new(child.stdout.take());
     let errors = Drain::new(child.stderr.take());
     let status = thread::scope(|scope| {
-        // Whoever does not read its input misses nothing.
+        // A program that does not read its input misses nothing.
         scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(input.unwrap_or_default())));
         let (mut asked, mut wait) = (0, Duration::from_micros(200));
         loop {

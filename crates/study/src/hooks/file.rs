@@ -31,7 +31,7 @@ impl Phase {
         Self::Finish,
     ];
 
-    /// Its name, as hooks are told.
+    /// Its name in the environment of hooks.
     pub fn name(self) -> &'static str {
         match self {
             Self::Prepare => "prepare",
@@ -64,7 +64,7 @@ pub struct HookFile {
     pub phases: Option<Vec<Phase>>,
     /// `"once"`: the preparation is done for the first run only.
     pub prepare: Option<String>,
-    /// What a built-in hook is told.
+    /// The input of a built-in hook.
     #[serde(flatten)]
     pub options: Table,
 }

@@ -16,7 +16,7 @@ impl Around<'_> {
     /// them, in which results are made something of.
     ///
     /// # Errors
-    /// The first of what failed, and what could not be put back; the later phases were gone through all the same.
+    /// The first of what failed, and what could not be restored; the later phases were still run.
     pub fn all_phases<T>(
         &mut self,
         before_run: impl FnOnce(&mut Self) -> Result<(), HookError>,
@@ -48,7 +48,7 @@ impl Around<'_> {
         })
     }
 
-    /// The hooks that have begun, in reverse order; tells what went wrong.
+    /// The hooks that have begun, in reverse order; returns the problems.
     fn backward(&mut self, phase: Phase, begun: usize, is_well: bool) -> Vec<String> {
         let mut problems = Vec::new();
         for number in (0..begun).rev() {

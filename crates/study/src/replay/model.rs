@@ -37,7 +37,7 @@ struct InRealTime<D> {
     server: D,
     /// The instants at which the server is to be asked, the next one last.
     told: Vec<Nanos>,
-    /// What has been served and was not told yet.
+    /// Completions that were not reported yet.
     done: VecDeque<(u32, Nanos)>,
     names: HashMap<RequestId, u32>,
     requests: u64,

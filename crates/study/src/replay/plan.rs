@@ -58,7 +58,7 @@ pub enum Preparing<'a> {
     FillEnds,
 }
 
-/// Whoever prepares a replay.
+/// The caller that prepares a replay.
 pub trait Preparer {
     /// Something has happened.
     fn see(&self, event: Preparing<'_>);
@@ -272,7 +272,7 @@ fn pairs(
         .collect())
 }
 
-/// Requests to devices that nobody named are left out.
+/// Requests to devices that are not named are left out.
 fn see_unmapped(spec: &ReplaySpec, trace: &Path, reading: &Reading, preparer: &dyn Preparer) {
     let Ok(reader) = input::open_with(trace, &reading.options) else {
         return;
@@ -288,7 +288,7 @@ fn see_unmapped(spec: &ReplaySpec, trace: &Path, reading: &Reading, preparer: &d
     }
 }
 
-/// The same part of the load, so much later in it.
+/// The same part of the load, shifted by this time.
 fn set_apart(reading: &Reading, later: Nanos) -> Reading {
     let mut reading = reading.clone();
     if later == Nanos::ZERO {

@@ -154,7 +154,7 @@ impl ReplayPlan {
             ("host", of_system("hostname")),
             ("kernel", of_system("osrelease")),
         ] {
-            // What the system does not tell is not told.
+            // What the system does not report is left out.
             if let Ok(value) = value {
                 let value = value.trim().to_owned();
                 metadata.about.insert(name.to_owned(), value);

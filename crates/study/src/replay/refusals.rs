@@ -105,7 +105,7 @@ pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> Result<(), ReplayPlanE
     Ok(())
 }
 
-/// Whoever may lose its content is a target; anything else is a slip of the hand.
+/// Only targets may be named; anything else is a typing error.
 pub(super) fn refuse_stray_destroy(
     spec: &ReplaySpec,
     host: &Host,

@@ -46,7 +46,7 @@ impl Campaign<'_> {
     /// The runs that are wanted, as they are written now.
     ///
     /// # Errors
-    /// If they make no sense, there are none, or they cannot be carried out where they are to be.
+    /// If they are invalid, empty, or cannot run in the requested place.
     pub fn runs(&self) -> Result<Vec<Run>, SweepError> {
         only(self.only, self.spec.runs()?)
     }
@@ -169,7 +169,7 @@ impl Campaign<'_> {
 }
 
 impl Tally {
-    /// Adds what became of further runs.
+    /// Adds the outcomes of further runs.
     fn add(&mut self, more: Self) {
         self.done += more.done;
         self.failed += more.failed;

@@ -47,7 +47,7 @@ pub trait Runner: Sync {
     /// The targets of a replay, as they are set.
     fn targets(&self, run: &Run) -> Vec<String>;
 
-    /// Tells the operator what to do before a run, and waits until it is done.
+    /// Prints the operator's instructions before a run, and waits until they are carried out.
     ///
     /// # Errors
     /// If standard input ends first, or `stop` is asked for.
@@ -92,7 +92,7 @@ pub struct Tally {
     pub done: u64,
     /// Failed in this sweep.
     pub failed: u64,
-    /// Left alone.
+    /// Skipped.
     pub left_alone: u64,
     /// Not needed.
     pub unneeded: u64,
@@ -121,10 +121,10 @@ pub struct How<'a> {
     pub stop: &'a Stop,
 }
 
-/// Carries out `runs`, in the order of their priorities. `seen` is told of everything, from any thread.
+/// Carries out `runs`, in the order of their priorities. `seen` is notified of everything, from any thread.
 ///
 /// # Errors
-/// If nothing can be written any more. What failed by itself is told to `seen`.
+/// If nothing can be written any more. Individual failures are reported to `seen`.
 pub fn carry_out(
     runs: &[Run],
     how: &How<'_>,
@@ -135,7 +135,7 @@ pub fn carry_out(
     let jobs = how.jobs.clamp(1, runs.len().max(1));
     std::thread::scope(|scope| {
         for _ in 1..jobs {
-            // Fewer at once where there is no thread to be had.
+            // Fewer at once if no more threads can be created.
             let _ =
                 std::thread::Builder::new().spawn_scoped(scope, || work(&queue, how, runner, seen));
         }
@@ -167,7 +167,7 @@ fn work(
     }
 }
 
-/// What became of a run.
+/// The outcome of a run.
 enum Outcome {
     Done(Vec<Metric>, Duration),
     Failed(String),

@@ -267,7 +267,7 @@ const LEVELS: [&[Operator]; 5] = [
     &[Operator::Times, Operator::Over, Operator::Modulo],
 ];
 const COMPARISONS: usize = 2;
-/// Nobody writes deeper ones, and the stack is finite.
+/// Deeper ones are not plausible, and the stack is finite.
 const DEEPEST: usize = 1000;
 
 impl Parser {

@@ -65,7 +65,7 @@ pub(super) fn points(
         }),
         _ => Ok(()),
     };
-    // A precision may end a point early, but nobody knows before how early.
+    // A precision may end a point early, but how early is not known in advance.
     let runs_each = u128::from(if file.precision.is_some() {
         1
     } else {
@@ -148,7 +148,7 @@ fn one_at_a_time(axes: &[Axis]) -> Vec<Point> {
     points
 }
 
-/// So many of the combinations that are wanted, each with the same probability, in their order.
+/// A random selection of the wanted combinations, each with the same probability, in their order.
 fn sample(
     axes: &[Axis],
     combinations: u128,

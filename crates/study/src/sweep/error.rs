@@ -49,7 +49,7 @@ pub enum SweepError {
         /// Of the other.
         second: String,
     },
-    /// More runs than anybody may want.
+    /// More runs than plausible.
     #[error(
         "{}: {runs} runs: more than {most} need --yes; reduce them with 'where', \
          'sample' or 'one_at_a_time'",

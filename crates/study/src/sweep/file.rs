@@ -42,7 +42,7 @@ pub struct ExperimentFile {
     /// Which points there are.
     #[serde(rename = "where")]
     pub condition: Option<String>,
-    /// So many points at random instead of all.
+    /// This number of random points instead of all.
     pub sample: Option<u64>,
     /// Each parameter alone is varied from the base.
     #[serde(default)]
@@ -53,7 +53,7 @@ pub struct ExperimentFile {
     /// What happens around each run.
     #[serde(default)]
     pub hook: Vec<HookFile>,
-    /// The operator is told this before each run, and waited for.
+    /// Printed for the operator before each run, which then waits.
     pub manual: Option<String>,
     /// How many seconds to wait between setup and run.
     pub settle: Option<f64>,
@@ -69,7 +69,7 @@ pub struct ExperimentFile {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChartFile {
-    /// What goes upwards: a metric of the table.
+    /// The y axis: a metric of the table.
     pub metric: String,
     /// What goes to the right: a parameter.
     pub against: String,
@@ -128,7 +128,7 @@ impl ExperimentFile {
     /// Reads the experiment file `path`.
     ///
     /// # Errors
-    /// If it cannot be read or is none.
+    /// If it cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<Self, SweepError> {
         let text = iosonar_units::read_text_file(path)
             .map_err(SweepError::io(path, "read the experiment"))?;
@@ -138,7 +138,7 @@ impl ExperimentFile {
     /// From the text of the file `path`.
     ///
     /// # Errors
-    /// If it is none.
+    /// If it is invalid.
     pub fn parse(text: &str, path: &Path) -> Result<Self, SweepError> {
         let file: Self = toml::from_str(text).map_err(|e| SweepError::Syntax {
             path: path.to_owned(),
@@ -279,7 +279,7 @@ impl ExperimentFile {
 
     /// How often each point is run, at most.
     pub(super) fn runs_of_a_point(&self) -> u32 {
-        /// Whoever asks for a precision that takes more has asked for too much.
+        /// A precision that takes more is not reachable in practice.
         const MOST: u32 = 1000;
         let most = self.replications.or(self.repeat);
         most.unwrap_or(if self.precision.is_some() { MOST } else { 1 })

@@ -33,7 +33,7 @@ pub const RECORDS: &str = "records.ios";
 /// Held while a sweep is at work in a tree.
 pub const TREE_LOCK: &str = ".sweep.lock";
 
-/// A folder with this in it is left alone, and all below it.
+/// A folder that contains this file is skipped, with all below it.
 pub(super) const SKIP: &str = "skip";
 /// With this in it, a sweep ends after the runs that are under way.
 pub const STOP: &str = "stop";
@@ -45,7 +45,7 @@ pub enum State {
     Open,
     /// It was tried, and failed.
     Failed(String),
-    /// It is to be left alone.
+    /// It is to be skipped.
     LeftAlone,
     /// It is done.
     Whole(Vec<Metric>),
@@ -85,7 +85,7 @@ pub fn result(folder: &Path) -> Option<Vec<Metric>> {
     metrics_in(&fs::read_to_string(folder.join(RESULT)).ok()?).ok()
 }
 
-/// Whether a folder of the tree is to be left alone, because of its name or a file `skip`, its own or that of a
+/// Whether a folder of the tree is to be skipped, because of its name or a file `skip`, its own or that of a
 /// folder above.
 pub(super) fn is_left_alone(root: &Path, path: &Path) -> bool {
     let mut folder = root.to_owned();
@@ -98,7 +98,7 @@ pub(super) fn is_left_alone(root: &Path, path: &Path) -> bool {
     root.join(SKIP).exists()
 }
 
-/// Whether a folder's name says that it is to be left alone.
+/// Whether a folder is to be skipped because of its name.
 pub(super) fn has_idle_name(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     name.ends_with(".old") || name.contains("ignore")
@@ -178,7 +178,7 @@ impl Held {
         {
             return Err(SweepError::io(&there, "read")(error));
         }
-        // Looked at under the lock: whoever had it may have just come to its end.
+        // Checked under the lock: its previous owner may have just finished.
         if let Some(result) = result(folder) {
             return Ok(Taken::Whole(result));
         }

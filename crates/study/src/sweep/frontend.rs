@@ -1,4 +1,4 @@
-//! Whoever starts a sweep: it sees what happens, has the words, and reaches the operator.
+//! The caller of a sweep: it receives the events, has the texts, and reaches the operator.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ pub enum Notice<'a> {
     TaskSaid(&'a str),
 }
 
-/// Whoever starts a sweep.
+/// The caller of a sweep.
 pub trait Frontend: Sync {
     /// Something has happened to a run.
     fn see(&self, run: &Run, event: &Event<'_>);

@@ -30,7 +30,7 @@ pub struct Here<'a> {
     pub program: PathBuf,
     /// Targets whose content may be destroyed.
     pub destroy: Vec<PathBuf>,
-    /// Whoever starts the sweep.
+    /// The caller of the sweep.
     pub frontend: &'a dyn Frontend,
     /// The texts of scenarios, by their paths.
     scenarios: Mutex<BTreeMap<PathBuf, String>>,

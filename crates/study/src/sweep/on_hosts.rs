@@ -155,7 +155,7 @@ impl<'a> Hosts<'a> {
         let begin = task.begin.get_or_init(|| agreed_start(LEAD));
         words.extend(["--at".to_owned(), ready.theirs(*begin).to_string()]);
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-        // It ends when we do: our end of its standard input is closed then, whatever became of us.
+        // It ends when we do: our end of its standard input is closed then, however we end.
         let line = format!(
             "exec 3<&0; {} </dev/null & p=$!; (cat <&3; kill -TERM $p) >/dev/null 2>&1 & wait $p",
             words.join(" ")

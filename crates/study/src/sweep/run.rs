@@ -42,7 +42,7 @@ pub struct Common {
     pub origin: PathBuf,
     /// What happens around each run.
     pub hooks: Vec<HookFile>,
-    /// The operator is told this before each run.
+    /// Printed for the operator before each run.
     pub manual: Option<String>,
     /// Seconds to wait between setup and run.
     pub settle_s: f64,
@@ -109,7 +109,7 @@ pub fn runs_of(
     let points = points(file, path, changes.most)?;
     let folders = folders(&points);
     for folder in &folders {
-        // A value, and not somebody's wish.
+        // The name comes from a value, not from a wish to skip the folder.
         if let Some(part) = folder.iter().find(|part| has_idle_name(part)) {
             return Err(SweepError::Value {
                 path: path.to_owned(),
@@ -226,7 +226,7 @@ fn scenario_seed(scenario: &Path, settings: &Settings) -> u64 {
         let table: toml::Table = toml::from_str(&text).ok()?;
         u64::try_from(table.get("seed")?.as_integer()?).ok()
     };
-    // What is wrong with the scenario is told when it is read.
+    // Errors in the scenario are reported when it is read.
     set.or_else(of_file).unwrap_or(1)
 }
 

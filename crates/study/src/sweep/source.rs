@@ -118,7 +118,7 @@ impl Source {
         })
     }
 
-    /// Nobody else's folder becomes a tree.
+    /// A foreign folder never becomes a tree.
     fn refuse_foreign_tree(&self) -> Result<(), SweepError> {
         let root = &self.root;
         if root.is_file() {
@@ -142,7 +142,7 @@ impl Source {
                 Ok(())
             }
             None if fs::read_dir(root).is_ok_and(|entries| {
-                // What a sweep that came to nothing has left is not a file of anybody's.
+                // Files left by a failed sweep do not count as foreign.
                 entries.flatten().any(|e| e.file_name() != TREE_LOCK)
             }) =>
             {
@@ -183,7 +183,7 @@ impl Source {
         }
     }
 
-    /// The paths of the runs as they are written now; `None` where nobody can tell.
+    /// The paths of the runs as they are written now; `None` if not known.
     pub fn meant(&self) -> Option<HashSet<PathBuf>> {
         let runs = self.runs(&Changes::default()).ok()?;
         Some(runs.into_iter().map(|run| run.path).collect())

@@ -55,12 +55,12 @@ pub struct PointRow {
 pub struct Study {
     /// The runs, in the order of their paths.
     pub runs: Vec<RunRow>,
-    /// Folders whose result is there, but not whole: somebody has damaged it.
+    /// Folders whose result is incomplete or damaged.
     pub damaged: Vec<PathBuf>,
 }
 
 impl RunRow {
-    /// What a folder says of its run; `None` if it is none, or not done.
+    /// The run of a folder; `None` if it is not a run, or not done.
     pub fn read(root: &Path, path: &Path) -> Option<Self> {
         let folder = root.join(path);
         let result = result(&folder);
@@ -89,7 +89,7 @@ impl RunRow {
                 .map(|why| why.trim_end().to_owned()),
         };
         if about.is_null() {
-            // Of what failed before it began its path tells enough.
+            // A run that failed before it began is described by its path.
             let named = path
                 .iter()
                 .filter_map(|part| part.to_str()?.split_once('='));
@@ -117,7 +117,7 @@ fn parameters_of(about: &Value) -> Vec<(String, String)> {
 }
 
 impl Study {
-    /// All runs of a tree that are done or have failed, but for what is to be left alone.
+    /// All runs of a tree that are done or have failed, except for those to be skipped.
     ///
     /// # Errors
     /// If a folder cannot be read.

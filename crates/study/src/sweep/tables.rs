@@ -32,7 +32,7 @@ pub struct Undrawn {
     pub is_parameter: bool,
     /// What it names.
     pub name: String,
-    /// What there is.
+    /// The available values.
     pub there: Vec<String>,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Tables<'a> {
         WholeFile::write_all(&path, text.as_bytes()).map_err(SweepError::io(&path, "write"))
     }
 
-    /// Writes everything that is made of the runs. The tree itself says what there is: nothing else is remembered.
+    /// Writes everything derived from the runs. The tree itself is the only state.
     ///
     /// # Errors
     /// If the tree cannot be read, or an output cannot be drawn or written.
@@ -220,7 +220,7 @@ impl<'a> Tables<'a> {
             }
             return (charts, undrawn);
         }
-        // To the right what has the most values; of equals the first.
+        // The x axis has the parameter with the most values; of equals the first.
         let numeric = parameters
             .iter()
             .rev()
@@ -273,7 +273,7 @@ impl<'a> Tables<'a> {
                 names.len() as f64
             };
             let of = |name: &str, value: &str| format!("{name} = {value}");
-            // What tells lines apart first, and then what else differs.
+            // The parameter that distinguishes lines first, and then what else differs.
             let is_by = |name: &str| wanted.by.as_deref() == Some(name);
             let others = point
                 .parameters
@@ -308,7 +308,7 @@ impl<'a> Tables<'a> {
         })
     }
 
-    /// The points with their most telling figures, and links to the runs.
+    /// The points with their most informative figures, and links to the runs.
     fn study_table(&self) -> StudyTable {
         let metrics = self.study.metrics();
         let parameters = self.study.parameters();
@@ -394,7 +394,7 @@ fn distinct(points: &[PointRow], name: &str) -> usize {
     values.len()
 }
 
-/// Whether all points that have the parameter have numbers, not all the same.
+/// Whether all points that have the parameter have numbers, which differ.
 fn is_numeric(points: &[PointRow], name: &str) -> bool {
     let values = points
         .iter()

@@ -69,7 +69,7 @@ fn find_leaves(root: &Path, path: &Path, leaves: &mut Vec<PathBuf>) -> Result<()
     }
     for name in names {
         let child = path.join(&name);
-        // What is left alone needs no table.
+        // Skipped folders need no table.
         if !has_idle_name(name.as_ref()) && !root.join(&child).join(SKIP).exists() {
             find_leaves(root, &child, leaves)?;
         }
@@ -136,7 +136,7 @@ fn read(path: &Path) -> Result<Table, SweepError> {
     Ok(table)
 }
 
-/// Lays `over` over `under`: tables become one, all else is replaced; hooks are added.
+/// Merges `over` into `under`: tables are merged, other values replaced, hooks added.
 fn merge(under: &mut Table, over: Table) {
     for (key, value) in over {
         match (under.get_mut(&key), value) {

@@ -1,6 +1,6 @@
 //! Events of the kernel's block layer, and the requests that they make.
 //!
-//! Three formats, and a recorder, tell of the same events: the binary files of `blktrace`, the text of `blkparse`, and the
+//! Three formats, and a recorder, describe the same events: the binary files of `blktrace`, the text of `blkparse`, and the
 //! text of the tracepoints. [`pairing`] makes requests of them.
 
 mod blkparse;

@@ -39,7 +39,7 @@ const LOSES: &str = "wall clock, notices and other metadata of the trace";
 /// A field of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
-    /// A time in units of so many nanoseconds.
+    /// A time in units of this number of nanoseconds.
     Start(u64),
     Delay(u64),
     Latency(u64),

@@ -201,7 +201,7 @@ pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|word| !word.is_empty())
 }
 
-/// A whole number; `None` if it is none, or beyond 64 bits.
+/// A whole number; `None` if it is not one, or exceeds 64 bits.
 #[inline]
 pub(crate) fn whole(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 20 {

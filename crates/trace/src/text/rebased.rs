@@ -21,7 +21,7 @@ pub(crate) enum Axis {
     Arbitrary,
 }
 
-/// So many batches are looked at to find the earliest event: what comes later may not be earlier.
+/// The number of batches examined to find the earliest event: later ones may not be earlier.
 const AHEAD: usize = 16;
 /// Times beyond this (1990) are taken for those of a calendar, where the clock may have been either.
 const CALENDAR_NS: u64 = 631_152_000_000_000_000;

@@ -19,7 +19,7 @@ pub(crate) struct RowFormat<R> {
     pub(crate) rows: fn() -> R,
 }
 
-/// A row or header must be among so many first lines that are not blank.
+/// A row or header must be among this number of first non-blank lines.
 const LOOKED_AT: usize = 8;
 
 impl<R: Rows + 'static> Format for RowFormat<R> {

@@ -61,7 +61,7 @@ pub(super) fn piped(
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io(std::io::ErrorKind::BrokenPipe.into()));
     };
-    // The text does not tell devices apart.
+    // The text does not distinguish devices.
     let metadata = Metadata {
         devices: Vec::new(),
         remarks: Vec::new(),
@@ -159,8 +159,8 @@ impl TraceReader for Piped {
                 self.end()?;
                 Ok(0)
             }
-            // A command without output has failed: that is what is to be told. Otherwise it ends because
-            // nobody reads it any more.
+            // A command without output has failed, which is the error to report. Otherwise
+            // it ends because its reader has gone.
             Err(error) => {
                 self.output = None;
                 let ended = self.end();
@@ -181,7 +181,7 @@ impl TraceReader for Piped {
 impl Drop for Piped {
     fn drop(&mut self) {
         if self.feeder.is_some() {
-            // Whoever reads has enough: the command is not waited for.
+            // The reader has closed: the command is not waited for.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }

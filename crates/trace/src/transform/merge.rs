@@ -35,7 +35,7 @@ pub fn extent_of(reader: &mut dyn TraceReader) -> Result<Option<Extent>, TraceEr
     Ok(extent)
 }
 
-/// Devices of several traces, told apart by their names.
+/// Devices of several traces, distinguished by their names.
 #[derive(Default)]
 struct Devices {
     names: Vec<String>,

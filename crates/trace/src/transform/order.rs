@@ -101,7 +101,7 @@ impl Stream for ShiftBacksteps {
     }
 }
 
-/// So many rows are sorted in memory.
+/// The number of rows sorted in memory.
 const RUN: usize = 1 << 20;
 
 /// A trace sorted by start, by merging sorted runs: memory for one run, or for a batch of each.

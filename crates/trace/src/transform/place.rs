@@ -11,9 +11,9 @@ use crate::{Batch, Metadata, Op, TraceError};
 /// Request k, counted from 1 and on over repeats, gets `sector + increment * floor(k / every)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slip {
-    /// After so many requests.
+    /// After this number of requests.
     pub every: u64,
-    /// So many sectors further.
+    /// The shift in sectors.
     pub increment: u64,
 }
 

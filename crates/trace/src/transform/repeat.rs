@@ -14,14 +14,14 @@ use crate::{Batch, Metadata, TraceError, TraceReader};
 pub struct Repeat {
     /// How many rounds.
     pub rounds: Rounds,
-    /// So many sectors further each round.
+    /// The shift per round, in sectors.
     pub offset: u64,
 }
 
 /// How many rounds a load is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounds {
-    /// So many.
+    /// This number of rounds.
     Times(u64),
     /// Until starts reach this time.
     Until(Nanos),

@@ -208,7 +208,7 @@ fn wrong(name: &str, value: &str, expected: &dyn fmt::Display) -> ChangeError {
     }
 }
 
-/// So many sectors further each round.
+/// The shift per round, in sectors.
 fn offset_of(name: &str, value: &str) -> Result<u64, ChangeError> {
     match parsed(name, value)? {
         offset @ ..=0x3fff_ffff_ffff_ffff => Ok(offset),

@@ -359,7 +359,7 @@ fn outcomes(outcome: &OutcomeSummary) -> String {
                 },
             ),
             (
-                "not done",
+                "not completed",
                 if outcome.not_done == 0 {
                     String::new()
                 } else {

@@ -66,7 +66,7 @@ fn print_likeness(args: &Like, workloads: &[Workload], rows: &[Row]) -> anyhow::
         for workload in workloads {
             text += &format!("  {}\n", describe(workload));
         }
-        text += "\nHow alike they are\n";
+        text += "\nGenerated load compared with the original\n";
         let mut table = Table::new(&["metric", "real", "made", "generated / real"]);
         for row in rows {
             table.row(vec![

@@ -1,7 +1,7 @@
 //! The sonar diagram of a replay while it runs.
 //!
-//! The records pass by here on their way to the file; once a second the diagram of what there is so far is
-//! drawn on the terminal, over the one before.
+//! The records pass by here on their way to the file; once a second the diagram of the records so far
+//! is drawn on the terminal, over the previous one.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
@@ -113,7 +113,7 @@ impl Painter {
             0 => String::new(),
             n => format!("\x1b[{n}A\x1b[J"),
         };
-        // Where standard error is closed there is nobody to look.
+        // A closed standard error is ignored.
         let _ = std::io::stderr().write_all(format!("{over}{text}").as_bytes());
         self.lines = text.lines().count();
     }

@@ -177,7 +177,7 @@ fn add_to(json: &mut Output, scenario: &str, tried: &[Tried]) {
 fn name(choice: Choice) -> &'static str {
     match choice {
         Choice::Scattered => "data spread over the disks (--scatter)",
-        Choice::PapersDisk => "papers' disk: random positions, FCFS, no cache",
+        Choice::PapersDisk => "papers' disk: random, FCFS, no cache",
         Choice::GivenPlaces => "addresses as they are (positional disk)",
         Choice::InOrder => "FCFS in the drive",
         Choice::ShortestPositioning => "SPTF of 32 in the drive",

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::exit::note;
 
-/// Tells the operator what to do before `run`, and waits for a line on standard input.
+/// Prints the operator's instructions for `run`, and waits for a line on standard input.
 pub(super) fn ask(run: &Run, what: &str, stop: &Stop) -> Result<(), HookError> {
     static OPERATOR: Mutex<()> = Mutex::new(());
     const LOOK: Timespec = Timespec {

@@ -13,7 +13,7 @@ use crate::exit::note;
 /// More failures than this are counted only.
 const MOST_TOLD: u64 = 20;
 
-/// What there is to see while a sweep is under way.
+/// The progress display of a sweep.
 pub(super) struct View {
     bar: ProgressBar,
     quiet: bool,
@@ -30,7 +30,7 @@ struct Seen {
 }
 
 impl View {
-    /// Of so many runs.
+    /// The total number of runs.
     pub(super) fn new(all: u64, quiet: bool) -> Self {
         let bar = if quiet {
             ProgressBar::hidden()
@@ -95,7 +95,7 @@ impl View {
     }
 
     fn show(&self, seen: &mut Seen) {
-        /// Where nobody looks at a terminal a line is enough that often.
+        /// The interval between lines without a terminal.
         const SELDOM: Duration = Duration::from_secs(10);
         if self.quiet {
             return;
@@ -127,7 +127,7 @@ impl Seen {
             n => rough(self.begin.elapsed().mul_f64(left as f64 / n as f64)),
         };
         format!(
-            "{} done, {} running, {} left, {} failed, {time} left",
+            "{} done, {} running, {} waiting, {} failed, {time} left",
             self.done,
             self.running.len(),
             left.saturating_sub(self.running.len() as u64),

@@ -51,7 +51,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
             && self.array.controller.cache.as_ref().is_some_and(fits)
     }
 
-    /// Lets the data of a write cross the link to the controller, at once if there is none.
+    /// Lets the data of a write cross the link to the controller, at once without a link.
     fn receive(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
         match self.cross_link(slot, now) {
             Some(at) => {

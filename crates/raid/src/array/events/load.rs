@@ -9,7 +9,7 @@ use super::{Event, EventSimulation};
 use crate::Planner;
 use crate::array::{Completion, CompletionSink, RequestSource};
 
-/// Requests arrive after all else that happens in the same nanosecond: they find gone what ends then.
+/// Requests arrive after all other events of the same nanosecond: requests that end then have left.
 const ARRIVES_LAST: EventPriority = EventPriority(200);
 
 /// The load, as far as it is known.

@@ -50,7 +50,7 @@ impl Bitmap {
         }
     }
 
-    /// How many sectors the bitmap of so many takes in front of the data.
+    /// The number of sectors that the bitmap takes in front of the data.
     pub fn end(sectors: u64, chunk: Sectors) -> u64 {
         let bits = sectors.div_ceil(u64::from(chunk.get()));
         BEGIN + (HEADER + bits.div_ceil(8)).div_ceil(512)

@@ -434,7 +434,7 @@ impl Row {
         }
     }
 
-    /// Whether neither way would do because of what is lost, so that all else must be read.
+    /// Whether neither way is possible because of lost disks, so that all other data must be read.
     fn needs_all(self, touched: Disks, whole: Disks, known: Disks, level: RmwLevel) -> bool {
         let lost = self.lost & !known;
         if lost & touched & !whole != 0 {

@@ -1,4 +1,4 @@
-//! Random placement, as the papers have it: whole blocks, addresses not looked at.
+//! Random placement, as in the papers on zoned RAID: whole blocks, addresses ignored.
 //!
 //! A read starts at a random disk s with the parity at a random disk p; it walks over the disks and
 //! skips the parity, which moves on by one after every stripe's worth of blocks. A write starts at the

@@ -98,7 +98,7 @@ impl Arm {
         }
     }
 
-    /// Sets what is known; all else stays as it was.
+    /// Sets what is known; the rest is unchanged.
     pub(super) fn set(&self, profile: &mut DiskProfile, reads: &Line, writes: Option<&Line>) {
         if !self.knots.is_empty() {
             // A curve of both is given by points too, those of writes among them.

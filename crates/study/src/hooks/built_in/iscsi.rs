@@ -59,7 +59,7 @@ impl BuiltIn {
             &[&format!("{group}/luns"), "create", &backstore],
             phase,
         )?;
-        // Whoever reaches the portal may write: so it is this machine's own unless it is said otherwise.
+        // Any host that reaches the portal may write, so by default it listens on this machine only.
         let open = [
             "authentication=0",
             "generate_node_acls=1",

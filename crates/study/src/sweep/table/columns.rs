@@ -16,8 +16,8 @@ pub struct Column {
     pub half_width: f64,
 }
 
-/// The columns of a result: of times the mean, quantiles and extremes, of what there is several times (stations)
-/// the mean and the largest.
+/// The columns of a result: of times the mean, quantiles and extremes, of repeated ones (stations) the
+/// mean and the largest.
 pub fn columns_of(metrics: &[Metric]) -> Vec<Column> {
     let mut columns = Vec::new();
     let mut several: BTreeMap<String, Vec<f64>> = BTreeMap::new();
@@ -133,7 +133,7 @@ fn quantiles_of<'a>(
     })
 }
 
-/// Half the width of a 95 % interval, from a standard error that rests on so many values.
+/// Half the width of a 95 % interval, from a standard error based on this number of values.
 fn half_width(stderr: Option<f64>, values: usize) -> f64 {
     let stderr = stderr.unwrap_or(f64::NAN);
     Estimate {

@@ -163,7 +163,7 @@ fn number_of(value: f64) -> Value {
     }
 }
 
-/// A number as others can read it; nothing where there is none.
+/// A number that other programs can read; empty if missing.
 fn cell(value: f64) -> String {
     if value.is_finite() {
         value.to_string()

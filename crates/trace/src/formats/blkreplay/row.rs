@@ -27,8 +27,8 @@ const HEADER_NAMES: [&[&str]; 6] = [
 ];
 
 /// Whether the line is a data row: blanks, a number, blanks, `;`. What begins like a number and has
-/// the fields of a row is taken for one too (`-1 ; ...`, `1e-05 ; ...`), so that it is an error to be
-/// told and not a comment to be lost.
+/// the fields of a row is taken for one too (`-1 ; ...`, `1e-05 ; ...`), so that it is reported as
+/// an error and not skipped as a comment.
 pub(super) fn is_data(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     let like_number = |b: &u8| b.is_ascii_digit() || matches!(b, b'.' | b'-' | b'+');

@@ -229,7 +229,7 @@ impl BlockDecoder {
         &mut self.bytes
     }
 
-    /// Begins the block whose bytes have been put in. Tells whether they make sense so far.
+    /// Begins the block whose bytes have been put in. Returns whether they are valid so far.
     pub(crate) fn begin(&mut self) -> bool {
         self.left = 0;
         self.parse().is_ok()

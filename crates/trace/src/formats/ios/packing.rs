@@ -6,7 +6,7 @@
 
 /// Numbers in a group.
 pub(super) const GROUP: usize = 128;
-/// So many bytes behind the packed ones are read, not used.
+/// The number of bytes after the packed ones that are read but not used.
 pub(super) const PADDING: usize = 16;
 
 /// Appends `values` to `out`.
@@ -56,7 +56,7 @@ fn pack_group(group: &[u64], out: &mut Vec<u8>) {
     }
 }
 
-/// The width with the fewest bits in all, where so many numbers need so many bits.
+/// The width with the fewest bits in all, from the numbers of values by their bits.
 fn best_width(lengths: &[u32; 65], n: u32) -> usize {
     let cost = |width: usize| {
         let exceptions: u32 = (width + 1..=64)
@@ -153,7 +153,7 @@ fn load(packed: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Eight numbers of `W` bits take `W` bytes: each begins at a place that is known beforehand.
+/// Eight numbers of `W` bits take `W` bytes: each begins at a position known in advance.
 #[inline(always)]
 fn unpack_eights<const W: usize>(packed: &[u8], base: u64, values: &mut [u64]) {
     let mask = (1_u64 << W) - 1;

@@ -187,7 +187,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes the next frame. Tells whether it is a block to be read.
+    /// Takes the next frame. Returns whether it is a block to be read.
     fn next_frame(&mut self) -> Result<bool, TraceError> {
         let header = self.next_header()?;
         let at = self.offset - FRAME_HEADER as u64;
@@ -224,13 +224,13 @@ impl Reader {
             ));
         }
         let bytes = self.decoder.bytes_mut();
-        let told = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+        let stated = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
         let found = frame::checksum(&header[..8], bytes);
-        if told != found {
+        if stated != found {
             return Err(self.damaged(
                 at,
                 format!(
-                    "the checksum of this block is {found:08x}, expected {told:08x}: the file is damaged here{}",
+                    "the checksum of this block is {found:08x}, expected {stated:08x}: the file is damaged here{}",
                     self.way_out("; fetch it again, or leave the block out with --lenient")
                 ),
             ));
@@ -328,8 +328,8 @@ impl Reader {
         let mut payload = vec![0; length];
         file.read_exact_at(&mut payload, offset + FRAME_HEADER as u64)
             .ok()?;
-        let told = u32::from_le_bytes(header[8..].try_into().ok()?);
-        (frame::checksum(&header[..8], &payload) == told).then_some(payload)
+        let stated = u32::from_le_bytes(header[8..].try_into().ok()?);
+        (frame::checksum(&header[..8], &payload) == stated).then_some(payload)
     }
 
     /// The index of a file in which one can jump; `None` if it is not whole.

@@ -84,7 +84,7 @@ impl Writer {
         if self.block.len() == 0 {
             return Ok(());
         }
-        // Whoever reads the block must know its devices.
+        // The reader of the block must know its devices.
         self.tell_if_new()?;
         let (min, max) = self.block.span();
         self.index.push(IndexEntry {

@@ -56,8 +56,8 @@ pub(crate) fn open_set(sources: Vec<Source>, options: &ReadOptions) -> Box<dyn T
     Box::new(Paired::new(merged, options))
 }
 
-/// The files of the set that `path` names: a prefix, a folder, or one of the files. Empty if there is
-/// none.
+/// The files of the set that `path` names: a prefix, a folder, or one of the files. Empty without
+/// any.
 pub(crate) fn set_of(path: &Path) -> io::Result<Vec<PathBuf>> {
     let is_one = |name: &str| processor_of(name).is_some();
     if path.is_dir() {
@@ -251,7 +251,7 @@ const META: u32 = 12;
 const DISCARD: u32 = 13;
 const FUA: u32 = 15;
 const WRITE_ZEROES: u32 = 22;
-/// The low bits of a notification that tells the time.
+/// The low bits of a notification that carries the time.
 const TIMESTAMP: u64 = 1;
 /// The payload begins with the number of a control group.
 const CGROUP: u64 = 1 << 8;

@@ -73,7 +73,7 @@ where
         while let Some(live) = self.events.next() {
             self.seen += 1;
             let letters = live.letters.split(|&b| b == 0).next().unwrap_or_default();
-            // Commands that move no data are none of ours.
+            // Commands without data are ignored.
             let Some((op, flags)) = op_of_event(letters, live.sectors) else {
                 continue;
             };
@@ -109,7 +109,7 @@ where
 /// What begins a request of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveBegin {
-    /// The queueing of a bio, where the driver takes bios.
+    /// The queueing of a bio, where the driver accepts bios.
     Queue,
     /// The issue of a request, where the driver takes requests.
     Issue,
@@ -130,7 +130,7 @@ pub fn live_reader(
     let mut metadata = Metadata::default();
     metadata.about.insert(
         "start event".to_owned(),
-        "issue (D), or queue (Q) where the driver takes bios".to_owned(),
+        "issue (D), or queue (Q) where the driver accepts bios".to_owned(),
     );
     let live = Live {
         events,

@@ -18,9 +18,9 @@ use crate::{
     TraceReader,
 };
 
-/// So many events are looked at to find the one that begins requests.
+/// The number of events examined to find the one that starts requests.
 const AHEAD: usize = 1 << 16;
-/// A request that so many others overtake has lost its completion.
+/// A request overtaken by this number of others has lost its completion.
 const MOST_PENDING: usize = 1 << 18;
 
 /// Reads requests from events.

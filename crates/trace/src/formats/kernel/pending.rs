@@ -59,7 +59,7 @@ impl Pending {
         self.devices.entry((device, op == Op::Read)).or_default()
     }
 
-    /// A request begins. Tells whether the same range is in flight already.
+    /// A request begins. Returns whether the same range is already in flight.
     pub(super) fn begin(&mut self, event: &Event, start: Nanos, device: u16) -> bool {
         let number = self.first + self.slots.len() as u64;
         let state = self.state(device, event.op);
@@ -266,7 +266,7 @@ impl Pending {
         slot.done = true;
     }
 
-    /// The next request in the order of beginnings, if it is complete, or `anyway`. Tells whether it is.
+    /// The next request in the order of beginnings, if it is complete, or `anyway`. Returns whether it is.
     pub(super) fn pop(&mut self, anyway: bool) -> Option<(Slot, bool)> {
         if !self.slots.front()?.done && !anyway {
             return None;

@@ -8,7 +8,7 @@ use super::super::event::{Event, Events};
 use super::FileEvents;
 use crate::{Metadata, Source, TraceError};
 
-/// So many events of each file are sorted: processors write theirs nearly in order.
+/// The number of events of each file that are sorted: CPUs write theirs nearly in order.
 pub(super) const REORDERED: usize = 1024;
 
 /// The events of several files, by time.
