@@ -202,7 +202,7 @@ fn an_output_to_a_device_is_a_refusal_of_every_command() {
         &["report", load, "-o", page],
     ] {
         let run = iosonar().args(arguments).output().unwrap();
-        assert_refused(&run, "no regular file");
+        assert_refused(&run, "not a regular file");
     }
     let write = ["replay", "--no-direct", "--write", "--destroy", target];
     let tables = ["--tag", "--keep-tables", "/dev/null", "--target", target];
