@@ -372,7 +372,7 @@ const REFUSED: [(&str, &str, &[&str], &str); 18] = [
         "plan",
         "disk.toml",
         &["--target", "mean < 20ms", "--curve", "/nowhere/x.png"],
-        "no folder",
+        "does not exist",
     ),
 ];
 

@@ -266,7 +266,7 @@ fn wrong_values_are_named_with_their_line() {
     );
     let text = with("reserv = 3\n");
     assert!(
-        text.contains("there is no key 'reserv'") && text.contains("'reserve'"),
+        text.contains("unknown key 'reserv'") && text.contains("'reserve'"),
         "{text}"
     );
     let text = with("[ssd.cache]\nsize = '4KiB'\n");

@@ -380,7 +380,7 @@ fn what_cannot_be_swept_is_refused_with_its_place() {
         ),
         (
             "scenario = \"base.toml\"\nreplication = 3\n",
-            "there is no key 'replication'",
+            "unknown key 'replication'",
         ),
         (
             "replications = 3\n",
@@ -412,7 +412,7 @@ fn what_cannot_be_swept_is_refused_with_its_place() {
         ),
         (
             "[replay]\nload = \"x.load\"\nout = \"y\"\n",
-            "there is no key 'out'",
+            "unknown key 'out'",
         ),
     ] {
         let scratch = place(&experiment.replace("NOTS", &"not ".repeat(100_000)));

@@ -385,7 +385,7 @@ mod tests {
             (
                 "cylinders = 60_801",
                 "cylindres = 60_801",
-                "there is no key 'cylindres'",
+                "unknown key 'cylindres'",
             ),
         ] {
             assert!(good.contains(from));

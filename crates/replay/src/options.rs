@@ -52,7 +52,7 @@ impl TryFrom<WriteFlags> for Writes {
             (false, false) => Ok(Self::Refuse),
             (false, true) => Ok(Self::Skip),
             (true, false) => Ok(Self::Do),
-            (true, true) => Err("'write' and 'skip_writes' exclude each other"),
+            (true, true) => Err("'write' and 'skip_writes' cannot be combined"),
         }
     }
 }

@@ -92,7 +92,7 @@ pub struct RecordKeeping {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// There is no such key.
-    #[error("there is no key '{key}'{}", hint(.similar.as_deref()))]
+    #[error("unknown key '{key}'{}", hint(.similar.as_deref()))]
     Unknown {
         /// The key.
         key: String,
@@ -234,11 +234,11 @@ impl ReplaySpec {
             (self.max_targets != Some(0), "'max_targets' is 0"),
             (
                 self.map.is_empty() || self.target.is_empty(),
-                "'map' and 'target' exclude each other",
+                "'map' and 'target' cannot be combined",
             ),
             (
                 self.map.is_empty() || self.reading.options.devices.is_empty(),
-                "'map' and 'device' exclude each other",
+                "'map' and 'device' cannot be combined",
             ),
             (
                 options.zones == ZoneOptions::default() || options.writes == Writes::Do,

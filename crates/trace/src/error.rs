@@ -180,7 +180,7 @@ pub enum TraceError {
         other: PathBuf,
     },
     /// The folder of an output is not there.
-    #[error("{}: there is no folder {}", output.display(), folder.display())]
+    #[error("{}: the folder {} does not exist", output.display(), folder.display())]
     NoFolder {
         /// The output.
         output: PathBuf,

@@ -49,7 +49,7 @@ impl TryFrom<BeyondFlags> for Beyond {
             (true, false, false) => Ok(Self::Wrap),
             (false, true, false) => Ok(Self::Clip),
             (false, false, true) => Ok(Self::Scale),
-            _ => Err("'wrap', 'clip' and 'fit' exclude each other"),
+            _ => Err("'wrap', 'clip' and 'fit' cannot be combined"),
         }
     }
 }

@@ -66,7 +66,7 @@ fn plain(line: &str) -> Option<String> {
     }
     if let Some(rest) = line.strip_prefix("unknown field `") {
         let (key, rest) = rest.split_once('`')?;
-        return Some(format!("there is no key '{key}'{}", rest.replace('`', "'")));
+        return Some(format!("unknown key '{key}'{}", rest.replace('`', "'")));
     }
     if let Some(rest) = line.strip_prefix("unknown variant `") {
         let (value, rest) = rest.split_once('`')?;
@@ -212,11 +212,11 @@ mod tests {
             ("missing field `level`", "'level' is missing"),
             (
                 "unknown field `disk`, expected one of `level`, `disks`, `layout`",
-                "there is no key 'disk', expected one of 'level', 'disks', 'layout'; did you mean 'disks'?",
+                "unknown key 'disk', expected one of 'level', 'disks', 'layout'; did you mean 'disks'?",
             ),
             (
                 "unknown field `colour`, expected one of `level`, `disks`",
-                "there is no key 'colour', expected one of 'level', 'disks'",
+                "unknown key 'colour', expected one of 'level', 'disks'",
             ),
             (
                 "unknown variant `RAID 10`, expected one of `raid1`, `raid10`",

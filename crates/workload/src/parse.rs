@@ -110,7 +110,7 @@ impl FromStr for Addresses {
             _ => {
                 return Err(ParseLawError {
                     expected: "uniform, sequential, sequential=RUN (at least 1), zipf=EXPONENT \
-                 (above 0, at most 10), hot=SPACE:REQUESTS (shares), or mixed=FOLLOW:EXPONENT",
+                 (greater than 0, at most 10), hot=SPACE:REQUESTS (shares), or mixed=FOLLOW:EXPONENT",
                 });
             }
         })

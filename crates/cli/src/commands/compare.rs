@@ -362,7 +362,7 @@ fn as_json(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Ou
 fn draw(args: &Compare, inputs: &Inputs, dir: &Path, samples: &[Sample]) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir)
         .with_context(|| format!("{}: cannot create the folder", dir.display()))?;
-    let chart = |name: &str| find(name).with_context(|| format!("there is no chart '{name}'"));
+    let chart = |name: &str| find(name).with_context(|| format!("unknown chart '{name}'"));
     let (cdf, sonar) = (chart("cdf")?, chart("sonar")?);
     let options = args.look.options();
     let needs = needs_of([cdf, sonar]);

@@ -297,7 +297,7 @@ fn look(path: &Path, name: &str, part: &Reading) -> anyhow::Result<Measured> {
 }
 
 fn chart(name: &str) -> anyhow::Result<&'static Entry> {
-    find(name).with_context(|| format!("there is no chart '{name}'"))
+    find(name).with_context(|| format!("unknown chart '{name}'"))
 }
 
 /// Draws everything; returns the text to print.

@@ -37,7 +37,7 @@ fn entry(name: &str) -> Result<&'static Entry, Usage> {
             None => String::new(),
         };
         Usage(format!(
-            "there is no chart '{name}': {hint}'iosonar plot --list' lists them"
+            "unknown chart '{name}': {hint}'iosonar plot --list' lists them"
         ))
     })
 }

@@ -189,7 +189,7 @@ fn note_undrawn(undrawn: &[Undrawn]) {
         };
         let (name, there) = (&chart.name, chart.there.join(", "));
         note(&format!(
-            "[[chart]]: there is no {what} '{name}'; there are {there}"
+            "[[chart]]: unknown {what} '{name}', expected one of {there}"
         ));
     }
 }

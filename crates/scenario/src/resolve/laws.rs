@@ -159,7 +159,7 @@ impl ArrivalsCheck<'_> {
         if (1e-9..=1e9).contains(&seconds) {
             return Ok(seconds);
         }
-        let expected = "a time above zero, in seconds (at most 1e9)";
+        let expected = "a time greater than 0, in seconds (at most 1e9)";
         self.refuse(format!("{name} = {seconds}"), expected)
     }
 
@@ -244,7 +244,7 @@ fn modulated(law: &ArrivalsCheck<'_>, phases: &[PhaseFile]) -> Result<ArrivalLaw
         }
     }
     if phases.iter().all(|phase| phase.per_s == 0.0) {
-        let expected = "a phase with a rate above zero";
+        let expected = "a phase with a rate greater than 0";
         return law.refuse("phases without arrivals".into(), expected);
     }
     let expected = phases.iter().map(|p| p.per_s * p.mean_s).sum();
@@ -355,7 +355,7 @@ fn addresses(
         given,
         "load.addresses",
         seen,
-        "{ sequential_run = 16.0 } (at least 1, or inf), { zipf = 0.9 } (above 0, at most 10) or \
+        "{ sequential_run = 16.0 } (at least 1, or inf), { zipf = 0.9 } (greater than 0, at most 10) or \
          { mixed = { follow = 0.3, zipf = 0.9 } } (a share; 0 to 10) or { hot = { space = 0.1, requests = 0.9 } } \
          (shares)",
     ))

@@ -190,9 +190,7 @@ impl Around<'_> {
             return Ok(());
         };
         let wrong = |problem: String| {
-            HookError::Failed(format!(
-                "{name}: what it wrote to IOSONAR_HOOK_OUT {problem}"
-            ))
+            HookError::Failed(format!("{name}: its output in IOSONAR_HOOK_OUT {problem}"))
         };
         let told: Value =
             serde_json::from_slice(&text).map_err(|e| wrong(format!("is not JSON: {e}")))?;

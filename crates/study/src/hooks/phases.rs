@@ -39,10 +39,10 @@ impl Around<'_> {
         let problems = problems.join("; ");
         Err(match outcome {
             Err(HookError::Failed(why) | HookError::Skip(why)) => {
-                HookError::Failed(format!("{why}; and then {problems}"))
+                HookError::Failed(format!("{why}; afterwards: {problems}"))
             }
             Err(HookError::Interrupted) => {
-                HookError::Failed(format!("interrupted; and then {problems}"))
+                HookError::Failed(format!("interrupted; afterwards: {problems}"))
             }
             Ok(_) => HookError::Failed(problems),
         })

@@ -77,10 +77,7 @@ impl Source {
         let refused = |problem: String| Err(SweepError::Source(problem));
         let is_there = |path: &Path| path.try_exists().unwrap_or(false);
         if !is_there(what) {
-            return refused(format!(
-                "{}: there is no such file or folder",
-                what.display()
-            ));
+            return refused(format!("{}: no such file or folder", what.display()));
         }
         if what.is_dir() {
             if dir.is_some() {
