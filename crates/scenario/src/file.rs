@@ -24,7 +24,7 @@ table_of_keys! {
     /// A scenario as it is written. Everything optional has a default, which [`crate::Prepared`]
     /// fills in.
     pub struct ScenarioFile {
-        /// where all randomness comes from
+        /// the seed of all random numbers
         #[default = "1"]
         #[comment = "seed of all random numbers"]
         pub seed: Option<u64>,
@@ -33,7 +33,7 @@ table_of_keys! {
         #[comment = "independent runs"]
         pub replications: Option<Spanned<u32>>,
         /// requests at the beginning of each run that are not measured: [the window](simulate.md#what-is-measured)
-        /// begins with the next one; `"auto"` asks a run of its own (MSER-5)
+        /// begins with the next one; `"auto"` determines it from a pilot run (MSER-5)
         #[default = "0"]
         #[comment = "of each run, not measured"]
         pub warmup_requests: Option<Spanned<toml::Value>>,

@@ -14,7 +14,7 @@ table_of_keys! {
         /// `"raid0"`, `"raid1"`, `"raid10"`, `"raid01"`, `"raid5"`, `"raid6"`, `"raid50"`, `"raid60"`, `"jbod"`,
         /// `"concat"`
         pub level: LevelName,
-        /// how many, all alike, spares not counted
+        /// number of identical disks, without spares
         #[comment = "spares not counted"]
         pub disks: Spanned<usize>,
         /// `"linux-md"`: laid out and served [as Linux's software RAID does it](md.md), from the addresses of requests;
@@ -25,7 +25,7 @@ table_of_keys! {
         /// The table `[array.md]`, with `like = "linux-md"`.
         #[table = "[array.md]"]
         pub md: Option<MdFile>,
-        /// such as `"128KiB"`; a decimal unit (`"64KB"`, 64,000 bytes) only if the size is a multiple of 4 KiB
+        /// such as `"128KiB"`; a decimal unit (`"64KB"`, 64 000 bytes) only if the size is a multiple of 4 KiB
         #[default = "128 KiB"]
         #[comment = "bytes"]
         pub stripe_unit: Option<Spanned<String>>,
@@ -46,7 +46,7 @@ table_of_keys! {
         #[default = "RAID 01: halves, else random"]
         #[comment = "the copy that is read"]
         pub mirror_read: Option<Given<MirrorRead>>,
-        /// parity, random placement: how a read goes on: `"continue"`, `"restart"`, `"wrap"`
+        /// parity, random placement: how a read continues: `"continue"`, `"restart"`, `"wrap"`
         #[default = "continue"]
         #[comment = "from stripe to stripe"]
         pub read_layout: Option<Given<ReadLayout>>,
@@ -62,16 +62,16 @@ table_of_keys! {
         #[default = "revolution"]
         #[comment = "of a read-modify-write"]
         pub full_turn: Option<Given<FullTurn>>,
-        /// parity: the track of a write is that of its request's `"last-access"` to the disk, or there is
-        /// `"one-per-request"`
+        /// parity: the track of a write is that of the `"last-access"` of its request to the
+        /// disk, or `"one-per-request"`
         #[default = "last-access"]
         #[comment = "of a disk"]
         pub transfer_memory: Option<Given<TransferMemory>>,
-        /// RAID 10 and 01: of each block
+        /// RAID 10 and 01: copies of each block
         #[default = "2"]
         #[comment = "of each block"]
         pub copies: Option<Spanned<usize>>,
-        /// RAID 50 and 60: each with parity of its own
+        /// RAID 50 and 60: number of groups, each with its own parity
         #[default = "2"]
         #[comment = "each with parity of its own"]
         pub groups: Option<Spanned<usize>>,
@@ -129,11 +129,11 @@ pub enum ModeName {
 table_of_keys! {
     /// The table `[rebuild]`.
     pub struct RebuildFile {
-        /// the most; stripes are rebuilt on hot spares one at a time, when the disks have nothing else to do
+        /// maximum rate; stripes are rebuilt on hot spares one at a time, while the disks are idle
         #[default = "as fast as possible"]
         #[comment = "at most"]
         pub stripes_per_s: Option<Spanned<f64>>,
-        /// how many, from the first
+        /// number of stripes, from the first
         #[default = "all"]
         #[comment = "of the failed disks"]
         pub stripes: Option<Spanned<u64>>,

@@ -79,7 +79,7 @@ table_of_keys! {
     /// The table `[controller]`.
     #[derive(Default)]
     pub struct ControllerFile {
-        /// a kind of controller, which gives the keys below their defaults: `"none"`, `"hba"`, `"raid-card-1GiB-bbu"`
+        /// a kind of controller, which sets the defaults of the keys below: `"none"`, `"hba"`, `"raid-card-1GiB-bbu"`
         /// ([values and sources](simulate.md#controllers))
         #[default = "none"]
         #[comment = "the defaults of the keys below"]
@@ -93,7 +93,7 @@ table_of_keys! {
         #[default = "no link; with a `cache` 7877"]
         #[comment = "link to the host, each way"]
         pub host_mb_per_s: Option<Spanned<f64>>,
-        /// of data that go through the exclusive-or, before parity is written and after lost data are rebuilt
+        /// time of the exclusive-or, before parity is written and after lost data are rebuilt
         #[default = "0"]
         #[comment = "of parity"]
         pub xor_ns_per_byte: Option<Spanned<f64>>,
@@ -101,15 +101,15 @@ table_of_keys! {
         #[default = "no bus"]
         #[comment = "one bus for all disks"]
         pub bus_mb_per_s: Option<Spanned<f64>>,
-        /// a write-back cache, such as `"64MiB"`; writes are complete when they are in it; `"0"`: none
+        /// a write-back cache, such as `"64MiB"`; writes complete when they are cached; `"0"`: no cache
         #[default = "none"]
         #[comment = "sectors of 512 B, for writes"]
         pub cache: Option<Spanned<String>>,
-        /// the share of the cache that is dirty when writing to the disks begins
+        /// the dirty share of the cache at which destaging begins
         #[default = "0: at once"]
         #[comment = "dirty share"]
         pub destage_above: Option<Spanned<f64>>,
-        /// the share of the cache that is dirty when it ends
+        /// the dirty share at which destaging ends
         #[default = "0"]
         #[comment = "dirty share"]
         pub destage_below: Option<Spanned<f64>>,

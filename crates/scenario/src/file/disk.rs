@@ -14,25 +14,25 @@ table_of_keys! {
         /// instead of a profile: what a data sheet says of the drive
         #[table = "[disk.from_data_sheet]"]
         pub from_data_sheet: Option<DataSheet>,
-        /// `"positional"` (an arm and an angle) or `"sampled"` (the papers': every position is random)
+        /// `"positional"` (with arm and rotation) or `"sampled"` (the papers': every position is random)
         #[default = "positional if requests have addresses and the profile a geometry, otherwise and for profiles from papers sampled"]
         pub model: Option<DiskModelName>,
         /// `"fcfs"`; sampled: `"rpo"`; positional: `"sstf"`, `"look"`, `"c-look"`, `"sptf"`
         #[default = "the drive's, or fcfs"]
         pub scheduler: Option<Spanned<SchedulerName>>,
-        /// positional: among how many jobs the disk chooses
+        /// positional: number of jobs the disk chooses from
         #[default = "the drive's, or no limit"]
         #[comment = "jobs to choose from"]
         pub queue_depth: Option<Spanned<usize>>,
-        /// positional: a job that has waited for longer is served at once
+        /// positional: a job that has waited longer is served next
         #[default = "2 000 for SSTF and SPTF, else no limit"]
         #[comment = "after which a job is served next"]
         pub most_wait_ms: Option<Spanned<f64>>,
-        /// positional: whether the drive's buffer is there
+        /// positional: whether the drive has its buffer
         #[default = "the profile's"]
         #[comment = "the drive's buffer"]
         pub buffer: Option<Spanned<bool>>,
-        /// positional: whether a write is complete when it is in the drive's buffer
+        /// positional: whether a write completes in the drive's buffer
         #[default = "the profile's"]
         #[comment = "complete in the buffer"]
         pub write_back: Option<Spanned<bool>>,
@@ -40,7 +40,7 @@ table_of_keys! {
         #[default = "including"]
         #[comment = "the job that starts"]
         pub rpo_count: Option<Given<RpoCount>>,
-        /// no more draws than this
+        /// the maximum number of draws
         #[default = "no limit"]
         #[comment = "draws"]
         pub rpo_most: Option<Spanned<usize>>,

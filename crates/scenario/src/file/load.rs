@@ -21,13 +21,13 @@ table_of_keys! {
         #[default = "refuse"]
         #[comment = "requests beyond the end of the array"]
         pub beyond: Option<Spanned<Given<Beyond>>>,
-        /// how many times as fast as recorded a trace is, such as `2.5`; before the changes of the command line, of which
-        /// `--speed` is the same
+        /// speed-up factor of a trace, such as `2.5`; applied before the options of the command line, of
+        /// which `--speed` is equivalent
         #[default = "1"]
         #[comment = "times as fast as recorded"]
         pub speed: Option<Spanned<f64>>,
-        /// how many independent copies of a trace there are, after `speed`: each with data of its own, shifted in time;
-        /// `--scale-load` is the same ([changes of a load](transform.md#transformations))
+        /// number of independent copies of a trace, after `speed`: each with different data and shifted
+        /// in time; `--scale-load` is equivalent ([changes of a load](transform.md#transformations))
         #[default = "1"]
         #[comment = "of the trace, shifted in time and space"]
         pub copies: Option<Spanned<u64>>,
@@ -41,9 +41,9 @@ table_of_keys! {
         #[serde(alias = "rate")]
         #[comment = "requests per second, Poisson"]
         pub rate_per_s: Option<Spanned<f64>>,
-        /// in place of `arrivals`: `{ outstanding = 8, think_ms = 5.0 }`, users who wait for their requests and then
-        /// think (exponential); `requests` must be at least as many as the users, and 10 for each are enough for a
-        /// steady state
+        /// instead of `arrivals`: `{ outstanding = 8, think_ms = 5.0 }`, users who wait for their requests
+        /// and then think (exponential); `requests` must be at least the number of users, and 10 per user are enough
+        /// for a steady state
         #[comment = "users who wait for their requests"]
         pub closed: Option<Spanned<ClosedFile>>,
         /// requests at each arrival: `{ requests = 3 }` or `{ geometric_mean = 3.0 }`,
@@ -53,10 +53,10 @@ table_of_keys! {
         pub batch: Option<Spanned<BatchFile>>,
         /// in bytes: `"8KiB"` or `{ bytes = "8KiB" }`, `{ geometric_mean_bytes = "16KiB" }` or
         /// `{ table = [{ bytes = "4KiB", share = 0.75 }, { bytes = "64KiB", share = 0.25 }] }`; in blocks:
-        /// `{ blocks = 4 }`, `{ geometric_mean_blocks = 4.0 }` or `{ table = [{ blocks = 1, share = 1.0 }] }`; different
-        /// ones for reads and writes: `{ read = "8KiB", write = "64KiB" }`, each any of these
+        /// `{ blocks = 4 }`, `{ geometric_mean_blocks = 4.0 }` or `{ table = [{ blocks = 1, share = 1.0 }] }`; separately
+        /// for reads and writes: `{ read = "8KiB", write = "64KiB" }`, each any of these
         pub size: Option<Spanned<SizeFile>>,
-        /// what sizes are counted in and addresses are multiples of, such as `"4KiB"`; only where requests have addresses
+        /// the unit of sizes and the alignment of addresses, such as `"4KiB"`; only if requests have addresses
         #[default = "sizes in bytes: the greatest common divisor of all sizes, 4 KiB for geometric ones; in blocks: the stripe unit, for SSDs 4 KiB"]
         #[comment = "bytes; the unit of sizes"]
         pub block: Option<Spanned<String>>,
@@ -65,8 +65,8 @@ table_of_keys! {
         #[comment = "the others are writes"]
         pub read_share: Option<Spanned<Share>>,
         /// `{ sequential_run = 16.0 }` (mean requests of a run, or `inf`), `{ zipf = 0.9 }`,
-        /// `{ mixed = { follow = 0.3, zipf = 0.9, used = 0.1 } }` (the share of requests that follow on the one
-        /// before; the share of blocks that are ever gone to), `{ hot = { space = 0.1, requests = 0.9 } }`
+        /// `{ mixed = { follow = 0.3, zipf = 0.9, used = 0.1 } }` (the share of requests that continue
+        /// the previous one; the share of blocks that are used), `{ hot = { space = 0.1, requests = 0.9 } }`
         #[default = "uniform"]
         pub addresses: Option<Spanned<AddressesFile>>,
         /// Several classes, each with laws of its own, in place of the laws above.
@@ -102,7 +102,7 @@ pub enum ArrivalsFile {
     Alone,
     /// Poisson arrivals per second.
     PoissonPerS(f64),
-    /// Arrivals at equal distances, per second.
+    /// Arrivals at equal intervals, per second.
     ConstantPerS(f64),
     /// A Poisson process whose rate changes from phase to phase.
     Phases(Vec<PhaseFile>),

@@ -17,7 +17,7 @@ table_of_keys! {
     /// The table `[array.md]`.
     #[derive(Default)]
     pub struct MdFile {
-        /// where the data begin on each disk: what `mdadm --examine` calls `Data Offset`
+        /// the start of the data on each disk: in `mdadm --examine` `Data Offset`
         #[default = "1 MiB"]
         #[comment = "bytes before the data"]
         pub data_offset: Option<Spanned<String>>,
