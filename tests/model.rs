@@ -135,7 +135,11 @@ fn recorded_response_times_lie_beside_theory() {
     let load = scratch.file("load.txt", "0.0 ; 0 ; 8 ; R\n");
     let seen = run("model", &scenario, &["--measured", load.to_str().unwrap()]);
     assert_eq!(seen.status.code(), Some(1));
-    assert!(err(&seen).contains("nothing is measured"), "{}", err(&seen));
+    assert!(
+        err(&seen).contains("the requests have no response times"),
+        "{}",
+        err(&seen)
+    );
 }
 
 #[test]

@@ -61,6 +61,6 @@ fn zones_are_asked_for_only_where_there_are_some() {
     for option in ["--zone-append", "--reset-zones"] {
         let options = ["--write", "--no-direct", option];
         let refused = replay(&scratch, WRITES, &file, &options);
-        assert_refused(&refused, "has no zones that must be written in order");
+        assert_refused(&refused, "has no zones that must be written sequentially");
     }
 }

@@ -104,7 +104,7 @@ fn a_recording_without_permission_says_so() {
         return;
     };
     assert_refused(&run, "no permission to use the kernel's tracing files");
-    assert!(!err(&run).contains("not there"), "{}", err(&run));
+    assert!(!err(&run).contains("not mounted"), "{}", err(&run));
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn an_output_to_a_device_is_a_refusal_of_every_command() {
     let tables = ["--tag", "--keep-tables", "/dev/null", "--target", target];
     let writes = scratch.file("w.load", WRITES);
     let run = iosonar().args(write).args(tables).arg(&writes).output();
-    assert_refused(&run.unwrap(), "/dev/null is there already");
+    assert_refused(&run.unwrap(), "/dev/null already exists");
 }
 
 #[test]

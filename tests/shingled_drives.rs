@@ -117,7 +117,7 @@ fn the_table_names_the_media_cache_and_whether_a_write_waited() {
     for expected in [
         "shingled with a media cache of 0.05 GB;",
         "  media cache ",
-        " of 200 entries of the map",
+        " of 200 map entries",
         "write amplification ",
     ] {
         assert!(long.contains(expected), "{long}");

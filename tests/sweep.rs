@@ -424,7 +424,7 @@ fn what_cannot_be_swept_is_refused_with_its_place() {
     }
     let scratch = place(EXPERIMENT);
     for (options, complaint) in [
-        (&["--only", "raid9"][..], "no run has such a path"),
+        (&["--only", "raid9"][..], "no run matches"),
         (&["--hosts", "a"], "--hosts needs a replay"),
         (&["--dir", "."], "contains files that are not from a sweep"),
     ] {

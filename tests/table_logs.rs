@@ -150,7 +150,7 @@ fn a_replay_that_is_refused_leaves_no_log() {
     let refused = replay();
     assert_code(&refused, 2);
     assert!(
-        err(&refused).contains("log.1 is there already"),
+        err(&refused).contains("log.1 already exists"),
         "{}",
         err(&refused)
     );

@@ -383,10 +383,10 @@ mod tests {
                 "'priority' is \"none\": expected one of",
             ),
             (json!({ "max_dropped": 101 }), "expected 0 to 100 percent"),
-            (json!({ "wrap": true, "clip": true }), "exclude each other"),
+            (json!({ "wrap": true, "clip": true }), "cannot be combined"),
             (
                 json!({ "write": true, "skip_writes": true }),
-                "exclude each other",
+                "cannot be combined",
             ),
             (json!({ "durable_tables": true }), "needs 'keep_tables'"),
             (json!({ "reset_zones": true }), "need 'write'"),

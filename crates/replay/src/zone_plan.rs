@@ -200,7 +200,7 @@ mod tests {
         let refused = plan(load, &options(false, false)).unwrap_err();
         for part in [
             "refused: x.load:3: the write of 8 sectors at sector 16 is not possible on (none)",
-            "the zone at sector 0 must be written in order",
+            "the zone at sector 0 must be written sequentially",
             "write pointer will be at sector 8",
             "--zone-append",
         ] {

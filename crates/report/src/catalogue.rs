@@ -296,7 +296,7 @@ pub const CATALOGUE: &[Entry] = &[
     each("working-set", Load, "ws_lin", LOAD, working_set::linear,
         "The working set on a linear axis: the size of a cache that would hold all data in use."),
     each("span", Load, "sum_dist", LOAD, working_set::span,
-        "The distance distance from the lowest to the highest sector accessed in the last 1, 6, 60 and 600 s and since the beginning: how \
+        "The distance from the lowest to the highest sector accessed in the last 1, 6, 60 and 600 s and since the beginning: how \
          far a disk arm must move."),
     each("sparsity", Load, "avg_dist", LOAD, working_set::sparsity,
         "The span divided by the distinct sectors: one is dense, a large number is scattered."),

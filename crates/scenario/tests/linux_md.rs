@@ -77,7 +77,7 @@ const GIVEN: [(&str, usize, &str); 21] = [
     (
         "level = \"raid1\"\ndisks = 2\nlike = \"linux-md\"\nmd.bitmap = \"4KiB\"",
         14,
-        "does not fit into the 1024 KiB before the data",
+        "does not fit in the 1024 KiB before the data",
     ),
     (
         "level = \"raid5\"\ndisks = 4\nlike = \"linux-dm\"",

@@ -384,7 +384,7 @@ fn what_makes_no_sense_is_refused_with_its_place() {
         ("central.cache_hit", "1.0"),
         ("central.cpu_ms_per_stripe_unit", "0.0"),
     ]);
-    assert!(nothing.contains("need nothing"), "{nothing}");
+    assert!(nothing.contains("need no station"), "{nothing}");
     let text = PAPER.replace(
         "cache_hit = 0.0\n\n[storage]",
         "cache_hit = 2.0\n\n[storage]",

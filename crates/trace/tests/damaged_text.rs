@@ -187,12 +187,12 @@ fn a_load_is_never_read_with_values_that_its_cut_last_row_does_not_have() {
     let cut = &load.as_bytes()[..whole.len() - 4];
     let error = complaint("cut.load", cut);
     assert!(
-        error.contains("field 'end of line' is '0.00495', expected a line end"),
+        error.contains("field 'end of line' is '0.00495', expected a newline"),
         "{error}"
     );
     let (rows, remarks) = read("cut.load", cut, true).unwrap();
     assert_eq!((rows, remarks[0].count), (800, 1));
-    assert!(remarks[0].what.contains("no line end"));
+    assert!(remarks[0].what.contains("no newline"));
 }
 
 /// A trace of three rows in each text format: the first lines, then the rows.

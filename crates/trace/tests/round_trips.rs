@@ -136,7 +136,7 @@ fn what_a_format_cannot_hold_is_refused_or_counted() {
     .err()
     .unwrap()
     .to_string();
-    assert!(message.contains("can be read, not written"), "{message}");
+    assert!(message.contains("can be read but not written"), "{message}");
 }
 
 fn read_bytes(bytes: &[u8], lenient: bool) -> Result<Vec<Row>, TraceError> {

@@ -420,8 +420,8 @@ mod tests {
             ("1..20ms step 1ms", "1 has none, write 1ms"),
             ("10..90% step 40%", "10 has none, write 10%"),
             ("9007199254740993..9007199254740995", "not exact"),
-            ("4..64 by 4", "no range"),
-            ("4..64 step x", "no range"),
+            ("4..64 by 4", "not a range"),
+            ("4..64 step x", "not a range"),
             ("1..1e9 step 1", "steps"),
         ] {
             let error = values(text).unwrap_err();

@@ -49,7 +49,7 @@ pub struct Ssh(Vec<String>);
 /// The participants that a list of hosts and pairs `host:/dev/x` names; pairs of the same host are one.
 ///
 /// # Errors
-/// If something is not a host, or a host is named twice.
+/// If something is not a host, or a host is given twice.
 pub fn participants(hosts: &[String]) -> Result<Vec<Participant>, SweepError> {
     let mut all: Vec<Participant> = Vec::new();
     for text in hosts {
@@ -382,8 +382,8 @@ mod tests {
             .collect();
         assert_eq!(told, ["a ", "b /dev/sdb /dev/sdc", "user@c "]);
         for (hosts, complaint) in [
-            (&["a", "a"][..], "named twice"),
-            (&["a:/dev/x", "a:/dev/x"], "named twice"),
+            (&["a", "a"][..], "given twice"),
+            (&["a:/dev/x", "a:/dev/x"], "given twice"),
             (&["-oProxyCommand=x"], "is not a host"),
             (&[""], "is not a host"),
         ] {
