@@ -53,14 +53,14 @@ struct Text {
     path: String,
     line: usize,
     kind: Kind,
-    text: String,
+    content: String,
 }
 
 impl Text {
     /// Whether it has words for a reader: a key, a unit or a format without words has not.
     fn is_prose(&self) -> bool {
-        let words = dialect::words(&self.text);
-        words.len() > 1 && words.iter().any(|word| word.len() > 2) && self.text.contains(' ')
+        let words = dialect::words(&self.content);
+        words.len() > 1 && words.iter().any(|word| word.len() > 2) && self.content.contains(' ')
     }
 }
 
@@ -72,7 +72,10 @@ impl fmt::Display for Text {
             self.path,
             self.line,
             self.kind,
-            self.text.split_whitespace().collect::<Vec<_>>().join(" ")
+            self.content
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
         )
     }
 }
@@ -152,12 +155,12 @@ fn no_text_uses_a_phrase_of_the_dialect() {
                 .any(|part| text.path.starts_with(part))
         })
         .flat_map(|text| {
-            dialect::found_in(&text.text)
+            dialect::found_in(&text.content)
                 .into_iter()
                 .map(move |phrase| {
                     format!(
                         "{}:{}: \"{}\": write {}\n    {}",
-                        text.path, text.line, phrase.words, phrase.instead, text.text
+                        text.path, text.line, phrase.words, phrase.instead, text.content
                     )
                 })
         })
@@ -177,7 +180,7 @@ fn a_phrase_is_found_with_its_line_and_not_in_code_or_tests() {
     let found: Vec<(usize, Kind, &str)> = source::texts("x.rs", source)
         .iter()
         .flat_map(|text| {
-            dialect::found_in(&text.text)
+            dialect::found_in(&text.content)
                 .into_iter()
                 .map(|phrase| (text.line, text.kind, phrase.words))
         })
@@ -194,7 +197,7 @@ fn a_phrase_is_found_with_its_line_and_not_in_code_or_tests() {
     let found: Vec<(usize, &str)> = page::texts("x.md", page)
         .iter()
         .flat_map(|text| {
-            dialect::found_in(&text.text)
+            dialect::found_in(&text.content)
                 .into_iter()
                 .map(|phrase| (text.line, phrase.words))
         })

@@ -21,14 +21,14 @@ pub(crate) fn texts(path: &str, page: &str) -> Vec<Text> {
             .any(|mark| content.starts_with(mark));
         match texts.last_mut() {
             Some(text) if goes_on && !begins => {
-                text.text.push(' ');
-                text.text.push_str(content);
+                text.content.push(' ');
+                text.content.push_str(content);
             }
             _ => texts.push(Text {
                 path: path.to_owned(),
                 line: line + 1,
                 kind: Kind::Page,
-                text: content.to_owned(),
+                content: content.to_owned(),
             }),
         }
         goes_on = true;

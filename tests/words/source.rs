@@ -76,7 +76,7 @@ impl Lexer<'_> {
             }
             b'r' if self.raw_hashes(1).is_some() => self.raw_string(1),
             b'b' if self.rest().starts_with(b"br") && self.raw_hashes(2).is_some() => {
-                self.raw_string(2)
+                self.raw_string(2);
             }
             b'\'' => self.character(),
             b'#' if self.rest().starts_with(b"#[cfg(test)]") => self.skip_test_item(),
@@ -200,7 +200,7 @@ impl Lexer<'_> {
             .position(|window| window == close.as_bytes())
             .unwrap_or(0);
         let text = self.source[begin..begin + length].to_vec();
-        self.line += text.iter().filter(|byte| **byte == b'\n').count();
+        self.line += String::from_utf8_lossy(&text).matches('\n').count();
         self.at = begin + length + close.len();
         self.literal(&text, first);
     }
@@ -230,7 +230,7 @@ impl Lexer<'_> {
         } else {
             let character = std::str::from_utf8(&rest[1..rest.len().min(5)])
                 .map_or_else(
-                    |error| std::str::from_utf8(&rest[1..1 + error.valid_up_to()]).ok(),
+                    |error| std::str::from_utf8(&rest[1..=error.valid_up_to()]).ok(),
                     Some,
                 )
                 .and_then(|text| text.chars().next())
@@ -264,7 +264,7 @@ impl Lexer<'_> {
             path: self.path.to_owned(),
             line,
             kind,
-            text,
+            content: text,
         });
     }
 }
@@ -277,12 +277,12 @@ fn joined(texts: Vec<Text>) -> Vec<Text> {
             text.kind == before.kind
                 && text.kind.is_comment()
                 && *last + 1 == text.line
-                && !text.text.is_empty()
+                && !text.content.is_empty()
         };
         match paragraphs.last_mut() {
             Some(paragraph) if follows(paragraph) => {
-                paragraph.0.text.push(' ');
-                paragraph.0.text.push_str(&text.text);
+                paragraph.0.content.push(' ');
+                paragraph.0.content.push_str(&text.content);
                 paragraph.1 = text.line;
             }
             _ => {

@@ -71,7 +71,7 @@ pub struct ExperimentFile {
 pub struct ChartFile {
     /// The y axis: a metric of the table.
     pub metric: String,
-    /// What goes to the right: a parameter.
+    /// The x axis: a parameter.
     pub against: String,
     /// A line for each value of this parameter; if it is not given, of all others.
     pub by: Option<String>,
@@ -176,10 +176,7 @@ impl ExperimentFile {
             })
         };
         if self.scenario.is_some() && self.replay.is_some() {
-            return wrong(
-                "replay",
-                "cannot be combined with 'scenario': leave one out",
-            );
+            return wrong("replay", "cannot be combined with 'scenario'");
         }
         for (key, number) in [("replications", self.replications), ("repeat", self.repeat)] {
             if number == Some(0) {
@@ -190,16 +187,10 @@ impl ExperimentFile {
             return wrong("sample", "is 0, expected at least 1");
         }
         if self.repeat.is_some() && self.scenario.is_some() {
-            return wrong(
-                "repeat",
-                "applies to replays; use 'replications' for simulations",
-            );
+            return wrong("repeat", "applies to replays: use 'replications'");
         }
         if self.replications.is_some() && self.replay.is_some() {
-            return wrong(
-                "replications",
-                "applies to simulations; use 'repeat' for replays",
-            );
+            return wrong("replications", "applies to simulations: use 'repeat'");
         }
         if let Some(p) = self.precision
             && !(1e-6..1.0).contains(&p)
@@ -235,10 +226,7 @@ impl ExperimentFile {
             return wrong("settle", &format!("is {s}, expected seconds, 0 to 1e6"));
         }
         if self.one_at_a_time && self.sample.is_some() {
-            return wrong(
-                "sample",
-                "applies to all combinations, not to 'one_at_a_time'",
-            );
+            return wrong("sample", "cannot be combined with 'one_at_a_time'");
         }
         if self.slurm.cpus == 0 || self.slurm.chunk == Some(0) || self.slurm.most_tasks == Some(0) {
             return wrong(
