@@ -410,7 +410,7 @@ mod tests {
             ("4KiB..64KiB", "4KiB..64KiB log N"),
             ("4..64 step 0", "a step of 0"),
             ("4..64 step -4", "a step of -4"),
-            ("0..64 log 4", "above zero"),
+            ("0..64 log 4", "greater than 0"),
             ("1..64 log 1", "of at least 2"),
             ("1..64 log 2.5", "of at least 2"),
             ("4KiB..8ms step 4", "different units"),

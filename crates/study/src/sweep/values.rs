@@ -388,7 +388,7 @@ mod tests {
             ("x = { from = 1, to = 3, step = -1 }", "not lead from"),
             (
                 "x = { from = 0, to = 3, steps = 3, scale = 'log' }",
-                "above zero",
+                "greater than 0",
             ),
             (
                 "x = { from = 1, to = 3, steps = 1 }",
