@@ -8,7 +8,7 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, bounded};
 
-use crate::TraceError;
+use crate::{TraceError, zstandard};
 
 const CHUNK: usize = 256 * 1024;
 const CHUNKS_AHEAD: usize = 4;
@@ -97,17 +97,27 @@ pub(crate) fn decompressed(raw: Box<dyn Read + Send>) -> io::Result<(bool, Box<d
         }
         // A frame, or a skippable frame in front of one.
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-            OnAThread::new("zstd", taken, || zstd::stream::read::Decoder::new(raw))?
+            OnAThread::new("zstd", taken, || zstandard::decoder(raw))?
         }
-        [0xfd, b'7', b'z', b'X', b'Z', 0] => OnAThread::new("xz", taken, || {
-            Ok(liblzma::read::XzDecoder::new_multi_decoder(raw))
-        })?,
+        [0xfd, b'7', b'z', b'X', b'Z', 0] => OnAThread::new("xz", taken, || Ok(xz_decoder(raw)))?,
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => {
             OnAThread::new("bzip2", taken, || Ok(bzip2::read::MultiBzDecoder::new(raw)))?
         }
         _ => return Ok((false, raw.inner)),
     };
     Ok((true, Box::new(unpacking)))
+}
+
+/// Reads the plain bytes of one or several streams of xz.
+#[cfg(feature = "c-codecs")]
+fn xz_decoder(packed: impl Read) -> impl Read {
+    liblzma::read::XzDecoder::new_multi_decoder(packed)
+}
+
+/// Reads the plain bytes of one or several streams of xz.
+#[cfg(not(feature = "c-codecs"))]
+fn xz_decoder(packed: impl Read) -> impl Read {
+    lzma_rust2::XzReader::new(io::BufReader::new(packed), true)
 }
 
 /// Counts what a decompressor has taken.

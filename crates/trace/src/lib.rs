@@ -48,6 +48,7 @@ mod text;
 pub mod transform;
 mod whole_file;
 mod written;
+mod zstandard;
 
 pub use batch::Batch;
 pub use error::{At, Place, TraceError};

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use iosonar_units::folder_of;
 use rustix::fs::{FlockOperation, flock};
 
+use crate::zstandard;
+
 /// Something that bytes are written to and that must be closed to count.
 pub trait Output: Write + Send {
     /// Writes what is pending and gives the file its name.
@@ -44,12 +46,7 @@ where
             file,
             flate2::Compression::default(),
         ))),
-        Some("zst") => {
-            let mut encoder = zstd::stream::write::Encoder::new(file, 3)?;
-            // Unlike gzip, it has none unless asked: a damaged file would be read as another one.
-            encoder.include_checksum(true)?;
-            Ok(Box::new(encoder))
-        }
+        Some("zst") => Ok(Box::new(zstandard::encoder(file)?)),
         _ => Ok(Box::new(file)),
     }
 }
@@ -69,12 +66,6 @@ impl Output for BufWriter<WholeFile> {
 }
 
 impl<W: Output> Output for flate2::write::GzEncoder<W> {
-    fn close(self: Box<Self>) -> io::Result<()> {
-        Box::new(self.finish()?).close()
-    }
-}
-
-impl<W: Output> Output for zstd::stream::write::Encoder<'static, W> {
     fn close(self: Box<Self>) -> io::Result<()> {
         Box::new(self.finish()?).close()
     }

@@ -238,7 +238,8 @@ fn compressed_files_of_all_kinds_are_read() {
     use std::io::Write;
     let text = b"0 ; 1 ; 8 ; R\n1 ; 2 ; 8 ; W\n";
     let dir = tempfile::tempdir().unwrap();
-    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 6);
+    let mut xz =
+        lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(6)).unwrap();
     xz.write_all(text).unwrap();
     let mut bz = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
     bz.write_all(text).unwrap();

@@ -229,7 +229,8 @@ fn compressed_loads(n: u64) -> Vec<(&'static str, Vec<u8>)> {
     let plain = written("load");
     let mut bz2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
     bz2.write_all(&plain).unwrap();
-    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 6);
+    let mut xz =
+        lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(6)).unwrap();
     xz.write_all(&plain).unwrap();
     vec![
         ("load.gz", written("load.gz")),

@@ -1,0 +1,234 @@
+//! Streams over the frames of `ruzstd`, which reads and packs one frame at a time.
+
+use std::error::Error;
+use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
+
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use ruzstd::encoding::{CompressionLevel, FrameCompressor};
+
+use crate::whole_file::Output;
+
+/// The largest window that is accepted, as in the C library: a frame needs as much memory.
+const LARGEST_WINDOW: u64 = 128 << 20;
+
+/// A frame is packed whenever this much has been written: larger ones pack little better.
+const FRAME: usize = 1 << 20;
+
+/// The plain bytes of all frames; skippable ones are skipped.
+pub(super) struct Reader<R> {
+    packed: BufReader<R>,
+    decoder: FrameDecoder,
+    is_in_frame: bool,
+}
+
+impl<R: Read> Reader<R> {
+    pub(super) fn new(packed: R) -> Self {
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(LARGEST_WINDOW);
+        Self {
+            packed: BufReader::with_capacity(1 << 17, packed),
+            decoder,
+            is_in_frame: false,
+        }
+    }
+
+    /// Whether there is a further frame; its header is read then.
+    fn begin_frame(&mut self) -> io::Result<bool> {
+        while !self.packed.fill_buf()?.is_empty() {
+            match self.decoder.init(&mut self.packed) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    let length = u64::from(length);
+                    let skipped = io::copy(&mut (&mut self.packed).take(length), &mut io::sink())?;
+                    if skipped < length {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                Err(error) => return Err(io_error(error)),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Compares the checksum behind a frame, if it has one, with its content.
+    fn end_frame(&self) -> io::Result<()> {
+        match self.decoder.get_checksum_from_data() {
+            Some(stored) if self.decoder.get_calculated_checksum() != Some(stored) => Err(
+                io::Error::new(io::ErrorKind::InvalidData, "the checksum does not match"),
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<R: Read> Read for Reader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            if !self.is_in_frame {
+                if !self.begin_frame()? {
+                    return Ok(0);
+                }
+                self.is_in_frame = true;
+            }
+            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+                let one = BlockDecodingStrategy::UptoBlocks(1);
+                self.decoder
+                    .decode_blocks(&mut self.packed, one)
+                    .map_err(io_error)?;
+            }
+            let n = self.decoder.read(buffer)?;
+            if n > 0 {
+                return Ok(n);
+            }
+            self.end_frame()?;
+            self.is_in_frame = false;
+        }
+    }
+}
+
+/// The error of the input if that is why a frame could not be read, so that its end and its failures are told apart
+/// from damage.
+fn io_error(error: FrameDecoderError) -> io::Error {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return match error.raw_os_error() {
+                Some(code) => io::Error::from_raw_os_error(code),
+                None => io::Error::new(error.kind(), error.to_string()),
+            };
+        }
+        cause = error.source();
+    }
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// Packs what is written into frames of [`FRAME`] plain bytes, each with a checksum. A flush ends a frame.
+pub(super) struct Writer<W> {
+    output: W,
+    /// What is not packed yet.
+    plain: Vec<u8>,
+    compressor: FrameCompressor<Cursor<Vec<u8>>, Vec<u8>, ruzstd::encoding::MatchGeneratorDriver>,
+    /// Nothing has been packed yet.
+    is_empty: bool,
+}
+
+impl<W: Write> Writer<W> {
+    pub(super) fn new(output: W) -> Self {
+        Self {
+            output,
+            plain: Vec::with_capacity(FRAME),
+            compressor: FrameCompressor::new(CompressionLevel::Fastest),
+            is_empty: true,
+        }
+    }
+
+    fn pack(&mut self) -> io::Result<()> {
+        let plain = std::mem::take(&mut self.plain);
+        self.compressor.set_source(Cursor::new(plain));
+        self.compressor.set_drain(Vec::new());
+        self.compressor.compress();
+        let packed = self.compressor.take_drain().expect("it was set above");
+        let source = self.compressor.take_source().expect("it was set above");
+        self.plain = source.into_inner();
+        self.plain.clear();
+        self.is_empty = false;
+        self.output.write_all(&packed)
+    }
+}
+
+impl<W: Write> Write for Writer<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = bytes.len().min(FRAME - self.plain.len());
+        self.plain.extend_from_slice(&bytes[..n]);
+        if self.plain.len() == FRAME {
+            self.pack()?;
+        }
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.plain.is_empty() {
+            self.pack()?;
+        }
+        self.output.flush()
+    }
+}
+
+impl<W: Output> Output for Writer<W> {
+    fn close(mut self: Box<Self>) -> io::Result<()> {
+        // A file without a frame would not be recognised as compressed.
+        if self.is_empty || !self.plain.is_empty() {
+            self.pack()?;
+        }
+        Box::new(self.output).close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(parts: &[&[u8]]) -> Vec<u8> {
+        let mut writer = Writer::new(Vec::new());
+        for part in parts {
+            writer.write_all(part).unwrap();
+            writer.flush().unwrap();
+        }
+        writer.output
+    }
+
+    fn read(packed: &[u8]) -> io::Result<Vec<u8>> {
+        let mut plain = Vec::new();
+        Reader::new(packed).read_to_end(&mut plain)?;
+        Ok(plain)
+    }
+
+    #[test]
+    fn frames_are_read_as_they_were_written() {
+        let long: Vec<u8> = (0..3 * FRAME + 17).map(|i| (i / 7 % 251) as u8).collect();
+        let whole = packed(&[&long, b"tail"]);
+        assert!(whole.len() < long.len() / 2, "{}", whole.len());
+        assert_eq!(read(&whole).unwrap(), [&long[..], b"tail"].concat());
+        assert_eq!(read(&[]).unwrap(), b"");
+    }
+
+    #[test]
+    fn skippable_frames_are_skipped_and_their_end_is_missed() {
+        let skippable = [&[0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"abc"].concat();
+        let whole = [&skippable[..], &packed(&[b"plain"]), &skippable].concat();
+        assert_eq!(read(&whole).unwrap(), b"plain");
+        let error = read(&whole[..whole.len() - 1]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn the_end_is_missed_wherever_a_frame_is_cut() {
+        let whole = packed(&[b"a frame with some bytes in it, cut anywhere"]);
+        for cut in 1..whole.len() {
+            let error = read(&whole[..cut]).unwrap_err();
+            assert_eq!(
+                error.kind(),
+                io::ErrorKind::UnexpectedEof,
+                "at {cut}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_is_noticed() {
+        let whole = packed(&[b"incompressible: 8f3a1c5e9b7d2046"]);
+        // Behind the magic number, the descriptor and the size of the window, which may be larger without harm.
+        for at in 6..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            assert!(read(&damaged).is_err(), "byte {at}");
+        }
+    }
+}
