@@ -282,14 +282,14 @@ const REFUSED: [(&str, &str, &str); 20] = [
     (
         "intel-d7",
         "throughput > 200",
-        "the throughput is their rate",
+        "the throughput is the arrival rate",
     ),
     (
         "intel-d7",
         "latency p99 < 20ms",
         "leave out latency and delay",
     ),
-    ("floppy", "p99 < 1s", "there is no profile 'floppy'"),
+    ("floppy", "p99 < 1s", "unknown profile 'floppy'"),
     (
         "raid99:4xexos-x18",
         "p99 < 1s",
@@ -300,7 +300,7 @@ const REFUSED: [(&str, &str, &str); 20] = [
     (
         "intel-d7 --price floppy=1",
         "p99 < 1s",
-        "there is no profile 'floppy'",
+        "unknown profile 'floppy'",
     ),
     ("intel-d7 --page a.txt", "p99 < 1s", "ends in .html"),
     ("intel-d7 --curve a.png", "p99 < 1s", "--growth"),
@@ -333,7 +333,7 @@ const REFUSED: [(&str, &str, &str); 20] = [
     (
         "raid10:4xexos-x18 --set array.disks=8",
         "p99 < 1s",
-        "the short form of a candidate says it",
+        "the short form of a candidate sets it",
     ),
 ];
 

@@ -364,7 +364,7 @@ const REFUSED: [(&str, &str, &[&str], &str); 18] = [
         "plan",
         "paper.toml",
         &["--target", "p99 < 20s"],
-        "not quantiles",
+        "quantiles are not available",
     ),
     (
         "plan",

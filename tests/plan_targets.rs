@@ -99,7 +99,7 @@ fn where_no_number_of_jobs_meets_both_targets_that_is_the_answer() {
     assert_eq!(printed.status.code(), Some(3));
     let text = out(&printed);
     assert!(
-        text.contains("nothing that was tried meets all targets"),
+        text.contains("no load that was tried meets all targets"),
         "{text}"
     );
     let met = format!(

@@ -26,8 +26,8 @@ impl Prepared {
         Some(self)
     }
 
-    /// With this many independent copies of its trace, each on data of its own, as `--scale-load` makes them; `None` of a
-    /// load that is no trace.
+    /// With this many independent copies of its trace, each on data of its own, as `--scale-load` makes them; `None` unless
+    /// the load is a trace.
     #[must_use]
     pub fn copied(mut self, copies: Copies) -> Option<Self> {
         let LoadModel::Trace {

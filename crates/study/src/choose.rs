@@ -120,7 +120,7 @@ impl Evaluation {
         self.now.verdict()
     }
 
-    /// A quantile of the response times of some requests, in milliseconds; `None` if there are none, or no result.
+    /// A quantile of the response times of some requests, in milliseconds; `None` without such requests, or without a result.
     pub fn quantile_ms(&self, requests: Requests, p: f64) -> Option<Estimate> {
         let result = self.result.as_ref().ok()?;
         (result.count_of(requests) > 0).then(|| result.quantile_of_ms(requests, p))
@@ -174,7 +174,7 @@ pub enum ChooseError {
     /// A target is about requests that the load does not have, or the load cannot grow in this way.
     #[error(transparent)]
     Target(PlanError),
-    /// There are no threads to be had.
+    /// No threads can be created.
     #[error("{0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
@@ -226,7 +226,7 @@ pub fn choose(
         let simulation: Result<Prepared, ScenarioError> = simulation;
         let outcome = match simulation.map(|simulation| evaluate(spec, simulation)) {
             Ok(Ok(evaluation)) => Ok(Box::new(evaluation)),
-            // Data that do not fit this system are an answer, a mistake in what was typed is none.
+            // Data that do not fit this system are an answer; a mistake in what was typed is an error.
             Ok(Err(PlanError::Scenario(error))) | Err(error) if error.is_data() => Err(error),
             Ok(Err(error)) => return Err(of_candidate(candidate, error)),
             Err(error) => return Err(of_candidate(candidate, error.into())),
@@ -249,7 +249,7 @@ pub fn choose(
     if all.iter().any(|of| of.outcome.is_ok()) {
         return Ok(all);
     }
-    // Nothing is no answer; and where the load is at fault, all have the same error.
+    // An empty table answers nothing; if the load is at fault, all have the same error.
     match all.into_iter().find_map(|of| of.outcome.err()) {
         Some(error) => Err(error.into()),
         None => Ok(Vec::new()),

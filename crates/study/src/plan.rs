@@ -31,7 +31,7 @@ pub enum PlanError {
     #[error("{0}")]
     DoesNotFit(String),
     /// Already a request that meets no other takes this long, in milliseconds, which is too long.
-    #[error("a request that meets no other takes {ms} ms already")]
+    #[error("a request that never waits already takes {ms} ms")]
     AboveAlone {
         /// The target.
         target: Objective,
@@ -52,7 +52,7 @@ pub enum PlanError {
         /// The target.
         target: Objective,
     },
-    /// A load that is no trace is to grow by copies.
+    /// Only traces grow by copies.
     #[error(
         "copies are for traces: a synthetic load grows by the rate of its arrivals, a closed loop by its users"
     )]

@@ -51,14 +51,13 @@ pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
 fn check(args: &Choose) -> anyhow::Result<()> {
     let is_stream = std::fs::metadata(&args.load).is_ok_and(|of| !of.is_file() && !of.is_dir());
     if is_stream || args.load.as_os_str() == "-" {
-        return Err(Usage(
-            "the load is read several times: store it in a file, and give that".to_owned(),
-        )
-        .into());
+        return Err(
+            Usage("LOAD must be a file, because it is read several times".to_owned()).into(),
+        );
     }
     if args.beyond.beyond() == Beyond::Clip {
         return Err(Usage(
-            "--clip would leave requests out where a candidate is small, and others would have more to do: use --fit or \
+            "--clip would drop requests for small candidates, so they would have less to do: use --fit or \
              --wrap"
                 .to_owned(),
         )
@@ -78,7 +77,7 @@ fn check(args: &Choose) -> anyhow::Result<()> {
         && path.extension().is_none_or(|e| e != "html")
     {
         return Err(Usage(format!(
-            "--page {}: a page's name ends in .html",
+            "--page {}: the name of a page must end in .html",
             path.display()
         ))
         .into());
@@ -112,7 +111,9 @@ fn spec(args: &Choose) -> anyhow::Result<ChooseSpec> {
     let is_short = candidates.iter().any(|of| of.devices().is_some());
     let of_short_form = |(key, _): &&(String, String)| SHORT_FORM.contains(&key.as_str());
     if is_short && let Some((key, _)) = args.common.set.iter().find(of_short_form) {
-        let problem = format!("--set {key}: the short form of a candidate says it; change that");
+        let problem = format!(
+            "--set {key}: the short form of a candidate sets it; change the candidate instead"
+        );
         return Err(Usage(problem).into());
     }
     Ok(ChooseSpec {
@@ -135,7 +136,7 @@ fn spec(args: &Choose) -> anyhow::Result<ChooseSpec> {
     })
 }
 
-/// A candidate's file is none of the outputs.
+/// No output replaces a candidate's file.
 fn refuse_inputs_as_outputs(args: &Choose, spec: &ChooseSpec) -> anyhow::Result<()> {
     let files = spec.candidates.iter().filter_map(Candidate::file);
     for file in files {

@@ -136,7 +136,7 @@ fn refused(args: &Plan, error: PlanError) -> anyhow::Error {
 fn why_never(error: &PlanError) -> String {
     match error {
         PlanError::AboveAlone { target, ms } => format!(
-            "{target} cannot be met at any rate: a request that waits for no other takes {} already",
+            "{target} cannot be met at any rate: a request that never waits already takes {}",
             Nanos::from_millis_f64(*ms)
         ),
         PlanError::OutOfReach { target, best } => format!(

@@ -1,8 +1,8 @@
 //! How help is laid out.
 //!
 //! The options and their texts stand beside the fields that they fill. This adds what concerns the whole: the groups of
-//! commands, the few options that `-h` shows, and the examples that `--help` begins with. An option that nobody lists in
-//! [`pages`] is in `--help` only.
+//! commands, the few options that `-h` shows, and the examples that `--help` begins with. An option that
+//! [`pages`] does not list is in `--help` only.
 
 mod pages;
 #[cfg(test)]

@@ -176,7 +176,7 @@ impl LookArgs {
 }
 
 impl Plot {
-    /// The size of a picture of so many charts.
+    /// The size of a picture of this number of charts.
     pub(crate) fn size(&self, charts: usize) -> Size {
         let usual = Size::default();
         self.size.unwrap_or(Size {

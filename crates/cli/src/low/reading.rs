@@ -169,7 +169,7 @@ struct ChangeArgs {
 }
 
 impl ReadArgs {
-    /// What there is to be done, in order.
+    /// The changes to apply, in order.
     pub(crate) fn reading(&self) -> Result<Reading, Usage> {
         let FormatArgs {
             format,

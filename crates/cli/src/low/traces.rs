@@ -67,7 +67,7 @@ pub(crate) struct Convert {
 }
 
 impl Convert {
-    /// What becomes of the inputs.
+    /// How the inputs are combined.
     pub(crate) fn conversion(&self) -> Conversion {
         let combine = match (self.paste, self.adjacent) {
             (true, _) => Combine::Paste,
@@ -195,7 +195,7 @@ pub(crate) struct Analyze {
 pub(super) fn above_zero(text: &str) -> Result<Nanos, String> {
     match text.parse::<Nanos>() {
         Ok(t) if t > Nanos::ZERO => Ok(t),
-        Ok(_) => Err("expected a time above zero".to_owned()),
+        Ok(_) => Err("expected a time greater than 0".to_owned()),
         Err(e) => Err(e.to_string()),
     }
 }
@@ -203,13 +203,13 @@ pub(super) fn above_zero(text: &str) -> Result<Nanos, String> {
 pub(super) fn whole_sectors(text: &str) -> Result<Bytes, String> {
     match text.parse::<Bytes>() {
         Ok(size) if size.get() > 0 && size.get().is_multiple_of(512) => Ok(size),
-        Ok(_) => Err("expected a multiple of 512 bytes, above zero".to_owned()),
+        Ok(_) => Err("expected a multiple of 512 bytes, greater than 0".to_owned()),
         Err(e) => Err(e.to_string()),
     }
 }
 
 impl Analyze {
-    /// How a trace that is read like this is measured.
+    /// How a trace read with these options is measured.
     pub(crate) fn options(&self, reading: &Reading) -> MeasureOptions {
         MeasureOptions {
             load: LoadOptions {

@@ -10,7 +10,7 @@ use serde_json::json;
 pub(crate) struct Findings {
     /// How many requests were simulated, or why none.
     pub(crate) simulation: Result<u64, String>,
-    /// The size of a picture in bytes, or why there is none.
+    /// The size of a picture in bytes, or why drawing it failed.
     pub(crate) charts: Result<usize, String>,
     pub(crate) machine: Machine,
     pub(crate) tracing: Tracing,

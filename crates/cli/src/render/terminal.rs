@@ -10,7 +10,7 @@ pub(crate) fn size() -> (usize, usize) {
     }
 }
 
-/// Columns for the help: those of the terminal; 80 where there is none.
+/// Columns for the help: those of the terminal; 80 without a terminal.
 pub(crate) fn columns_for_help() -> usize {
     reported().map_or_else(|| of("COLUMNS").unwrap_or(80), |(columns, _)| columns)
 }

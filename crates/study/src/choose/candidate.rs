@@ -78,7 +78,7 @@ impl Candidate {
     /// What a text stands for.
     ///
     /// # Errors
-    /// If it is none of the forms, no profile has such a name, or a file cannot be read.
+    /// If it has another form, no profile has such a name, or a file cannot be read.
     pub fn parse(name: &str) -> Result<Self, CandidateError> {
         let wrong = |problem: String| CandidateError::Form {
             candidate: name.to_owned(),
@@ -103,7 +103,7 @@ impl Candidate {
                 .find(|(key, _)| SHORT_FORM.contains(&key.as_str()))
         {
             return Err(wrong(format!(
-                "'+{key}=' is what the short form itself says; change that"
+                "'+{key}=' contradicts the short form: change the short form"
             )));
         }
         Ok(Self {
@@ -266,7 +266,7 @@ fn of_profile_file(path: &Path) -> Result<Candidate, String> {
     let text = read_text(path).map_err(|e| e.to_string())?;
     let Some(of) = ProfileOf::text(&text) else {
         return Err(format!(
-            "{} is no profile of a device; 'iosonar calibrate' writes one",
+            "{} is not a device profile; 'iosonar calibrate' writes one",
             path.display()
         ));
     };
@@ -289,7 +289,7 @@ fn of_profile_file(path: &Path) -> Result<Candidate, String> {
 /// The built-in profile that a name, or a part of one, stands for.
 ///
 /// # Errors
-/// If there is none, or several.
+/// If no profile has such a name, or several have.
 pub(super) fn profile(name: &str) -> Result<(ProfileOf, &'static str), String> {
     let disks = iosonar_disk_model::BUILT_IN.iter();
     let ssds = iosonar_ssd_model::BUILT_IN.iter();
@@ -304,12 +304,12 @@ pub(super) fn profile(name: &str) -> Result<(ProfileOf, &'static str), String> {
     match with_it.copied().collect::<Vec<_>>().as_slice() {
         [one] if !name.is_empty() => Ok(*one),
         [] => Err(format!(
-            "there is no profile '{name}'; 'iosonar profiles' lists them"
+            "unknown profile '{name}'; 'iosonar profiles' lists them"
         )),
         several => {
             let names: Vec<_> = several.iter().map(|(_, name)| *name).collect();
             Err(format!(
-                "'{name}' may be any of {}; write more of the name",
+                "'{name}' is ambiguous: it matches {}; write more of the name",
                 names.join(", ")
             ))
         }
@@ -342,13 +342,16 @@ mod tests {
         for (text, problem) in [
             ("raid10:exos-x18", "does not begin with a number"),
             ("raid10:0xexos-x18", "must be at least 1"),
-            ("raid10:8xnothing", "there is no profile 'nothing'"),
-            ("seagate", "may be any of seagate-st3500630ns"),
+            ("raid10:8xnothing", "unknown profile 'nothing'"),
+            ("seagate", "matches seagate-st3500630ns"),
             ("nvme-gen4-tlc+cache=", "has no value"),
             ("nvme-gen4-tlc+load.speed=2", "the same for all candidates"),
             ("nvme-gen4-tlc+speed=3", "'+speed=': unknown key"),
-            ("raid10:8xexos-x18+array.disks=4", "the short form itself"),
-            ("", "may be any of"),
+            (
+                "raid10:8xexos-x18+array.disks=4",
+                "contradicts the short form",
+            ),
+            ("", "is ambiguous"),
             ("absent.toml", "absent.toml"),
             ("calibrated:absent.toml", "absent.toml"),
         ] {

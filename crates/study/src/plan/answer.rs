@@ -294,7 +294,7 @@ pub fn plan_network(
 ) -> Result<Answer, PlanError> {
     let does_not_fit = |problem: &str| Err(PlanError::DoesNotFit(problem.to_owned()));
     if spec.find.is_some_and(|find| find != Find::Jobs) {
-        return does_not_fit("--find: of a networked system jobs can be looked for");
+        return does_not_fit("--find must be jobs for a networked system");
     }
     if targets.iter().any(|of| of.requests != Requests::All) {
         return does_not_fit("--target: a networked system has jobs, not reads and writes");
@@ -302,7 +302,7 @@ pub fn plan_network(
     let is_quantile = |of: &Objective| matches!(of.statistic, Statistic::Quantile(_));
     if targets.iter().any(is_quantile) {
         return does_not_fit(
-            "--target: of a networked system the mean and the throughput are known, not quantiles",
+            "--target: quantiles are not available for networked systems: use mean or throughput",
         );
     }
     let analysis = system

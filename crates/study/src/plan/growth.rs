@@ -39,7 +39,7 @@ const LIMITS_PER_RUN: f64 = 100.0;
 /// With fewer requests a queue that grows cannot be seen.
 const FEWEST: u64 = 100;
 
-/// What cannot bear this share of a load is not for it.
+/// A system that cannot sustain this share of a load is too small by orders of magnitude.
 const LEAST: f64 = 0.001;
 
 impl GrowingLoad {
@@ -180,8 +180,8 @@ impl GrowingLoad {
         let is_throughput = |of: &&Objective| of.statistic == Statistic::Throughput;
         match targets.iter().find(is_throughput) {
             Some(target) if self.can_grow() => Err(PlanError::DoesNotFit(format!(
-                "'{target}': of a recording and of open arrivals the throughput is their rate; give a limit of a response \
-                 time, such as 'p99 < 20ms', or a closed loop"
+                "'{target}': for recordings and open arrivals the throughput is the arrival rate; limit a response \
+                 time instead, such as 'p99 < 20ms', or use a closed loop"
             ))),
             _ => Ok(()),
         }
@@ -205,15 +205,22 @@ impl GrowingLoad {
         match self.by {
             GrowBy::Speed => base.grown(factor).ok_or_else(|| {
                 does_not_fit(match self.can_grow() {
-                    true => format!("a trace cannot be {factor} times as fast: 0.000001 to 1000000 times are possible"),
-                    false => "a closed loop sets its own pace: its load cannot grow; give it more users".to_owned(),
+                    true => {
+                        format!("a trace can be 0.000001 to 1000000 times as fast (got {factor})")
+                    }
+                    false => {
+                        "a closed loop sets its own pace: its load cannot grow; give it more users"
+                            .to_owned()
+                    }
                 })
             }),
             GrowBy::Copies => Copies::new(factor as u64)
                 .and_then(|copies| base.copied(copies))
                 .ok_or_else(|| {
                     let most = Copies::MOST;
-                    does_not_fit(format!("a trace cannot have {factor} copies: 1 to {most} are possible"))
+                    does_not_fit(format!(
+                        "a trace can have 1 to {most} copies (got {factor})"
+                    ))
                 }),
         }
     }

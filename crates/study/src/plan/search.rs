@@ -116,7 +116,7 @@ pub fn highest(
             (None, Some(high)) => high / (1.0 + step),
             (None, None) => break,
         };
-        // So little is no load at all.
+        // Below this the load is negligible.
         if load < 1e-3 * capacity.unwrap_or(begin).min(begin) {
             break;
         }

@@ -169,7 +169,7 @@ impl<'a> ArraySubject<'a> {
     ) -> Result<Self, PlanError> {
         if key.is_none() && base.load().requests_per_s().is_none() {
             return Err(PlanError::DoesNotFit(format!(
-                "{}: a closed loop has no arrival rate: look for jobs, or disks",
+                "{}: a closed loop has no arrival rate: use --find jobs or --find disks",
                 path.display()
             )));
         }
@@ -216,7 +216,7 @@ impl<'a> ArraySubject<'a> {
 }
 
 /// A queue forgets where it began within some 1 / (1 - rho)^2 requests (Whitt, "Planning queueing simulations",
-/// Management Science 35, 1989); a run takes so many times that.
+/// Management Science 35, 1989); a run takes this multiple of that.
 const RELAXATIONS: f64 = 100.0;
 
 /// Whether runs of a scenario are long enough to forget how they began.
@@ -313,15 +313,14 @@ pub struct NetworkSubject {
 }
 
 impl NetworkSubject {
-    /// Of this system, with at most so many jobs.
+    /// Of this system, with at most `most` jobs.
     ///
     /// # Errors
-    /// If it has several classes of jobs, or there are none.
+    /// If it does not have exactly one class of jobs.
     pub fn new(mut system: NetworkedRaid, most: u32) -> Result<Self, PlanError> {
         let [job] = system.classes.as_mut_slice() else {
             return Err(PlanError::DoesNotFit(
-                "a networked system with several classes has no single number of jobs to look for"
-                    .to_owned(),
+                "a networked system must have one class of jobs to plan with".to_owned(),
             ));
         };
         job.jobs = most;
@@ -365,7 +364,7 @@ impl Subject for NetworkSubject {
                 Statistic::Throughput => result.throughput_per_s[0],
                 Statistic::Quantile(_) => {
                     return Err(PlanError::DoesNotFit(
-                        "of a networked system the mean and the throughput are known, not quantiles"
+                        "quantiles are not available for networked systems: use mean or throughput"
                             .to_owned(),
                     ));
                 }

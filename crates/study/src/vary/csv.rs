@@ -73,7 +73,7 @@ impl Varied {
     /// The points as CSV, a row each.
     ///
     /// Columns: `scenario`; each key as it was written, and where its values have units another with its numbers (`KEY_bytes`,
-    /// `KEY_s`, `KEY_share`); rates and response times of all requests; `no_result`, why there is none; the ends of the 95 % intervals
+    /// `KEY_s`, `KEY_share`); rates and response times of all requests; `no_result`, why it is missing; the ends of the 95 % intervals
     /// of quantiles; the same of reads and of writes. What is not known is an empty field.
     pub fn csv(&self) -> String {
         let has_theory = self.has_theory();

@@ -55,10 +55,10 @@ pub enum CurvesError {
     #[error("'{0}' and '{1}' have different units, expected figures of one unit for one picture")]
     Units(String, String),
     /// A figure twice.
-    #[error("'{0}' is there twice")]
+    #[error("'{0}' is given twice")]
     Twice(String),
     /// The throughput over the throughput.
-    #[error("'{0}' is no response time, which is what goes over the throughput")]
+    #[error("'{0}' is not a response time: only those can be drawn over the throughput")]
     OverItself(String),
 }
 
@@ -190,7 +190,7 @@ impl Shown {
     }
 
     /// What was found of it, with the ends of its 95 % interval, in the unit of its axis, and the number of requests that
-    /// it rests on; `None` where there are none.
+    /// it rests on; `None` without such requests.
     pub(super) fn of(&self, found: &Found) -> Option<(f64, (f64, f64), u64)> {
         let requests = found.all.requests;
         let rate = |estimate: &Estimate, factor: f64| {
@@ -265,7 +265,7 @@ mod tests {
                 "p99,throughput",
                 "'p99' and 'throughput' have different units",
             ),
-            ("p99,p99.0", "'p99' is there twice"),
+            ("p99,p99.0", "'p99' is given twice"),
             ("delay p99", "no delay"),
             ("read throughput", "all requests"),
         ] {

@@ -93,8 +93,8 @@ impl<R: Read> Read for Reader<R> {
     }
 }
 
-/// The error of the input if that is why a frame could not be read, so that its end and its failures are told apart
-/// from damage.
+/// The error of the input if that is why a frame could not be read, to distinguish its end and its
+/// failures from damage.
 fn io_error(error: FrameDecoderError) -> io::Error {
     let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
     while let Some(error) = cause {

@@ -102,7 +102,7 @@ pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> Str
         }
         Judgement::Unclear => "the target lies within the interval: use more replications",
         Judgement::TooShort if is_recording => {
-            "the recording is over before its queue is long: use a longer one"
+            "the recording ends before its queue can grow: use a longer one"
         }
         Judgement::TooShort => "too short for a load so near to saturation: raise load.requests",
         Judgement::Unstable => return "there is no steady state".to_owned(),
@@ -120,8 +120,8 @@ pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> Str
 /// Which loads come nearest to the targets, and which meet some of them, where none meets all.
 fn why_none(targets: &Objectives, unit: &str, found: &Found) -> String {
     let mut text = match targets.0.len() {
-        1 => "  nothing that was tried meets it\n".to_owned(),
-        _ => "  nothing that was tried meets all targets\n".to_owned(),
+        1 => "  no load that was tried meets it\n".to_owned(),
+        _ => "  no load that was tried meets all targets\n".to_owned(),
     };
     if let Some(point) = found.nearest() {
         let (values, load) = (values(targets, point), load_text(point.load));

@@ -108,7 +108,7 @@ fn describe(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned
             1 => "it",
             _ => "all targets",
         };
-        return text + &format!("  nothing that was tried meets {what}\n");
+        return text + &format!("  no load that was tried meets {what}\n");
     };
     let name = sought.map_or("best".to_owned(), |answer| {
         answer.sought.name(targets.0.len())

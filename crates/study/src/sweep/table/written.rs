@@ -64,7 +64,7 @@ impl Study {
             for (at, column) in located(&metrics, &run.metrics) {
                 values[at] = column.value;
             }
-            // What is no number is null.
+            // Null unless it is a number.
             let values = metrics.iter().zip(values);
             line.extend(values.map(|(name, value)| ((*name).to_owned(), json!(value))));
             line.insert("failed".to_owned(), json!(run.failed));
