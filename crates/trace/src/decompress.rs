@@ -157,6 +157,7 @@ struct OnAThread {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
     at: usize,
+    is_at_end: bool,
 }
 
 impl OnAThread {
@@ -190,7 +191,8 @@ impl OnAThread {
                     return;
                 }
                 match outcome {
-                    Ok(0) => return,
+                    // An empty chunk is the end: without it, the thread has died.
+                    Ok(0) => return drop(sender.send(Ok(Vec::new()))),
                     Ok(_) => {}
                     Err(e) => return drop(sender.send(Err(broken(e, decompressed)))),
                 }
@@ -200,21 +202,48 @@ impl OnAThread {
             chunks,
             chunk: Vec::new(),
             at: 0,
+            is_at_end: false,
         })
     }
 }
 
 impl Read for OnAThread {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.at == self.chunk.len() {
-            match self.chunks.recv() {
-                Err(_) => return Ok(0),
-                Ok(chunk) => (self.chunk, self.at) = (chunk?, 0),
-            }
+        if self.at == self.chunk.len() && !self.is_at_end {
+            let died = |_| io::Error::other("the decompressor failed");
+            let chunk = self.chunks.recv().map_err(died)?;
+            // Behind an error nothing follows.
+            self.is_at_end = chunk.as_ref().map_or(true, Vec::is_empty);
+            (self.chunk, self.at) = (chunk?, 0);
         }
         let n = buffer.len().min(self.chunk.len() - self.at);
         buffer[..n].copy_from_slice(&self.chunk[self.at..self.at + n]);
         self.at += n;
         Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Panics;
+
+    impl Read for Panics {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            panic!("on purpose")
+        }
+    }
+
+    #[test]
+    fn the_death_of_a_decompressor_is_not_the_end_of_its_file() {
+        let mut reader = OnAThread::new("zstd", Arc::default(), || Ok(Panics)).unwrap();
+        let error = reader.read(&mut [0; 8]).unwrap_err();
+        assert!(error.to_string().contains("failed"), "{error}");
+        let mut reader = OnAThread::new("zstd", Arc::default(), || Ok(&b"abc"[..])).unwrap();
+        let mut all = Vec::new();
+        reader.read_to_end(&mut all).unwrap();
+        assert_eq!(all, b"abc");
+        assert_eq!(reader.read(&mut [0; 8]).unwrap(), 0, "the end stays");
     }
 }

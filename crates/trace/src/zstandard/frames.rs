@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-use ruzstd::encoding::{CompressionLevel, FrameCompressor};
+use ruzstd::encoding::{CompressionLevel, FrameCompressor, compress_to_vec};
 
 use crate::whole_file::Output;
 
@@ -20,6 +20,8 @@ pub(super) struct Reader<R> {
     packed: BufReader<R>,
     decoder: FrameDecoder,
     is_in_frame: bool,
+    /// Why the frame cannot be read further than what is decoded.
+    cut_off: Option<io::Error>,
 }
 
 impl<R: Read> Reader<R> {
@@ -30,6 +32,7 @@ impl<R: Read> Reader<R> {
             packed: BufReader::with_capacity(1 << 17, packed),
             decoder,
             is_in_frame: false,
+            cut_off: None,
         }
     }
 
@@ -52,6 +55,22 @@ impl<R: Read> Reader<R> {
             }
         }
         Ok(false)
+    }
+
+    /// The decoder keeps a window of what it has decoded until its frame ends: it is given an end where the input is cut
+    /// off, so that the rest can be read before the error.
+    fn cut_off(&mut self, error: io::Error) -> io::Result<()> {
+        /// The header of an empty last block that is not packed, and room for a checksum.
+        const END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
+        if error.kind() != io::ErrorKind::UnexpectedEof || self.cut_off.is_some() {
+            return Err(error);
+        }
+        let all = BlockDecodingStrategy::All;
+        self.decoder
+            .decode_blocks(&END[..], all)
+            .map_err(io_error)?;
+        self.cut_off = Some(error);
+        Ok(())
     }
 
     /// Compares the checksum behind a frame, if it has one, with its content.
@@ -79,13 +98,16 @@ impl<R: Read> Read for Reader<R> {
             }
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
                 let one = BlockDecodingStrategy::UptoBlocks(1);
-                self.decoder
-                    .decode_blocks(&mut self.packed, one)
-                    .map_err(io_error)?;
+                if let Err(error) = self.decoder.decode_blocks(&mut self.packed, one) {
+                    self.cut_off(io_error(error))?;
+                }
             }
             let n = self.decoder.read(buffer)?;
             if n > 0 {
                 return Ok(n);
+            }
+            if let Some(error) = self.cut_off.take() {
+                return Err(error);
             }
             self.end_frame()?;
             self.is_in_frame = false;
@@ -115,6 +137,9 @@ pub(super) struct Writer<W> {
     /// What is not packed yet.
     plain: Vec<u8>,
     compressor: FrameCompressor<Cursor<Vec<u8>>, Vec<u8>, ruzstd::encoding::MatchGeneratorDriver>,
+    /// Reads each frame back to verify it.
+    decoder: FrameDecoder,
+    read_back: Vec<u8>,
     /// Nothing has been packed yet.
     is_empty: bool,
 }
@@ -125,6 +150,8 @@ impl<W: Write> Writer<W> {
             output,
             plain: Vec::with_capacity(FRAME),
             compressor: FrameCompressor::new(CompressionLevel::Fastest),
+            decoder: FrameDecoder::new(),
+            read_back: Vec::new(),
             is_empty: true,
         }
     }
@@ -134,12 +161,22 @@ impl<W: Write> Writer<W> {
         self.compressor.set_source(Cursor::new(plain));
         self.compressor.set_drain(Vec::new());
         self.compressor.compress();
-        let packed = self.compressor.take_drain().expect("it was set above");
+        let mut packed = self.compressor.take_drain().expect("it was set above");
         let source = self.compressor.take_source().expect("it was set above");
         self.plain = source.into_inner();
+        // A measurement cannot be repeated: what cannot be read again is stored unpacked.
+        if !self.is_read_back(&packed) {
+            packed = compress_to_vec(&self.plain[..], CompressionLevel::Uncompressed);
+        }
         self.plain.clear();
         self.is_empty = false;
         self.output.write_all(&packed)
+    }
+
+    fn is_read_back(&mut self, packed: &[u8]) -> bool {
+        self.read_back.resize(self.plain.len(), 0);
+        let length = self.decoder.decode_all(packed, &mut self.read_back);
+        length.is_ok_and(|length| length == self.plain.len()) && self.read_back == self.plain
     }
 }
 
@@ -218,6 +255,42 @@ mod tests {
                 io::ErrorKind::UnexpectedEof,
                 "at {cut}: {error}"
             );
+        }
+    }
+
+    #[test]
+    fn what_precedes_a_cut_is_read() {
+        // Incompressible, in blocks of 128 KiB.
+        let plain: Vec<u8> = (0..FRAME as u64)
+            .map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8)
+            .collect();
+        let whole = compress_to_vec(&plain[..], CompressionLevel::Uncompressed);
+        for (cut, least) in [(1, FRAME - (128 << 10)), (300 << 10, FRAME - (500 << 10))] {
+            let mut read = Vec::new();
+            let packed = &whole[..whole.len() - cut];
+            let error = Reader::new(packed).read_to_end(&mut read).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+            assert!(read.len() >= least, "{} bytes", read.len());
+            assert_eq!(read, plain[..read.len()]);
+        }
+    }
+
+    #[test]
+    fn blocks_that_hardly_compress_are_read_back() {
+        let mut state = 1_u64;
+        let mut random = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            state >> 33
+        };
+        for share in [0, 1, 2, 4, 8, 64] {
+            let bytes = (0..2 * FRAME).map(|_| match random() % 64 < share {
+                true => 0,
+                false => random() as u8,
+            });
+            let plain: Vec<u8> = bytes.collect();
+            assert!(read(&packed(&[&plain])).unwrap() == plain, "{share} of 64");
         }
     }
 
