@@ -140,11 +140,13 @@ impl Found {
             .map(|(point, _)| point)
     }
 
-    /// The smallest and the largest load that was tried and meets the target of this number.
+    /// The smallest load that was tried and meets the target of this number, and the largest up to which all that were
+    /// tried do.
     pub fn range_of(&self, target: usize) -> Option<(f64, f64)> {
-        let mut loads = self.points.iter().filter(|p| p.meets_target(target));
-        let first = loads.next()?.load;
-        Some((first, loads.next_back().map_or(first, |last| last.load)))
+        let first = self.points.iter().position(|p| p.meets_target(target))?;
+        let met = self.points[first..].iter();
+        let last = met.take_while(|p| p.meets_target(target)).last()?;
+        Some((self.points[first].load, last.load))
     }
 }
 

@@ -71,6 +71,13 @@ impl<'a, S: Subject> Search<'a, S> {
         Ok(true)
     }
 
+    /// The largest load that was tried and meets all targets, and the next larger one that was tried.
+    fn largest_that_meets(&self) -> Option<(f64, Option<f64>)> {
+        let points = &self.found.points;
+        let last = points.iter().rposition(Point::meets)?;
+        Some((points[last].load, points.get(last + 1).map(|p| p.load)))
+    }
+
     fn is_over(&self) -> bool {
         self.found.points.len() >= MOST_POINTS
     }
@@ -117,8 +124,12 @@ pub fn highest(
             (None, None) => break,
         };
         // Below this the load is negligible.
-        if load < 1e-3 * capacity.unwrap_or(begin).min(begin) {
-            break;
+        let least = 1e-3 * capacity.unwrap_or(begin).min(begin);
+        if load < least {
+            if high.is_some_and(|high| high <= least) {
+                break;
+            }
+            load = least;
         }
         step *= 2.0;
     }
@@ -290,6 +301,16 @@ pub fn most(
         search.found.by_theory = Some(n);
     }
     if low > 0 && !search.meets(at_low)? {
+        // Contention may make fewer reach what more do not.
+        for n in std::iter::successors(Some(1), |n| Some(2 * n)).take_while(|&n| n < low) {
+            if search.largest_that_meets().is_some() || search.is_over() {
+                break;
+            }
+            search.meets(f64::from(n))?;
+        }
+        if let Some((best, next)) = search.largest_that_meets() {
+            return Ok(search.finish(Some(best), next));
+        }
         find_throughput(&mut search, low, most)?;
         return Ok(search.finish(None, Some(at_low)));
     }
@@ -386,6 +407,77 @@ mod tests {
         let subject = Known { theory: None };
         let found = highest(&subject, &objective(), (0.5, None), 0.01, &mut |_| ()).unwrap();
         assert!(found.best.unwrap().load > 8.85);
+    }
+
+    #[test]
+    fn a_small_part_of_the_load_is_found() {
+        /// Meets the target up to this load.
+        struct UpTo(f64);
+        impl Subject for UpTo {
+            fn theory(&self, _: f64, _: &Objective) -> Result<Option<f64>, PlanError> {
+                Ok(None)
+            }
+
+            fn simulate(&self, load: f64, targets: &[Objective]) -> Result<Simulated, PlanError> {
+                let mean = if load <= self.0 { 0.5 } else { 2.0 };
+                let estimate = Estimate {
+                    mean,
+                    stderr: 1e-6,
+                    values: 10,
+                };
+                Ok(known(targets, estimate))
+            }
+        }
+        for most in [0.5, 0.02, 0.003, 0.0011] {
+            let found = highest(&UpTo(most), &objective(), (1.0, None), 0.01, &mut |_| ());
+            let best = found.unwrap().best.map(|p| p.load);
+            assert!(
+                best.is_some_and(|b| b <= most && b > 0.98 * most),
+                "{most} {best:?}"
+            );
+        }
+        let found = highest(&UpTo(1e-4), &objective(), (1.0, None), 0.01, &mut |_| ()).unwrap();
+        assert!(found.best.is_none() && found.points[0].load == 1e-3);
+    }
+
+    #[test]
+    fn fewer_jobs_are_tried_where_contention_lowers_the_throughput() {
+        /// 1000/s with one job, 400/s with more; a mean of a millisecond per job.
+        struct Contended(bool);
+        impl Subject for Contended {
+            fn theory(&self, load: f64, target: &Objective) -> Result<Option<f64>, PlanError> {
+                Ok(self.0.then_some(match is_throughput(target) {
+                    true => 1000.0,
+                    false => load,
+                }))
+            }
+
+            fn simulate(&self, load: f64, targets: &[Objective]) -> Result<Simulated, PlanError> {
+                let outcomes = targets.iter().map(|target| {
+                    let mean = match is_throughput(target) {
+                        true if load > 1.0 => 400.0,
+                        true => 1000.0,
+                        false => load,
+                    };
+                    let estimate = Estimate {
+                        mean,
+                        stderr: 1e-6,
+                        values: 10,
+                    };
+                    Simulated::of_estimate(target, 1000, estimate)
+                });
+                Ok(Simulated {
+                    outcomes: outcomes.collect(),
+                    not_cleaned: false,
+                })
+            }
+        }
+        let targets = ["mean < 20ms", "throughput > 500"].map(|t| t.parse().unwrap());
+        for knows in [true, false] {
+            let found = most(&Contended(knows), &targets, 64, &mut |_| ()).unwrap();
+            assert_eq!(found.best.map(|p| p.load), Some(1.0), "theory: {knows}");
+            assert!(found.next.is_some_and(|p| !p.meets() && p.load > 1.0));
+        }
     }
 
     #[test]
