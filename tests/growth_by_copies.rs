@@ -55,6 +55,16 @@ fn the_most_copies_are_those_that_simulations_of_their_own_find() {
 }
 
 #[test]
+fn copies_that_would_be_clipped_are_not_counted() {
+    let scratch = Scratch::new();
+    let find = ["--find", "copies", "--target", "p95 < 10s"];
+    // A copy and a half of what is scattered lies within the array.
+    let options = ["--scatter", "1600000000", "--clip"];
+    let plan = json(&scratch, "plan", &[&options[..], &find].concat());
+    assert_eq!(plan["best"].as_f64(), Some(1.0), "{plan}");
+}
+
+#[test]
 fn choose_finds_the_same_copies_as_plan() {
     let scratch = Scratch::new();
     let target = ["--target", "p95 < 40ms"];

@@ -47,8 +47,8 @@ impl Prepared {
         Some(self)
     }
 
-    /// How many copies of its trace lie within the array, if it is not made to fit: none if the trace itself does not.
-    /// `None` of a trace that is made to fit, and of other loads.
+    /// How many copies of its trace lie within the array; 0 if the trace itself does not. `None` if requests beyond the end
+    /// are moved into the array, and for other loads. Of copies that are clipped, those beyond the end would add nothing.
     ///
     /// # Errors
     /// If the trace cannot be read.
@@ -59,7 +59,7 @@ impl Prepared {
                 reading,
                 fitter,
                 ..
-            } if fitter.beyond() == Beyond::Refuse => {
+            } if matches!(fitter.beyond(), Beyond::Refuse | Beyond::Clip) => {
                 let end = end_of(path, reading)?;
                 Ok(Some(Copies::within(end, fitter.target_sectors())))
             }
