@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use iosonar_guard::Host;
 use iosonar_trace::{LiveAction, LiveEvent};
 use iosonar_units::Bytes;
-use rustix::fs::{OFlags, major, minor};
+use rustix::fs::{Access, OFlags, access, major, minor};
 
 use super::layout::{Layout, id_of};
 use super::pages::PageLayout;
@@ -237,6 +237,14 @@ impl Tracing {
         let mut barred = None;
         for place in places {
             match fs::metadata(place.join("instances")) {
+                // Each recorder makes a folder of its own there.
+                Ok(found)
+                    if found.is_dir()
+                        && access(&place.join("instances"), Access::WRITE_OK | Access::EXEC_OK)
+                            .is_err() =>
+                {
+                    barred = barred.or(Some(place));
+                }
                 Ok(found) if found.is_dir() => {
                     return match place.join("events/block").is_dir() {
                         true => Self::Available(place.clone()),

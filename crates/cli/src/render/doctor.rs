@@ -79,6 +79,10 @@ impl Findings {
                 about(of).0,
                 "attach a device, or allow it in the container's device rules",
             ),
+            Subject::Devices if self.machine.devices.is_empty() => (
+                about(of).0,
+                "attach a device, or allow it in the container's device rules",
+            ),
             _ => about(of),
         };
         Check {
@@ -126,7 +130,7 @@ fn about(of: Subject) -> (&'static str, &'static str) {
     match of {
         Subject::Ring => (
             "replays at high rates; without it, threads submit",
-            "use Linux 5.11 or later; allow it (kernel.io_uring_disabled=0)",
+            "use Linux 5.19 or later; allow it (kernel.io_uring_disabled=0); raise ulimit -l",
         ),
         Subject::LockedMemory => (
             "registered buffers, which save processor time in replays",
