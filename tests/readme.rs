@@ -103,6 +103,7 @@ fn run(page: &Path) {
         .register_bin("iosonar", Path::new(env!("CARGO_BIN_EXE_iosonar")))
         .env("NO_COLOR", "1")
         .env("COLUMNS", "80")
+        .env("LINES", "32")
         .case(page);
     cases.run();
 }
