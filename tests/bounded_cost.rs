@@ -168,7 +168,7 @@ fn a_load_that_is_repeated_for_ever_is_replayed_for_as_long_as_it_may() {
     let endless = replay("18446744073709551615");
     assert!(!endless.status.success());
     assert!(
-        err(&endless).contains("--repeat is 18446744073709551615"),
+        err(&endless).contains("(got 18446744073709551615)"),
         "{}",
         err(&endless)
     );

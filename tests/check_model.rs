@@ -271,7 +271,7 @@ fn what_cannot_be_checked_is_refused_with_what_to_do() {
     let scratch = Scratch::new();
     let load = scratch.file("load.load", "0.0 ; 0 ; 8 ; R\n1.0 ; 8 ; 8 ; R\n");
     for (options, code, expected) in [
-        (&[][..], 1, "name the device with --target"),
+        (&[][..], 1, "give the device with --target"),
         (&["--skip-writes"], 2, "--skip-writes: only for a replay"),
         (&["--profile", "nvme-gen4-tlc"], 2, "or 'iosonar calibrate'"),
         (

@@ -199,7 +199,7 @@ fn what_cannot_be_calibrated_or_compared_is_refused() {
             &records,
             &["--profile", "none"],
             2,
-            "there is no disk profile 'none'",
+            "unknown disk profile 'none'",
         ),
         (
             &records,

@@ -84,7 +84,10 @@ fn a_recording_of_another_drive_is_poor() {
     });
     let trace = scratch.file("other.trace", rows.collect::<String>());
     let few = scratch.file("few.trace", TRACE);
-    for (trace, code, said) in [(&trace, 3, "POOR:"), (&few, 0, "too few to judge")] {
+    for (trace, code, said) in [
+        (&trace, 3, "POOR:"),
+        (&few, 0, "are needed to judge the profile"),
+    ] {
         let printed = iosonar()
             .args(["validate", "hp-c2247a"])
             .arg(trace)
@@ -183,7 +186,7 @@ fn what_is_wrong_is_named() {
     refused(
         &["validate", "no-such-drive", &trace],
         2,
-        "there is no disk profile 'no-such-drive'",
+        "unknown disk profile 'no-such-drive'",
     );
     let open = path("open.csv", "start_s,sector,sectors,op\n0.0,0,8,R\n");
     refused(

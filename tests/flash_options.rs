@@ -66,7 +66,7 @@ fn flushes_of_a_trace_cost_what_they_drain() {
     );
     let text = sim(&mirror, &volatile[..3]);
     assert!(
-        out(&text).contains("  flushes           8, of "),
+        out(&text).contains("  flushes           8, "),
         "{}{}",
         out(&text),
         err(&text)

@@ -94,7 +94,7 @@ replay /tmp/reads.load --target /dev/ng0n1 --engine sync
 equal "a character device takes nothing else" $? 2
 replay /tmp/reads.load --target /dev/zero
 equal "another character device is refused" $? 2
-claim "with the reason" grep -q "none of an NVMe namespace" /tmp/said
+claim "with the reason" grep -q "not that of an NVMe namespace" /tmp/said
 printf '0 ; 0 ; 2048 ; R\n' >/tmp/huge.load
 replay /tmp/huge.load --target /dev/ng0n1
 code=$?

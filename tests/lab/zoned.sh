@@ -31,7 +31,7 @@ zoned() {
   iosonar replay /tmp/random.load --target "$target" --write >/tmp/replayed 2>/tmp/said
   equal "$target: random writes are refused" $? 2
   claim "$target: the reason names the line" grep -q "/tmp/random.load:2: the write of 16 sectors at sector $((first + 592))" /tmp/said
-  claim "$target: and the write pointer" grep -q "its write pointer is at sector $((first + 16)) by then" /tmp/said
+  claim "$target: and the write pointer" grep -q "its write pointer will be at sector $((first + 16))" /tmp/said
   echo "== $(reason)"
   equal "$target: nothing was written" "$(write_pointers "$device" "$first")" "0 0 "
   replay /tmp/swapped.load --target "$target" --write
@@ -48,7 +48,7 @@ zoned() {
 
   replay /tmp/ordered.load --target "$target" --write --destroy "$target"
   equal "$target: the same load once more is refused" $? 2
-  claim "$target: since the zones are not empty" grep -q "write pointer is at sector $((first + 512)) by then" /tmp/said
+  claim "$target: since the zones are not empty" grep -q "write pointer will be at sector $((first + 512))" /tmp/said
   replay /tmp/ordered.load --target "$target" --write --destroy "$target" --reset-zones --max-errors 100
   claim "$target: with --reset-zones it runs" test "$(metric /tmp/replayed errors value)" = 0
   equal "$target: the write pointers are where it ended again" "$(write_pointers "$device" "$first")" "512 512 "
@@ -66,7 +66,7 @@ zoned() {
   awk -v a="$first" -v n=$((capacity / 64)) 'BEGIN { for (j = 0; j <= n; j++) printf "%.6f ; %d ; 64 ; W\n", j * 50e-6, a }' >/tmp/long.load
   replay /tmp/long.load --target "$target" --write --destroy "$target" --zone-append --reset-zones
   equal "$target: more than a zone holds is refused" $? 2
-  claim "$target: since the zone is full" grep -q "has no room for it: its write pointer is at sector $((first + capacity / 64 * 64))" /tmp/said
+  claim "$target: since the zone is full" grep -q "has no room for it: its write pointer will be at sector $((first + capacity / 64 * 64))" /tmp/said
   equal "$target: and no zone was reset" "$(write_pointers "$device" "$first")" "1536 512 "
   sed '$d' /tmp/long.load >/tmp/full.load
   replay /tmp/full.load --target "$target" --write --destroy "$target" --zone-append --reset-zones --max-errors 100

@@ -197,7 +197,7 @@ fn rates(simulation: &Prepared, result: &SimulationResult) -> String {
     text += &format!("  utilisation   {}\n", percentages(&result.utilisation));
     if simulation.array().is_of_ssds() {
         text += &format!(
-            "  busy {} (share of time with at least one job)\n",
+            "  busy          {} (share of time with at least one job)\n",
             percentages(&result.busy)
         );
     }
@@ -206,7 +206,7 @@ fn rates(simulation: &Prepared, result: &SimulationResult) -> String {
         .iter()
         .map(|n| format!("{:.2}", n.mean))
         .collect();
-    text += &format!("  jobs present {}\n", jobs.join("  "));
+    text += &format!("  jobs present  {}\n", jobs.join("  "));
     text += &format!(
         "  in the system {:.2} requests on average\n  throughput    {:.2} requests/s; an arriving request finds {:.2} others; at most {} were in flight\n",
         result.mean_in_system.mean,
