@@ -302,7 +302,7 @@ const REFUSED: [(&str, &str, &str); 20] = [
         "p99 < 1s",
         "unknown profile 'floppy'",
     ),
-    ("intel-d7 --page a.txt", "p99 < 1s", "ends in .html"),
+    ("intel-d7 --page a.txt", "p99 < 1s", "end in .html"),
     ("intel-d7 --curve a.png", "p99 < 1s", "--growth"),
     ("intel-d7 --csv no/folder/a.csv", "p99 < 1s", "folder"),
     (

@@ -205,7 +205,7 @@ fn what_cannot_be_calibrated_or_compared_is_refused() {
             &records,
             &["--profile", "ssd", "--capacity", "1MiB"],
             2,
-            "--capacity is 1048576 bytes, expected at least",
+            "--capacity must be at least",
         ),
         (
             &records,

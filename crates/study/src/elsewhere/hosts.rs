@@ -221,7 +221,7 @@ impl Ssh {
                 format!("{host}: there is no 'iosonar' in its PATH: install it there, or use --push to copy this one")
             })?
         };
-        let version = self.text(host, &format!("{} --version", quoted(&program)), &[])?;
+        let version = self.text(host, &format!("{} -V", quoted(&program)), &[])?;
         let ours = concat!("iosonar ", env!("CARGO_PKG_VERSION"));
         if version != ours {
             return Err(format!(
