@@ -240,7 +240,7 @@ impl Tracing {
                 // Each recorder makes a folder of its own there.
                 Ok(found)
                     if found.is_dir()
-                        && access(&place.join("instances"), Access::WRITE_OK | Access::EXEC_OK)
+                        && access(place.join("instances"), Access::WRITE_OK | Access::EXEC_OK)
                             .is_err() =>
                 {
                     barred = barred.or(Some(place));
