@@ -223,7 +223,7 @@ fn a_kernel_thread_that_submits_needs_three_processors() {
         .args([&target, &load])
         .output();
     match run {
-        Ok(run) => assert_refused(&run, "--sqpoll needs at least 3 usable processors"),
+        Ok(run) => assert_refused(&run, "--sqpoll needs at least 3 usable CPUs"),
         Err(e) => eprintln!("skipped: no taskset: {e}"),
     }
 }

@@ -506,7 +506,10 @@ fn what_cannot_be_drawn_is_refused_before_anything_is_written() {
             "different units",
         ),
         ("RATES --curve PNG --curve-of p999", "write p99.9"),
-        ("RATES --curve PNG --against throughput", "no response time"),
+        (
+            "RATES --curve PNG --against throughput",
+            "not a response time",
+        ),
         (
             "RATES WRITES --curve PNG --curve-of read_p99",
             "no simulation has such requests",

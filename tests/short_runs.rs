@@ -261,7 +261,7 @@ fn a_profile_is_recognised_where_a_scenario_is_expected() {
         let shown = run(&["profiles", name]);
         let profile = scratch.file("mine.toml", out(&shown));
         let refused = run(&["sim", text(&profile)]);
-        assert_refused(&refused, "is the profile of a device");
+        assert_refused(&refused, "is a device profile");
         assert_refused(&refused, table);
     }
 }

@@ -408,7 +408,7 @@ fn what_cannot_be_swept_is_refused_with_its_place() {
         ),
         (
             "[replay]\nload = \"x.load\"\nin_flite = 3\n",
-            "no key 'in_flite' (did you mean 'in_flight'?)",
+            "unknown key 'in_flite' (did you mean 'in_flight'?)",
         ),
         (
             "[replay]\nload = \"x.load\"\nout = \"y\"\n",
@@ -446,7 +446,7 @@ fn a_run_that_fails_is_told_and_the_others_are_done() {
     let run = sweep(&scratch, &[]);
     assert_eq!(run.status.code(), Some(1));
     assert!(
-        err(&run).contains("failed: unstable: disk/"),
+        err(&run).contains("failed: unstable: the offered load of disk/"),
         "{}",
         err(&run)
     );

@@ -40,7 +40,7 @@ fn two_requests_have_no_hurst_parameter() {
         &["analyze"],
         &[("x.load", "0;0;8;R\n1000;64;8;R\n")],
     );
-    assert!(text.contains("Hurst         unknown"), "{text}");
+    assert!(text.contains("Hurst         not known"), "{text}");
     // Many do.
     let rows: String = (0..2000)
         .map(|i| {
@@ -112,7 +112,7 @@ fn records_that_are_not_sorted_have_no_longest_gap() {
     );
     let sorted = "1;0;8;R;0;9\n2;0;8;R;0;9\n9;0;8;R;0;0.1\n10;0;8;R;0;9\n";
     let text = run(&scratch, &["info"], &[("sorted.load", sorted)]);
-    assert!(text.contains("longest gap   7 s from 2 s\n"), "{text}");
+    assert!(text.contains("longest gap    7 s from 2 s\n"), "{text}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn a_verdict_is_that_of_the_limit_that_was_given() {
     let svg = words("sonar", &["--bad-latency", "100ms"], "x.replay");
     assert!(svg.contains("failed: 1 above 100 ms, first at 2 s"));
     let svg = words("delay", &["--bad-delay", "10us"], "x.replay");
-    assert!(svg.contains("failed: 1 beyond 10 µs, first at 1 s"));
+    assert!(svg.contains("failed: 1 above 10 µs, first at 1 s"));
     let svg = words("delay", &["--bad-delay", "1ms"], "x.replay");
     assert!(svg.contains("passed: none above 1 ms"));
 }
