@@ -370,7 +370,7 @@ mod tests {
         for (keys, problem) in [
             (
                 json!({ "in_flite": 3 }),
-                "no key 'in_flite' (did you mean 'in_flight'?)",
+                "unknown key 'in_flite' (did you mean 'in_flight'?)",
             ),
             (json!({ "in_flight": "many" }), "'in_flight' is \"many\""),
             (

@@ -31,7 +31,7 @@ pub(crate) struct Choose {
     /// A trace at a multiple of its speed, or copies of it, or a multiple of the arrivals.
     #[arg(long, help_heading = "Question")]
     pub(crate) growth: bool,
-    /// Let the load grow in this way
+    /// Choose how the load grows
     #[arg(
         long,
         help_heading = "Question",

@@ -125,7 +125,7 @@ pub(crate) struct Plan {
     /// must hold.
     #[arg(long, help_heading = "Question", value_name = "TARGET", alias = "slo")]
     pub(crate) target: String,
-    /// Find this
+    /// Find
     ///
     /// By default the rate, and for a trace how many times as fast it may be; for closed loops and networked systems,
     /// jobs.

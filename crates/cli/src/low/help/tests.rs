@@ -101,7 +101,7 @@ const MORE_VERBS: [&str; 26] = [
     "Prepare", "Display", "Estimate", "Search",
 ];
 
-/// What reads like a translation: STYLE, "Words".
+/// What reads like a translation.
 const DIALECT: [&str; 25] = [
     "tell",
     "tells",
