@@ -134,7 +134,7 @@ fn worth<'a>(node: &Node, value: &dyn Fn(&str) -> Option<&'a str>) -> Result<Wor
                 worth => worth,
             },
             None if name == "true" || name == "false" => Worth::Truth(name == "true"),
-            None => return Err(format!("unknown parameter '{name}'")),
+            None => return Err(format!("has the unknown parameter '{name}'")),
         },
         Node::Minus(node) => Worth::Number(-number(node)?),
         Node::Not(node) => Worth::Truth(!truth(node)?),
@@ -399,7 +399,7 @@ mod tests {
     fn what_is_no_condition_says_why() {
         for (text, complaint) in [
             ("", "ends too early"),
-            ("disk >= 4", "no parameter 'disk'"),
+            ("disk >= 4", "unknown parameter 'disk'"),
             ("disks >=", "ends too early"),
             ("disks", "is worth 8"),
             ("level < 3", "'raid5' is not a number"),

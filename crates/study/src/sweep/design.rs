@@ -424,7 +424,7 @@ mod tests {
                 "'x' is varied twice",
             ),
             ("[vary]\nzip = 3", "'vary.zip' is no [[vary.zip]]"),
-            ("where = 'q == 1'\n[vary]\nx = [1]", "no parameter 'q'"),
+            ("where = 'q == 1'\n[vary]\nx = [1]", "unknown parameter 'q'"),
             ("where = 'x > 1'\n[vary]\nx = [1]", "selects no point"),
             (
                 "[vary]\nx = [1]\n[names]\ny = 'z'",

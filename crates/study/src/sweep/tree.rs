@@ -219,7 +219,7 @@ mod tests {
         let root = tree(&[("x.toml", "scenario = 's.toml'")], &["x/y"]);
         let error = runs_of_tree(root.path(), &Changes::default()).unwrap_err();
         assert!(
-            error.to_string().contains("x/y: 'y.toml' is neither"),
+            error.to_string().contains("x/y: 'y.toml' is missing"),
             "{error}"
         );
     }
