@@ -21,7 +21,10 @@ fn what_can_only_grow_is_not_run() {
     let unstable = steady.at_rate(500.0);
     let why = run(&unstable).unwrap().unwrap_err();
     assert!(matches!(&why, NoSteadyState::Unstable(offered) if offered.lower > 1.0));
-    assert!(why.to_string().starts_with("unstable: the offered load of disk/0 is "));
+    assert!(
+        why.to_string()
+            .starts_with("unstable: the offered load of disk/0 is ")
+    );
 }
 
 #[test]

@@ -216,12 +216,10 @@ fn copies_beyond_all_sectors_or_logical_requests_are_refused_with_the_most() {
     );
     assert_eq!(scaled(&load, 7).len(), 14);
     load[0].record.request.sector = Sector::new(u64::MAX - 100);
-    assert!(refused(&load, 2).contains("expected at most 1: the load ends at"));
+    assert!(refused(&load, 2).contains("are too many (at most 1): the load ends at"));
     load[0].record.request.sector = Sector::new(0);
     load[0].record.request.group = 1 << 30;
-    assert!(
-        refused(&load, 4).contains("expected at most 3: the load has 1073741824 logical requests")
-    );
+    assert!(refused(&load, 4).contains("(at most 3): the load has 1073741824 logical requests"));
     assert_eq!(scaled(&load, 3).len(), 6);
 }
 
