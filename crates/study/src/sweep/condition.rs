@@ -401,7 +401,7 @@ mod tests {
             ("", "ends too early"),
             ("disk >= 4", "unknown parameter 'disk'"),
             ("disks >=", "ends too early"),
-            ("disks", "is worth 8"),
+            ("disks", "evaluates to 8"),
             ("level < 3", "'raid5' is not a number"),
             ("(disks > 3", "')' is missing"),
             ("disks > 3 )", "unexpected ')'"),
