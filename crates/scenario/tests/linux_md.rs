@@ -167,7 +167,7 @@ const GIVEN: [(&str, usize, &str); 21] = [
     (
         "level = \"raid10\"\ndisks = 4\nlike = \"linux-md\"\nfailed = [0]\n[rebuild]",
         0,
-        "RAID 5 and 6",
+        "RAID 5 or 6",
     ),
 ];
 
