@@ -51,7 +51,11 @@ fn a_job_array_of_slurm_gives_the_same_tables() {
                 .arg(&root)
                 .output()
                 .unwrap();
-            assert!(err(&run).contains("unstable: the offered load of disk/"), "{on}: {}", err(&run));
+            assert!(
+                err(&run).contains("unstable: the offered load of disk/"),
+                "{on}: {}",
+                err(&run)
+            );
             let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
             (read("runs.csv"), read("points.csv"), run.status.code())
         })

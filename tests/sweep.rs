@@ -452,7 +452,10 @@ fn a_run_that_fails_is_told_and_the_others_are_done() {
     );
     assert!(err(&run).contains("1 run done, 1 failed"), "{}", err(&run));
     let (runs, points) = tables(&scratch.path("study"));
-    assert!(runs.contains("unstable: the offered load of disk/"), "{runs}");
+    assert!(
+        runs.contains("unstable: the offered load of disk/"),
+        "{runs}"
+    );
     assert_eq!(points.lines().count(), 2);
 }
 
