@@ -4,6 +4,7 @@ use iosonar_scenario::{
     GiveUp, LoadModel, NoSteadyState, Outputs, Prepared, ScenarioError, SimulationResult, Watch,
 };
 
+use super::search::LEAST;
 use super::subject::{is_long_enough, theory_of};
 use super::{Bound, Found, Outcome, PlanError, Point, Simulated, Subject, highest, most};
 use crate::objective::give_up;
@@ -38,9 +39,6 @@ const LIMITS_PER_RUN: f64 = 100.0;
 
 /// With fewer requests a queue that grows cannot be seen.
 const FEWEST: u64 = 100;
-
-/// A system that cannot sustain this share of a load is too small by orders of magnitude.
-const LEAST: f64 = 0.001;
 
 impl GrowingLoad {
     /// Runs a scenario as it is.

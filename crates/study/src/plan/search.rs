@@ -6,6 +6,9 @@ use iosonar_analysis::objective::{Objective, Statistic};
 /// The most simulations of a search.
 const MOST_POINTS: usize = 40;
 
+/// A system that cannot sustain this share of a load is too small by orders of magnitude.
+pub(super) const LEAST: f64 = 0.001;
+
 /// A search for loads that meet all targets. Each load is simulated once, whatever the number of targets.
 struct Search<'a, S> {
     subject: &'a S,
@@ -123,8 +126,7 @@ pub fn highest(
             (None, Some(high)) => high / (1.0 + step),
             (None, None) => break,
         };
-        // Below this the load is negligible.
-        let least = 1e-3 * capacity.unwrap_or(begin).min(begin);
+        let least = LEAST * capacity.unwrap_or(begin).min(begin);
         if load < least {
             if high.is_some_and(|high| high <= least) {
                 break;
@@ -256,8 +258,8 @@ fn is_throughput(target: &Objective) -> bool {
     target.statistic == Statistic::Throughput
 }
 
-/// The most of 1 to `most` that meet the targets. Fewer are taken to have no longer response times, and no higher
-/// throughput: so the response times say how many may be, and if these miss a throughput no number meets all targets.
+/// The most of 1 to `most` that meet the targets. Fewer are taken to have no longer response times: so these say how many
+/// may be. If that number misses a throughput, some fewer are tried, for contention, and then whether more reach it.
 ///
 /// # Errors
 /// If a simulation fails.
