@@ -31,6 +31,8 @@ const PHRASES: &[Phrase] = &[
         "the actor, or the passive: 'opened by another process'",
     ),
     phrase("what there is", "its name"),
+    phrase("there is to see", "its name: 'all charts'"),
+    phrase("what is wanted", "its name"),
     phrase("all else", "the things by name: 'all other charts'"),
     phrase(
         "hand|hands|handed|handing over",
