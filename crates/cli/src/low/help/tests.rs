@@ -1,6 +1,5 @@
 //! Every command's help, at 80 columns unless a test says otherwise.
 
-
 use clap::{Arg, Command};
 
 use super::is_brief;
