@@ -13,7 +13,7 @@ const ASSETS: Assets = Assets {
         features: env!("IOSONAR_FEATURES"),
     },
     demo_load: include_bytes!("../fixtures/database-server.load.gz"),
-    demo_scenario: include_str!("../examples/raid5-mysql.toml"),
+    demo_scenario: include_str!("../examples/raid10-database.toml"),
 };
 
 fn main() -> ExitCode {

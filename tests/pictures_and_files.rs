@@ -20,10 +20,12 @@ fn the_demo_does_everything_once() {
         .success();
     let stdout = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
     for words in [
-        "simulated reads",
-        "simulated writes",
-        "replayed reads",
-        "array and file: two different devices",
+        "array, reads",
+        "array, writes",
+        "file, reads",
+        "Two different devices: ",
+        "iosonar record /dev/sdX -o mine.ios",
+        "The demo is complete.\n",
     ] {
         assert!(stdout.contains(words), "{stdout}");
     }
@@ -35,7 +37,8 @@ fn the_demo_does_everything_once() {
         "simulated.ios",
         "replayed.ios",
         "database-server.load.gz",
-        "raid5.toml",
+        "raid10-database.toml",
+        "demo.html",
     ] {
         assert!(dir.join(name).metadata().unwrap().len() > 300, "{name}");
     }

@@ -6,6 +6,7 @@
 mod beside;
 mod commands;
 mod completion;
+mod desktop;
 mod exit;
 mod low;
 mod render;

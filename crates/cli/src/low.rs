@@ -199,12 +199,15 @@ pub(crate) struct Demo {
         help_heading = "Demo",
         alias = "runtime",
         value_name = "TIME",
-        default_value = "6s"
+        default_value = "16s"
     )]
     pub(crate) duration: Nanos,
     /// Seed all randomness of the simulation with N
     #[arg(long, help_heading = "Demo", value_name = "N", alias = "randseed")]
     pub(crate) seed: Option<u64>,
+    /// Open the page in a browser, if there is a desktop
+    #[arg(long, help_heading = "Output")]
+    pub(crate) open: bool,
     /// Print only results and errors, no notes or progress
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,

@@ -2,6 +2,7 @@
 
 pub(crate) mod check_model;
 pub(crate) mod choose;
+pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod highest_rate;
 pub(crate) mod looks;

@@ -10,6 +10,7 @@ use iosonar_trace::ReadOptions;
 use iosonar_trace::input::open_with;
 
 use crate::commands::sweep;
+use crate::desktop;
 use crate::exit::{Ending, Usage, note, write_file};
 use crate::low::{Named, Report};
 use crate::render::looks::{self, Inputs};
@@ -53,6 +54,9 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
                 args.out.display()
             ));
         }
+        if args.open {
+            desktop::show(&args.out);
+        }
         return Ok(Ending::Done);
     }
     let inputs = Inputs::of(&found(&args.inputs)?)?;
@@ -60,10 +64,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
         apart::refuse_same(input, &args.out)?;
     }
     let begin = Instant::now();
-    let options = LookOptions {
-        resolution: RESOLUTION,
-        ..args.look.options()
-    };
+    let options = of_page(args.look.options());
     let needs = needs_of(CATALOGUE);
     let looks = looks::measure(
         &inputs,
@@ -98,7 +99,18 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
             begin.elapsed().as_secs_f64(),
         ));
     }
+    if args.open {
+        desktop::show(&args.out);
+    }
     Ok(Ending::Done)
+}
+
+/// Options for what is drawn on a page.
+pub(crate) fn of_page(options: LookOptions) -> LookOptions {
+    LookOptions {
+        resolution: RESOLUTION,
+        ..options
+    }
 }
 
 /// The files that are meant: of a folder those that hold records, in the order of their names.

@@ -238,6 +238,9 @@ pub(crate) struct Report {
     /// By default the page shows, and prints, its answer and four charts.
     #[arg(long, help_heading = "Output")]
     pub(crate) all: bool,
+    /// Open the page in a browser, if there is a desktop
+    #[arg(long, help_heading = "Output")]
+    pub(crate) open: bool,
     /// Print only results and errors, no notes or progress
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,

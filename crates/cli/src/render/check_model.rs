@@ -113,7 +113,7 @@ fn changed(check: &ModelCheck) -> String {
 }
 
 /// What was fitted, in a line.
-fn model(fitted: &Fitted) -> String {
+pub(crate) fn model(fitted: &Fitted) -> String {
     match fitted {
         Fitted::Disk(fit) => format!(
             "a disk ({}), {:.1} revolutions per minute",

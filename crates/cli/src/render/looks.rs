@@ -80,7 +80,8 @@ pub(crate) fn measure(
     Ok(all)
 }
 
-fn measure_one(
+/// Looks at files as one.
+pub(crate) fn measure_one(
     paths: &[PathBuf],
     name: &str,
     needs: Needs,

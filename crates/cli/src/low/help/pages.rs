@@ -68,7 +68,7 @@ pub(super) const GROUPS: [Group; 6] = [
 pub(super) const PAGES: [Page; 40] = [
     Page {
         command: "demo",
-        brief: &["dir", "duration", "seed", "quiet"],
+        brief: &["dir", "duration", "seed", "open", "quiet"],
         examples: &[
             Example {
                 what: "Simulate, replay and chart in the folder iosonar-demo",
@@ -397,7 +397,7 @@ pub(super) const PAGES: [Page; 40] = [
     },
     Page {
         command: "report",
-        brief: &["out", "title", "all", "target", "merge", "quiet"],
+        brief: &["out", "title", "all", "target", "merge", "open", "quiet"],
         examples: &[
             Example {
                 what: "Write a page about a replay",
