@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// The floors, the lowest first; a crate uses only those above it in this list.
 const FLOORS: [&[&str]; 7] = [
-    &["units", "linux", "analytic"],
+    &["manual", "units", "linux", "analytic"],
     &["stats", "trace", "plot", "guard", "device"],
     &["sim-core", "analysis", "replay", "recorder"],
     &["disk-model", "ssd-model", "raid", "workload", "report"],
