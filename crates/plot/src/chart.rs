@@ -18,6 +18,8 @@ pub struct Chart {
     pub subtitle: String,
     /// What must be known before the chart is believed, each a line in a colour of its own.
     pub warnings: Vec<String>,
+    /// What follows from its data, below the title; empty where nothing does.
+    pub conclusion: String,
     /// How to read it, in a sentence or two; for those who cannot see it, too.
     pub about: String,
     /// At the bottom: load, target, tool.
@@ -34,6 +36,68 @@ pub struct Chart {
     pub limit: Option<Limit>,
     /// Below the chart.
     pub table: Option<Table>,
+    /// Values of the y axis that have a line of their own across the chart.
+    pub guides: Vec<Guide>,
+    /// Values that are named where they are.
+    pub callouts: Vec<Callout>,
+}
+
+/// A value of the y axis with a dotted line across the chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Guide {
+    /// The value.
+    pub at: f64,
+    /// What it is called.
+    pub text: String,
+}
+
+/// A value that is named within the chart, where there is room.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Callout {
+    /// Where it is.
+    pub at: (f64, f64),
+    /// What it says.
+    pub text: String,
+    /// The colour of what it belongs to.
+    pub colour: Colour,
+    /// What it names.
+    pub named: Named,
+}
+
+/// What a callout names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// A point of a curve, with the marker of the curve.
+    Point(Option<Marker>),
+    /// A line from the bottom to the top of the chart.
+    Line,
+}
+
+/// The shape of the markers on a curve: readers who cannot distinguish its colour can distinguish its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // Their names say it.
+pub enum Marker {
+    Disc,
+    Square,
+    Up,
+    Diamond,
+    Down,
+    Plus,
+}
+
+impl Marker {
+    /// The marker of the n-th of several curves. Together with the colours of curves, of which there are seven, the first
+    /// 42 differ.
+    pub fn nth(n: usize) -> Self {
+        [
+            Self::Disc,
+            Self::Square,
+            Self::Up,
+            Self::Diamond,
+            Self::Down,
+            Self::Plus,
+        ][n % 6]
+    }
 }
 
 /// An axis.
@@ -131,6 +195,10 @@ pub struct Line {
     pub dash: Option<Dash>,
     /// Which of how many lines that may coincide it is, counted from 0; `(0, 0)` if it is alone.
     pub turn: (usize, usize),
+    /// What is drawn on it now and then.
+    pub marker: Option<Marker>,
+    /// Whether it is half as thick as others, for what stands in the background.
+    pub is_thin: bool,
 }
 
 /// How a line is broken, in pixels of a picture of the usual size.
@@ -310,6 +378,8 @@ pub struct LegendEntry {
     pub text: String,
     /// How the line is broken that it stands for.
     pub dash: Option<Dash>,
+    /// What is drawn on the line that it stands for.
+    pub marker: Option<Marker>,
 }
 
 impl Line {
@@ -387,6 +457,7 @@ impl Mark {
             colour,
             text: text.to_owned(),
             dash: None,
+            marker: None,
         };
         match self {
             Self::Cloud(cloud) => {
@@ -398,6 +469,7 @@ impl Mark {
             }
             Self::Line(line) => vec![LegendEntry {
                 dash: line.dash,
+                marker: line.marker,
                 ..entry(Some(line.colour()), &line.label)
             }],
             Self::Band(band) => vec![entry(Some(band.colour), &band.label)],
@@ -431,19 +503,30 @@ impl Chart {
         entries
     }
 
-    /// The lines of the legend.
+    /// The lines of the legend: what has a colour, then remarks.
     pub fn legend(&self) -> Vec<LegendEntry> {
-        let mut legend: Vec<LegendEntry> = self
-            .marks
-            .iter()
-            .flat_map(|mark| self.legend_of(mark))
-            .collect();
-        legend.retain(|entry| !entry.text.is_empty());
         let remark = |text: String| LegendEntry {
             colour: None,
             text,
             dash: None,
+            marker: None,
         };
+        let remarks = self.remarks().into_iter().map(remark);
+        self.entries().into_iter().chain(remarks).collect()
+    }
+
+    /// The lines of the legend that have a colour.
+    pub fn entries(&self) -> Vec<LegendEntry> {
+        let all = self.marks.iter().flat_map(|mark| self.legend_of(mark));
+        all.filter(|entry| !entry.text.is_empty() && entry.colour.is_some())
+            .collect()
+    }
+
+    /// What is said of the chart besides: lines of the legend without a colour.
+    pub fn remarks(&self) -> Vec<String> {
+        let all = self.marks.iter().flat_map(|mark| self.legend_of(mark));
+        let plain = all.filter(|entry| !entry.text.is_empty() && entry.colour.is_none());
+        let mut remarks: Vec<String> = plain.map(|entry| entry.text).collect();
         let clouds = || self.clouds();
         if clouds().any(|cloud| cloud.points().is_none()) {
             let text = if self.y.is_log {
@@ -451,15 +534,54 @@ impl Chart {
             } else {
                 "density: darker means more requests; dots are isolated requests"
             };
-            legend.push(remark(text.to_owned()));
+            remarks.push(text.to_owned());
         }
         let zeros: u64 = clouds().map(Cloud::zeros).sum();
         if zeros > 0 {
             let text = format!("{} of zero, in the band at the bottom", grouped(zeros));
-            legend.push(remark(text));
+            remarks.push(text);
         }
-        legend.extend(self.notes.iter().cloned().map(remark));
-        legend
+        remarks.extend(self.notes.iter().cloned());
+        remarks
+    }
+
+    /// What follows from the data, if anything does, and how to read the chart: the text that a page has below it, and that
+    /// is read to those who cannot see it.
+    pub fn caption(&self) -> String {
+        let both = [self.conclusion.as_str(), self.about.as_str()];
+        let said = both.into_iter().filter(|text| !text.is_empty());
+        said.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Gives each of several curves a marker of its own, the same to those of one colour, unless dashes distinguish them.
+    pub fn set_markers(&mut self) {
+        let mut colours: Vec<Colour> = Vec::new();
+        let mut dashes = Vec::new();
+        for mark in &self.marks {
+            if let Mark::Line(line) = mark
+                && !line.label.is_empty()
+                && !colours.contains(&line.colour())
+            {
+                colours.push(line.colour());
+                dashes.push(line.dash);
+            }
+        }
+        let is_distinct = match dashes[..] {
+            [] | [_] => true,
+            [a, b] => a.is_some() != b.is_some(),
+            _ => false,
+        };
+        if is_distinct {
+            return;
+        }
+        for mark in &mut self.marks {
+            if let Mark::Line(line) = mark
+                && let Some(i) = colours.iter().position(|of| *of == line.colour())
+                && !matches!(line.colour(), Colour::Met | Colour::Missed | Colour::Muted)
+            {
+                line.marker = Some(Marker::nth(i));
+            }
+        }
     }
 
     /// Gives a chart of curves a linear horizontal axis from zero; bins and cells keep theirs.

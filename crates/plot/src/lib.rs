@@ -32,11 +32,15 @@ mod theme;
 mod units;
 
 pub use chart::{
-    Axis, Band, Bars, Chart, Dash, Estimates, Heat, LegendEntry, Limit, Line, Mark, Shape, Table,
+    Axis, Band, Bars, Callout, Chart, Dash, Estimates, Guide, Heat, LegendEntry, Limit, Line, Mark,
+    Marker, Named, Shape, Table,
 };
 pub use cloud::{Cell, CellEdges, CellGrid, Cloud, GridKind, Kind, Point};
 pub use csv::csv_of;
-pub use picture::{Format, Layout, Panels, PlotError, Rectangle, Side, Size, TickLabel};
+pub use picture::{
+    Format, Label, Layout, Panels, Part, PixelScale, PlotError, Rectangle, Scaled, Side, Size,
+    TickLabel,
+};
 pub use picture::{layout, render, render_frame};
 pub use terminal::Terminal;
 pub use theme::{Colour, Rgb, Theme};

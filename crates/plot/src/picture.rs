@@ -1,18 +1,25 @@
 //! From a chart to the bytes of a picture.
 
 mod area;
+mod callouts;
 mod clip;
 mod cloud;
+mod described;
+mod fit;
+mod foot;
 mod frame;
 mod head;
 mod labels;
 mod layout;
+mod legend;
+mod marker;
 mod marks;
 mod panels;
 mod raster;
 mod sharp;
 mod stroke;
 mod text;
+mod words;
 
 use std::sync::OnceLock;
 
@@ -28,6 +35,7 @@ pub use self::labels::{Rectangle, Side, TickLabel};
 pub use self::layout::{Layout, layout};
 pub use self::panels::Panels;
 use self::sharp::Sharp;
+pub use self::words::{Label, Part};
 use crate::chart::{Chart, Mark};
 use crate::extent::Extent;
 use crate::theme::{Rgb, Theme};
@@ -78,6 +86,66 @@ impl Default for Size {
     }
 }
 
+impl Size {
+    /// The same with several pixels of a bitmap for each of its own.
+    pub fn at(self, scale: PixelScale) -> Scaled {
+        Scaled { size: self, scale }
+    }
+}
+
+/// How many pixels a bitmap has, along each side, for each pixel of its size: 2 for slides and fine screens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PixelScale(u32);
+
+impl PixelScale {
+    /// The largest.
+    pub const MOST: u32 = 4;
+
+    /// From 1 to [`MOST`](Self::MOST).
+    pub fn new(scale: u32) -> Option<Self> {
+        (1..=Self::MOST).contains(&scale).then_some(Self(scale))
+    }
+
+    /// As a number.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl Default for PixelScale {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+/// A size, and how fine its bitmap is. The layout is that of the size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scaled {
+    /// As if a bitmap had one pixel for each.
+    pub size: Size,
+    /// How many it has.
+    pub scale: PixelScale,
+}
+
+impl Scaled {
+    /// The size of the bitmap.
+    pub fn pixels(self) -> Size {
+        Size {
+            width: self.size.width.saturating_mul(self.scale.0),
+            height: self.size.height.saturating_mul(self.scale.0),
+        }
+    }
+}
+
+impl From<Size> for Scaled {
+    fn from(size: Size) -> Self {
+        size.at(PixelScale::default())
+    }
+}
+
+/// The largest bitmap: 600 MB before it is compressed.
+const MOST_PIXELS: u64 = 200_000_000;
+
 /// Why a picture cannot be drawn.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot draw the chart: {0}")]
@@ -104,40 +172,34 @@ enum Layers {
     Frame,
 }
 
-/// Draws charts as a whole picture file, one below the other, on the same axes.
+/// Draws charts as a whole picture file, one below the other, on the same axes. The scale of a size is that of bitmaps: an
+/// SVG has none.
 ///
 /// # Errors
 /// If the size is too small, or the backend fails.
 pub fn render(
     charts: &[&Chart],
     format: Format,
-    size: Size,
+    size: impl Into<Scaled>,
     theme: Theme,
 ) -> Result<Vec<u8>, PlotError> {
-    render_layers(charts, format, size, theme, Layers::All)
+    let sheet = Sheet::Below(charts, Layers::All);
+    render_sheet(&sheet, format, size.into(), theme)
 }
 
-/// Draws the same picture without its data: titles, legends, axes. What differs from [`render`] are the data.
+/// Draws the same picture without its data: titles, legends, axes. What differs from [`render`] are the data, and what
+/// is named among them.
 ///
 /// # Errors
 /// As [`render`].
 pub fn render_frame(
     charts: &[&Chart],
     format: Format,
-    size: Size,
+    size: impl Into<Scaled>,
     theme: Theme,
 ) -> Result<Vec<u8>, PlotError> {
-    render_layers(charts, format, size, theme, Layers::Frame)
-}
-
-fn render_layers(
-    charts: &[&Chart],
-    format: Format,
-    size: Size,
-    theme: Theme,
-    layers: Layers,
-) -> Result<Vec<u8>, PlotError> {
-    render_sheet(&Sheet::Below(charts, layers), format, size, theme)
+    let sheet = Sheet::Below(charts, Layers::Frame);
+    render_sheet(&sheet, format, size.into(), theme)
 }
 
 /// What is on a picture.
@@ -148,42 +210,65 @@ enum Sheet<'a> {
     Panels(&'a Panels),
 }
 
-fn render_sheet(
-    sheet: &Sheet<'_>,
-    format: Format,
-    size: Size,
-    theme: Theme,
-) -> Result<Vec<u8>, PlotError> {
-    check(size)?;
-    embed_fonts()?;
-    let pixels = (size.width, size.height);
-    match format {
-        Format::Png => {
-            let mut rgb = vec![0; 3 * (size.width * size.height) as usize];
-            let backend = BitMapBackend::with_buffer(&mut rgb, pixels);
-            draw_on(Sharp(backend), sheet, theme)?;
-            let mut png = Vec::new();
-            PngEncoder::new_with_quality(&mut png, CompressionType::Default, FilterType::NoFilter)
-                .write_image(&rgb, size.width, size.height, image::ColorType::Rgb8)
-                .map_err(PlotError::new)?;
-            Ok(png)
-        }
-        Format::Svg => {
-            let mut svg = String::new();
-            let backend = SVGBackend::with_string(&mut svg, pixels);
-            draw_on(backend, sheet, theme)?;
-            // A mitre would reach beyond the end of a spike; lines inherit their joins from the whole.
-            let svg = svg.replacen("<svg ", "<svg stroke-linejoin=\"bevel\" ", 1);
-            Ok(svg.into_bytes())
+impl Sheet<'_> {
+    /// The charts whose words describe the picture.
+    fn charts(&self) -> Vec<&Chart> {
+        match self {
+            Self::Below(charts, _) => charts.to_vec(),
+            Self::Panels(panels) => vec![&panels.head],
         }
     }
 }
 
-fn check(size: Size) -> Result<(), PlotError> {
-    if size.width < 320 || size.height < 240 {
+fn render_sheet(
+    sheet: &Sheet<'_>,
+    format: Format,
+    scaled: Scaled,
+    theme: Theme,
+) -> Result<Vec<u8>, PlotError> {
+    check(scaled)?;
+    embed_fonts()?;
+    match format {
+        Format::Png => {
+            let Size { width, height } = scaled.pixels();
+            let mut rgb = vec![0; 3 * width as usize * height as usize];
+            let backend = BitMapBackend::with_buffer(&mut rgb, (width, height));
+            draw_on(Sharp(backend), sheet, theme, scaled)?;
+            let mut png = Vec::new();
+            PngEncoder::new_with_quality(&mut png, CompressionType::Default, FilterType::NoFilter)
+                .write_image(&rgb, width, height, image::ColorType::Rgb8)
+                .map_err(PlotError::new)?;
+            Ok(png)
+        }
+        Format::Svg => {
+            let scaled = Scaled::from(scaled.size);
+            let mut svg = String::new();
+            let size = (scaled.size.width, scaled.size.height);
+            draw_on(
+                SVGBackend::with_string(&mut svg, size),
+                sheet,
+                theme,
+                scaled,
+            )?;
+            // A mitre would reach beyond the end of a spike; lines inherit their joins from the whole.
+            let svg = svg.replacen("<svg ", "<svg stroke-linejoin=\"bevel\" ", 1);
+            Ok(described::described(&svg, &sheet.charts()).into_bytes())
+        }
+    }
+}
+
+fn check(scaled: Scaled) -> Result<(), PlotError> {
+    let Size { width, height } = scaled.size;
+    if width < 320 || height < 240 {
         return Err(PlotError(format!(
-            "{} x {} pixels are too few: a picture needs at least 320 x 240",
-            size.width, size.height
+            "{width} x {height} pixels are too few: a picture needs at least 320 x 240"
+        )));
+    }
+    let all = scaled.pixels();
+    if u64::from(all.width) * u64::from(all.height) > MOST_PIXELS {
+        return Err(PlotError(format!(
+            "{} x {} pixels are too many: a picture has at most 200 million; use a smaller size or scale, or SVG",
+            all.width, all.height
         )));
     }
     Ok(())
@@ -191,26 +276,26 @@ fn check(size: Size) -> Result<(), PlotError> {
 
 /// How much larger than usual everything is on one of `charts` charts of a picture: everything grows with the
 /// picture; on small ones words stay readable.
-fn zoom(charts: usize, (width, height): (u32, u32)) -> f64 {
+fn zoom(charts: usize, scaled: Scaled) -> f64 {
     // Charts below each other are flatter than one alone.
     let usual = if charts > 1 { 500.0 } else { 720.0 };
-    let each = f64::from(height) / charts as f64;
-    (f64::from(width) / 1280.0)
-        .min(each / usual)
-        .clamp(0.72, 8.0)
+    let each = f64::from(scaled.size.height) / charts as f64;
+    let zoom = (f64::from(scaled.size.width) / 1280.0).min(each / usual);
+    zoom.clamp(0.72, 8.0) * f64::from(scaled.scale.get())
 }
 
 fn draw_on<B: DrawingBackend>(
     backend: B,
     sheet: &Sheet<'_>,
     theme: Theme,
+    scaled: Scaled,
 ) -> Result<(), PlotError> {
     let area = backend.into_drawing_area();
     area.fill(&rgb(theme.palette().background))
         .map_err(PlotError::new)?;
     match sheet {
-        Sheet::Below(charts, layers) => draw_below(&area, charts, theme, *layers)?,
-        Sheet::Panels(panels) => panels.draw(&area, theme)?,
+        Sheet::Below(charts, layers) => draw_below(&area, charts, theme, (scaled, *layers))?,
+        Sheet::Panels(panels) => panels.draw(&area, theme, scaled)?,
     }
     area.present().map_err(PlotError::new)
 }
@@ -220,13 +305,13 @@ fn draw_below<B: DrawingBackend>(
     area: &Area<B>,
     charts: &[&Chart],
     theme: Theme,
-    layers: Layers,
+    (scaled, layers): (Scaled, Layers),
 ) -> Result<(), PlotError> {
     let extents = charts.iter().map(|chart| Extent::of(chart));
     let Some(extent) = extents.reduce(Extent::union) else {
         return Ok(());
     };
-    let how = (zoom(charts.len(), area.dim_in_pixel()), Words::All);
+    let how = (zoom(charts.len(), scaled), Words::All);
     for (chart, part) in charts.iter().zip(area.split_evenly((charts.len(), 1))) {
         let frame = Frame::new(chart, theme, part.dim_in_pixel(), &extent, how)?;
         draw_chart(&part, &frame, layers)?;
@@ -259,7 +344,11 @@ fn draw_chart<B: DrawingBackend>(
     if layers == Layers::All {
         draw_marks(area, frame)?;
     }
-    frame.draw(area)
+    frame.draw(area)?;
+    match layers {
+        Layers::All => frame.draw_callouts(area),
+        Layers::Frame => Ok(()),
+    }
 }
 
 fn draw_marks<B: DrawingBackend>(area: &Area<B>, frame: &Frame<'_>) -> Result<(), PlotError> {

@@ -26,7 +26,7 @@ impl Colour {
     }
 
     /// All but those of curves.
-    pub const NAMED: [Self; 9] = [
+    pub const NAMED: [Self; 11] = [
         Self::Read,
         Self::Write,
         Self::HeldRead,
@@ -36,6 +36,8 @@ impl Colour {
         Self::Actual,
         Self::Failed,
         Self::Muted,
+        Self::Met,
+        Self::Missed,
     ];
 
     /// What it is called in a page's data.
@@ -50,6 +52,8 @@ impl Colour {
             Self::Actual => "actual".to_owned(),
             Self::Failed => "failed".to_owned(),
             Self::Muted => "muted".to_owned(),
+            Self::Met => "met".to_owned(),
+            Self::Missed => "missed".to_owned(),
             Self::Curve(n) => format!("curve-{}", n % CURVES),
             Self::Ordered { turn, of } => format!("ordered-{turn}-of-{of}"),
         }
@@ -80,6 +84,10 @@ pub enum Colour {
     Failed,
     /// What stands in the background.
     Muted,
+    /// A target that is met.
+    Met,
+    /// A target that is missed.
+    Missed,
     /// The n-th of several curves.
     Curve(usize),
     /// The n-th of several curves in an order, counted from 0, such as loads from low to high: from dark to bright.
@@ -256,6 +264,8 @@ impl Palette {
             Colour::Actual => self.actual,
             Colour::Failed => self.failed,
             Colour::Muted => self.muted,
+            Colour::Met => self.good,
+            Colour::Missed => self.warning,
             Colour::Curve(n) => self.curves[n % CURVES],
             Colour::Ordered { turn, of } => on_ramp(
                 &self.order,

@@ -1,6 +1,8 @@
 //! Small multiples: side by side, on the same axes, with one legend.
 
-use iosonar_plot::{Axis, Chart, Colour, Format, Line, Mark, Panels, Rectangle, Side, Theme, Unit};
+use iosonar_plot::{
+    Axis, Chart, Colour, Format, Line, Mark, Panels, Part, Rectangle, Side, Theme, Unit,
+};
 
 /// A number of panels, each with two curves; those of the last go ten times as high.
 fn panels(n: usize) -> Panels {
@@ -87,31 +89,65 @@ fn the_legend_is_written_once_and_axes_are_named_at_the_edges() {
         .unwrap();
     let svg = String::from_utf8(svg).unwrap();
     let count = |text: &str| svg.matches(text).count();
-    for once in ["slow", "fast", "Means", "all of them", "disks = 3"] {
+    for once in ["slow", "fast", "all of them", "disks = 3"] {
         assert_eq!(count(once), 1, "{once}");
     }
+    // Those who cannot see it are told the title, too.
+    assert_eq!(count("Means"), 3);
     // Three columns, the last with one panel above an empty place; two rows.
     assert_eq!((count("load\n"), count("mean\n")), (3, 2));
 }
 
-/// The entries of a long legend share lines, so that the data keep most of the picture.
+/// The entries of a legend share lines, so that the data keep most of the picture.
 #[test]
-fn a_long_legend_has_columns() {
+fn a_long_legend_shares_lines_and_takes_at_most_an_eighth_of_the_height() {
     let chart = |n: usize| Chart {
         marks: (0..n)
             .map(|i| {
                 let points = vec![(0.0, 0.0), (1.0, i as f64)];
-                Mark::Line(Line::new(&format!("disks = {i}"), Colour::Curve(i), points))
+                let name = format!("level = raid10, disks = {i}, scheduler = nearest first");
+                Mark::Line(Line::new(&name, Colour::Curve(i), points))
             })
             .collect(),
         ..Chart::default()
     };
-    let top = |n: usize| {
-        let layout = iosonar_plot::layout(&[&chart(n)], iosonar_plot::Size::default()).unwrap();
-        layout[0].plot.top
-    };
-    assert!(top(6) > top(5));
-    assert!(top(12) < top(6), "{} {}", top(12), top(6));
+    for n in [1, 2, 6, 12, 24] {
+        let chart = chart(n);
+        let size = iosonar_plot::Size::default();
+        let layout = &iosonar_plot::layout(&[&chart], size).unwrap()[0];
+        let high = layout.legend.bottom - layout.legend.top;
+        assert!(high <= 0.12 * 720.0, "{n}: {high}");
+        let shown = layout
+            .words
+            .iter()
+            .filter(|words| words.part == Part::Legend);
+        assert_eq!(shown.count(), n);
+    }
+    for n in [1, 4, 12] {
+        let panels = Panels {
+            charts: vec![chart(n); 4],
+            ..panels(4)
+        };
+        let size = panels.size();
+        let (words, legend) = panels.shared_words(size).unwrap();
+        assert!(
+            legend.bottom - legend.top <= 0.12 * f64::from(size.height),
+            "{n}: {legend:?}"
+        );
+        let parts = panels.layout(size).unwrap();
+        for (i, one) in words.iter().enumerate() {
+            assert!(
+                words[..i]
+                    .iter()
+                    .all(|other| !one.area.overlaps(&other.area)),
+                "{one:?}"
+            );
+            assert!(
+                parts.iter().all(|part| !part.plot.overlaps(&one.area)),
+                "{one:?}"
+            );
+        }
+    }
 }
 
 #[test]

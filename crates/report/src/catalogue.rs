@@ -1,13 +1,17 @@
 //! All charts: their names, what they show, how to read them.
 
+use std::slice::from_ref;
+
 use iosonar_plot::{Chart, Colour, Mark};
 
 use crate::charts::{
-    activity, devices, distribution, flight, histogram, overview, self_check, sonar, working_set,
+    activity, devices, distribution, flight, histogram, names_in_title, overview, self_check,
+    sonar, working_set,
 };
+use crate::findings;
 use crate::measure::{Measured, Needs, View};
 use crate::targets;
-use crate::words::tool;
+use crate::words::{joined, tool};
 
 /// Charts that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,31 +82,69 @@ pub struct Entry {
 impl Entry {
     /// The charts of these inputs; none where nothing that it shows was measured.
     pub fn charts(&self, inputs: &[Measured], arrange: Arrange) -> Vec<Chart> {
-        let named = |mut chart: Chart| {
+        let time = time_of(inputs);
+        let named = |(inputs, mut chart): (&[Measured], Chart)| {
             self.name.clone_into(&mut chart.name);
             self.about.clone_into(&mut chart.about);
+            // The account of a replay may have a clock of its own.
+            if chart.x.is_shared_time && self.group != Group::SelfCheck {
+                chart.x.range = chart.x.range.or(time);
+            }
             targets::mark(&mut chart, inputs);
+            chart.set_markers();
+            findings::conclude(&mut chart, inputs);
             chart
         };
-        let charts: Vec<Chart> = match self.make {
-            Make::Together(make) => make(inputs).into_iter().collect(),
+        let charts: Vec<(&[Measured], Chart)> = match self.make {
+            Make::Together(make) => make(inputs)
+                .map(|chart| (inputs, chart))
+                .into_iter()
+                .collect(),
             Make::Each(make) if arrange == Arrange::Overlay && inputs.len() > 1 => {
                 let of = |input| Some((input, make(input).filter(|chart| !chart.is_empty())?));
                 overlaid(inputs.iter().filter_map(of).collect())
+                    .map(|chart| (inputs, chart))
                     .into_iter()
                     .collect()
             }
-            Make::Each(make) => inputs.iter().filter_map(make).collect(),
+            Make::Each(make) => {
+                let of = |input| Some((from_ref(input), make(input)?));
+                inputs.iter().filter_map(of).collect()
+            }
         };
         charts
             .into_iter()
-            .filter(|c| !c.is_empty())
+            .filter(|(_, chart)| !chart.is_empty())
             .map(named)
             .collect()
     }
 }
 
-/// Several charts of the same kind as one: each input gets a colour of its own.
+/// From when to when there is anything of these inputs, in seconds, with a little room: all of their charts over time have this
+/// axis, whatever they show. `None` if all happens at once.
+fn time_of(inputs: &[Measured]) -> Option<(f64, f64)> {
+    let ends = |input: &Measured| {
+        let (first, last, end) = input.span();
+        (first.as_secs_f64(), last.max(end).as_secs_f64())
+    };
+    let known = || inputs.iter().filter(|input| input.records() > 0);
+    let starts = known().map(Measured::span);
+    let starts = starts.map(|(first, last, _)| (first, last));
+    let (first, last) = starts.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+    let (from, until) = known()
+        .map(ends)
+        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+    let span = until - from;
+    // A time that begins near zero begins there.
+    let from = if from < 0.02 * span {
+        0.0
+    } else {
+        from - 0.004 * span
+    };
+    (first < last).then_some((from, until + 0.004 * span))
+}
+
+/// Several charts of the same kind as one: each input gets a colour, and one entry of the legend.
 fn overlaid(charts: Vec<(&Measured, Chart)>) -> Option<Chart> {
     let names: Vec<&str> = charts
         .iter()
@@ -111,42 +153,22 @@ fn overlaid(charts: Vec<(&Measured, Chart)>) -> Option<Chart> {
     let all = charts.len();
     let mut whole: Option<Chart> = None;
     for (i, (input, mut chart)) in charts.into_iter().enumerate() {
-        let colour = Colour::Curve(i);
-        let label = |old: &str| format!("{}: {old}", input.name);
-        for mark in &mut chart.marks {
-            match mark {
-                Mark::Cloud(cloud) => cloud.recolour(colour, label),
-                Mark::Line(line) => {
-                    line.name = label(line.name());
-                    (line.colour, line.label) = (Some(colour), label(&line.label));
-                    *line = std::mem::take(line).in_turn(i, all);
-                }
-                Mark::Band(band) => (band.colour, band.label) = (colour, String::new()),
-                Mark::Bars(bars) => {
-                    bars.name = label(&bars.name);
-                    (bars.colour, bars.label) = (colour, label(&bars.label));
-                }
-                Mark::Estimates(of) => {
-                    of.name = label(&of.name);
-                    (of.colour, of.label) = (colour, label(&of.label));
-                }
-                Mark::Heat(_) => {}
-            }
-        }
-        let warnings = chart
-            .warnings
-            .iter()
-            .map(|warning| label(warning))
-            .collect();
+        let labels = recoloured(&mut chart, input, (i, all));
+        let label = |old: &String| format!("{}: {old}", input.name);
+        let warnings = chart.warnings.iter().map(label).collect();
         match &mut whole {
             // What is said of one input alone does not hold for all.
             None => {
                 whole = Some(Chart {
-                    title: format!("{}: {}", title_kind(&chart.title), names.join(", ")),
+                    title: format!("{}: {}", title_kind(&chart.title), names_in_title(&names)),
                     subtitle: String::new(),
                     warnings,
                     footer: tool(),
-                    notes: Vec::new(),
+                    notes: if labels.len() > 1 {
+                        vec![format!("of each input: {}", joined(&labels))]
+                    } else {
+                        Vec::new()
+                    },
                     limit: None,
                     table: None,
                     ..chart
@@ -159,6 +181,62 @@ fn overlaid(charts: Vec<(&Measured, Chart)>) -> Option<Chart> {
         }
     }
     whole
+}
+
+/// Gives all marks of a chart of an input, which is the `i`-th of `all`, a colour of its own; the first of them stands for all
+/// in the legend. What the entries of the legend were is returned.
+fn recoloured(chart: &mut Chart, input: &Measured, (i, all): (usize, usize)) -> Vec<String> {
+    let colour = Colour::Curve(i);
+    let name = |old: &str| format!("{}: {old}", input.name);
+    let mut labels: Vec<String> = Vec::new();
+    let mut is_first = true;
+    let mut relabel = |old: &mut String| {
+        if !old.is_empty() {
+            labels.push(std::mem::take(old));
+            if std::mem::take(&mut is_first) {
+                old.clone_from(&input.name);
+            }
+        }
+    };
+    for mark in &mut chart.marks {
+        match mark {
+            Mark::Cloud(cloud) => {
+                let mut kinds: Vec<String> = Vec::new();
+                for (kind, n) in cloud.kinds().iter().zip(cloud.counts()) {
+                    let mut label = if *n > 0 {
+                        kind.name.clone()
+                    } else {
+                        String::new()
+                    };
+                    relabel(&mut label);
+                    kinds.push(label);
+                }
+                cloud.recolour(colour, |old| name(old));
+                for (kind, label) in (0..).zip(&kinds) {
+                    cloud.set_label(kind, label);
+                }
+            }
+            Mark::Line(line) => {
+                line.name = name(line.name());
+                line.colour = Some(colour);
+                let had_label = !line.label.is_empty();
+                relabel(&mut line.label);
+                line.is_thin = had_label && line.label.is_empty();
+                *line = std::mem::take(line).in_turn(i, all);
+            }
+            Mark::Band(band) => (band.colour, band.label) = (colour, String::new()),
+            Mark::Bars(bars) => {
+                (bars.name, bars.colour) = (name(&bars.name), colour);
+                relabel(&mut bars.label);
+            }
+            Mark::Estimates(of) => {
+                (of.name, of.colour) = (name(&of.name), colour);
+                relabel(&mut of.label);
+            }
+            Mark::Heat(_) => {}
+        }
+    }
+    labels
 }
 
 /// What stands before the input's name in a title.
@@ -244,8 +322,8 @@ pub const CATALOGUE: &[Entry] = &[
         "Bytes per second over the time of completion, reads and writes separately."),
     together("cdf", Distribution, "", Needs::BANDS, distribution::cdf,
         "The share of requests completed within a given time. The further left, the faster; the steeper, the more \
-         uniform; each step is a kind of request. Several inputs are compared with the first: KS is the largest vertical distance, \
-         demerit the root mean square horizontal distance."),
+         uniform; each step is a kind of request. Marks show the median and p99. Several inputs are compared with the first: KS is \
+         the largest vertical distance, demerit the root mean square horizontal distance."),
     together("ccdf", Distribution, "", Needs::NONE, distribution::ccdf,
         "The share of requests that took longer than a given time, on two logarithmic axes: the tail. A straight line \
          is a power law, a cliff a timeout; 0.1 % is p99.9."),

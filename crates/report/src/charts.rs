@@ -15,7 +15,7 @@ use iosonar_plot::{Axis, Chart, Colour, Line, Mark};
 use iosonar_units::Nanos;
 
 use crate::measure::Measured;
-use crate::words::{footer, tool};
+use crate::words::{footer, joined, tool};
 
 /// A chart of one input, with all that is said around it.
 fn chart_of(input: &Measured, kind: &str, x: Axis, y: Axis) -> Chart {
@@ -30,6 +30,40 @@ fn chart_of(input: &Measured, kind: &str, x: Axis, y: Axis) -> Chart {
     }
 }
 
+/// The longest names that a title has room for.
+const MOST_IN_TITLE: usize = 64;
+
+/// The names of inputs as a title has them: all of them, or how many there are.
+pub fn names_in_title(names: &[&str]) -> String {
+    let owned: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let all = joined(&owned);
+    let (first, others) = (
+        names.first().copied().unwrap_or_default(),
+        names.len().max(1) - 1,
+    );
+    let length = |text: &str| text.chars().count();
+    if length(&all) <= MOST_IN_TITLE || names.len() < 2 {
+        all
+    } else if length(first) + 16 <= MOST_IN_TITLE {
+        format!(
+            "{first} and {others} other{}",
+            if others == 1 { "" } else { "s" }
+        )
+    } else {
+        format!("{} inputs", names.len())
+    }
+}
+
+fn warnings_of(inputs: &[Measured]) -> Vec<Vec<String>> {
+    inputs.iter().map(Measured::warnings).collect()
+}
+
+/// The warnings of all inputs, if all have the same ones.
+fn once_of_all(mut warnings: Vec<Vec<String>>) -> Option<Vec<String>> {
+    let is_same = warnings.windows(2).all(|pair| pair[0] == pair[1]);
+    is_same.then(|| warnings.pop()).flatten()
+}
+
 /// A chart of several inputs.
 fn chart_of_all(inputs: &[Measured], kind: &str, x: Axis, y: Axis) -> Chart {
     let [input] = inputs else {
@@ -40,8 +74,8 @@ fn chart_of_all(inputs: &[Measured], kind: &str, x: Axis, y: Axis) -> Chart {
             warnings.extend(input.warnings().into_iter().map(of));
         }
         return Chart {
-            title: format!("{kind}: {}", names.join(", ")),
-            warnings,
+            title: format!("{kind}: {}", names_in_title(&names)),
+            warnings: once_of_all(warnings_of(inputs)).unwrap_or(warnings),
             footer: tool(),
             x,
             y,
@@ -155,12 +189,15 @@ fn over_time_where(
             }
             let line = if inputs.len() > 1 {
                 let name = format!("{}: {}", input.name, figure.label);
-                // One entry in the legend stands for several percentiles.
-                let label = if figure.label.is_empty() { "" } else { &name };
+                // One entry in the legend stands for all figures of an input.
+                let label = if k == 0 { &*input.name } else { "" };
                 let line = Line::steps(label, Colour::Curve(i), values).named(&name);
                 let line = if k == 0 { line } else { line.dashed() };
                 // Inputs with the same load have the same curves.
-                line.in_turn(i, inputs.len())
+                Line {
+                    is_thin: k > 0,
+                    ..line.in_turn(i, inputs.len())
+                }
             } else {
                 let line = Line::steps(figure.label, figure.colour, values);
                 // What was asked for and what was done are mostly the same: both must be seen.
@@ -171,6 +208,9 @@ fn over_time_where(
         }
         windows.push(timeline.window());
     }
+    if let ([first, rest @ ..], true) = (figures, inputs.len() > 1) {
+        chart.notes.push(which_is_thin(first, rest));
+    }
     windows.dedup();
     if let [window] = windows[..] {
         let said = format!("windows of {window}");
@@ -180,6 +220,19 @@ fn over_time_where(
         };
     }
     (!chart.marks.is_empty()).then_some(chart)
+}
+
+/// Which of several figures the lines of an input are.
+fn which_is_thin(first: &Figure, rest: &[Figure]) -> String {
+    if rest.is_empty() {
+        return first.label.to_owned();
+    }
+    let thin: Vec<String> = rest.iter().map(|figure| figure.label.to_owned()).collect();
+    format!(
+        "thick lines: {}; thin lines: {}",
+        first.label,
+        joined(&thin)
+    )
 }
 
 /// Whether anything but zero is in it.

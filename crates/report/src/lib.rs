@@ -23,6 +23,7 @@ mod attained;
 mod catalogue;
 mod charts;
 pub mod curves;
+mod findings;
 mod measure;
 mod page;
 mod plain_page;
@@ -33,14 +34,16 @@ mod words;
 
 pub use attained::{distance_of, found_of, interval_of, value_of};
 pub use catalogue::{Arrange, CATALOGUE, Entry, Group, find, nearest, needs_of};
-pub use charts::distribution::{cdf_of, curve, curve_with_band};
+pub use charts::distribution::{cdf_of, curve, curve_with_band, mark_quantiles, quantile_rows};
+pub use charts::names_in_title;
+pub use findings::{Finding, Of};
 pub use measure::{
     Failure, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, Origin, WorkingSets,
 };
 pub use page::Page;
 pub use plain_page::{AnswerPage, RowMark, in_page};
 pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_self_check};
-pub use targets::{Verdict, Word, verdicts};
+pub use targets::{Verdict, Word, mark_on_distribution, verdicts};
 pub use words::{describe, joined, remark};
 
 pub use iosonar_plot::grouped;

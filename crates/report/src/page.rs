@@ -5,9 +5,9 @@
 //! clouds as cells of a grid), packed by `data`; a script draws them, zooms, and says what is under the pointer.
 
 mod assumptions;
-mod conclusion;
+pub(crate) mod conclusion;
 mod data;
-mod difference;
+pub(crate) mod difference;
 mod summary;
 
 use base64::Engine;

@@ -28,7 +28,7 @@ pub(crate) fn page(title: &str, body: &str) -> String {
 pub fn in_page(chart: &Chart) -> Result<(String, String, String), PlotError> {
     let svg = render(&[chart], Format::Svg, Size::default(), Theme::Light)?;
     let svg = String::from_utf8_lossy(&svg).into_owned();
-    Ok((chart.title.clone(), chart.about.clone(), svg))
+    Ok((chart.title.clone(), chart.caption(), svg))
 }
 
 /// Charts as (title, text, SVG).
@@ -37,7 +37,7 @@ pub(crate) fn figures(charts: &[(String, String, String)]) -> String {
     for (name, about, svg) in charts {
         let svg = svg.find("<svg").map_or("", |at| &svg[at..]);
         body += &format!(
-            "<figure role=\"img\" aria-label=\"{}\">\n{svg}\n<figcaption>{}</figcaption></figure>\n",
+            "<figure aria-label=\"{}\">\n{svg}\n<figcaption>{}</figcaption></figure>\n",
             escaped(name),
             escaped(about)
         );

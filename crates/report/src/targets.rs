@@ -1,7 +1,7 @@
 //! What a page and its charts say of targets: whether each is met, by how much, and how sure that is.
 
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Statistic};
-use iosonar_plot::{Chart, Colour, Line, Mark, grouped};
+use iosonar_plot::{Callout, Chart, Colour, Line, Mark, Named, grouped};
 use iosonar_trace::Quantity;
 
 use crate::attained::{distance_of, found_of, interval_of};
@@ -37,6 +37,15 @@ pub enum Word {
 }
 
 impl Word {
+    /// Of a judgement on requests that all have a time.
+    fn of(judgement: Judgement) -> Self {
+        match judgement {
+            Judgement::Meets => Self::Meets,
+            Judgement::Misses | Judgement::Unstable => Self::Misses,
+            Judgement::Unclear | Judgement::TooShort => Self::Unclear,
+        }
+    }
+
     /// As it is shown.
     pub fn name(self) -> &'static str {
         match self {
@@ -78,9 +87,7 @@ pub fn verdicts(input: &Measured) -> Vec<Verdict<'_>> {
         Some(Judgement::Meets) if !input.without_time(Quantity::Latency).is_empty() => {
             Word::Incomplete
         }
-        Some(Judgement::Meets) => Word::Meets,
-        Some(Judgement::Misses | Judgement::Unstable) => Word::Misses,
-        Some(Judgement::Unclear | Judgement::TooShort) => Word::Unclear,
+        Some(judgement) => Word::of(judgement),
     };
     let all = input.options().targets.iter().zip(input.attained());
     all.map(|(target, attained)| Verdict {
@@ -151,6 +158,82 @@ pub(crate) fn sentence(input: &Measured) -> Option<String> {
     (!rest.is_empty()).then(|| rest.join(" "))
 }
 
+/// The words and the colour of a target by its verdicts on inputs, each with its name.
+fn verdict_of(target: &Objective, words: &[(&str, Word)]) -> (String, Colour) {
+    let of = |word: Word| words.iter().filter(|(_, of)| *of == word).count();
+    let (met, missed) = (of(Word::Meets), of(Word::Misses));
+    let colour = match words.len() {
+        0 => Colour::Muted,
+        n if met == n => Colour::Met,
+        _ if missed > 0 => Colour::Missed,
+        _ => Colour::Muted,
+    };
+    let text = match words {
+        [] => String::new(),
+        [(_, word)] => word.name().to_owned(),
+        [_, _] => {
+            let each = words
+                .iter()
+                .map(|(name, word)| format!("{name} {}", word.name()));
+            each.collect::<Vec<_>>().join(", ")
+        }
+        all => {
+            let n = all.len();
+            let rest = n - met - missed;
+            let mut parts = vec![format!("{met} of {n} meet it"), format!("{missed} miss it")];
+            if rest > 0 {
+                parts.push(format!("{rest} unclear"));
+            }
+            parts.join(", ")
+        }
+    };
+    (format!("target {target}: {text}"), colour)
+}
+
+/// Draws a target, with its verdict, as a line on a distribution function.
+fn mark_limit(chart: &mut Chart, target: &Objective, words: &[(&str, Word)]) {
+    let seconds = target.limit * 1e-3;
+    let (label, colour) = verdict_of(target, words);
+    let line = Line::new(&label, colour, vec![(seconds, 0.0), (seconds, 1.0)]);
+    chart.marks.push(Mark::Line(line.dashed()));
+    let short = label.trim_start_matches("target ").to_owned();
+    chart.callouts.push(Callout {
+        at: (seconds, 0.0),
+        text: match words {
+            [_] => short,
+            _ => target.to_string(),
+        },
+        colour,
+        named: Named::Line,
+    });
+}
+
+/// Whether a limit is near enough to the end of the data to be drawn with them.
+fn is_near(seconds: f64, until: f64) -> bool {
+    seconds <= until * 10.0
+}
+
+/// Draws targets on a chart of distribution functions of a quantity, by the outcome of each on each of the curves, in the order
+/// of the targets.
+pub fn mark_on_distribution(chart: &mut Chart, shown: Quantity, curves: &[(&str, &[Attained])]) {
+    let Some((_, until)) = ends(chart) else {
+        return;
+    };
+    let targets = curves.first().map_or(&[][..], |(_, attained)| attained);
+    for (i, target) in targets.iter().map(|of| &of.objective).enumerate() {
+        let is_shown = target.statistic != Statistic::Throughput
+            && (target.quantity == shown
+                || shown != Quantity::Delay && target.quantity != Quantity::Delay);
+        if !is_shown || !is_near(target.limit * 1e-3, until) {
+            continue;
+        }
+        let words = curves
+            .iter()
+            .filter_map(|(name, attained)| Some((*name, Word::of(attained.get(i)?.verdict))));
+        mark_limit(chart, target, &words.collect::<Vec<_>>());
+    }
+}
+
 /// Draws the targets that a chart is about.
 pub(crate) fn mark(chart: &mut Chart, inputs: &[Measured]) {
     let Some(first) = inputs.first() else {
@@ -169,9 +252,17 @@ pub(crate) fn mark(chart: &mut Chart, inputs: &[Measured]) {
     };
     for target in &first.options().targets {
         let seconds = target.limit * 1e-3;
+        let words: Vec<(&str, Word)> = inputs
+            .iter()
+            .filter_map(|input| {
+                let verdict = verdicts(input).into_iter().find(|of| of.target == target)?;
+                Some((input.name.as_str(), verdict.word))
+            })
+            .collect();
         let points = match chart.name.as_str() {
-            "cdf" if is_shown(target) && seconds <= until * 10.0 => {
-                vec![(seconds, 0.0), (seconds, 1.0)]
+            "cdf" if is_shown(target) && is_near(seconds, until) => {
+                mark_limit(chart, target, &words);
+                continue;
             }
             "sonar" | "quantiles" if is_shown(target) => vec![(from, seconds), (until, seconds)],
             "throughput" | "throughput-completed" if target.statistic == Statistic::Throughput => {
@@ -179,18 +270,8 @@ pub(crate) fn mark(chart: &mut Chart, inputs: &[Measured]) {
             }
             _ => continue,
         };
-        let words: Vec<String> = inputs
-            .iter()
-            .filter_map(|input| {
-                let verdict = verdicts(input).into_iter().find(|of| of.target == target)?;
-                Some(match inputs {
-                    [_] => verdict.word.name().to_owned(),
-                    _ => format!("{} {}", input.name, verdict.word.name()),
-                })
-            })
-            .collect();
-        let label = format!("target {target}: {}", words.join(", "));
-        let line = Line::new(&label, Colour::Muted, points).dashed();
+        let (label, colour) = verdict_of(target, &words);
+        let line = Line::new(&label, colour, points).dashed();
         chart.marks.push(Mark::Line(line));
     }
 }

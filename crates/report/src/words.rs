@@ -34,6 +34,16 @@ pub(crate) fn quantile(distribution: &Distribution, p: f64) -> String {
     format!("{sign}{value}")
 }
 
+/// How many times a figure is another one: `2.1 times`.
+pub(crate) fn times(first: f64, second: f64) -> String {
+    let ratio = second / first;
+    match ratio {
+        ..9.95 => format!("{ratio:.1} times"),
+        ..999.5 => format!("{ratio:.0} times"),
+        _ => format!("{} times", grouped(ratio as u64)),
+    }
+}
+
 /// Count, mean and quantiles of several distributions.
 pub(crate) fn quantile_table<'a>(
     rows: impl IntoIterator<Item = (&'a str, &'a Distribution)>,

@@ -191,6 +191,7 @@ fn labels_have_room_on_every_chart() {
                 whole,
                 labels,
                 plot,
+                ..
             } in layouts
             {
                 assert!(whole.contains(&plot), "{what}");

@@ -1,13 +1,15 @@
-//! What surrounds the data: title, legend, axes with ticks, table, footer.
+//! What surrounds the data: axes with ticks, and all words with their places.
 
-use plotters::prelude::{DrawingBackend, IntoFont, PathElement};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, FontDesc, FontFamily, FontStyle, FontTransform, TextStyle};
+use plotters::prelude::{DrawingBackend, PathElement};
+use plotters::style::Color;
 
 use super::area::PlotArea;
-use super::head::{Head, LEGEND, MOST_BELOW};
-use super::labels::{AWAY, Edge, Side, TICK, TickLabel, widest};
-use super::{Area, PlotError, raster::Raster, rgb, text};
+use super::callouts::{Callouts, Ground};
+use super::foot::Foot;
+use super::head::{Head, Place};
+use super::labels::{Edge, Side, TICK, TickLabel, widest};
+use super::words::{Anchor, Ink, Part, Style, Written};
+use super::{Area, PlotError, raster::Raster, rgb};
 use crate::chart::Chart;
 use crate::extent::{Extent, scale};
 use crate::scale::{Scale, Tick};
@@ -27,10 +29,13 @@ pub(super) struct Frame<'a> {
     pub(super) x: Ruler,
     pub(super) y: Ruler,
     pub(super) plot: PlotArea,
-    words: Words,
-    head: Head<'a>,
+    head: Head,
+    /// The names of the axes, and what is below them.
+    around: Vec<Written>,
+    callouts: Callouts,
     /// How large everything is, relative to a picture of 1280 x 720.
     pub(super) zoom: f64,
+    /// The size of the chart's part of the picture.
     size: (i32, i32),
 }
 
@@ -58,28 +63,18 @@ impl Words {
     }
 }
 
-pub(super) fn text_style(size: f64, colour: Rgb) -> TextStyle<'static> {
-    TextStyle {
-        color: rgb(colour).to_backend_color(),
-        ..TextStyle::from(("sans-serif", size).into_font())
-    }
-}
-
-pub(super) fn bold(size: f64, colour: Rgb) -> TextStyle<'static> {
-    TextStyle {
-        color: rgb(colour).to_backend_color(),
-        ..TextStyle::from(FontDesc::new(FontFamily::SansSerif, size, FontStyle::Bold))
-    }
-}
-
 const LABEL: f64 = 18.0;
-const FOOTER: f64 = 13.0;
 const BAND: f64 = 22.0;
+/// From the left edge to the words above the data.
+const HEAD_LEFT: f64 = 89.0;
+/// From the axis to what is below its name.
+const NAMED: f64 = 62.0;
 /// From the axis to the end of the picture, with the axis's name and the footer, and without a footer.
 const BELOW: f64 = 86.0;
 const BELOW_PANEL: f64 = 62.0;
 
 impl<'a> Frame<'a> {
+    #[allow(clippy::too_many_lines)] // Each part of the layout follows from the one before.
     /// Lays out a chart on a picture of this size; `extent` may be more than the chart's own.
     pub(super) fn new(
         chart: &'a Chart,
@@ -88,26 +83,41 @@ impl<'a> Frame<'a> {
         extent: &Extent,
         (zoom, words): (f64, Words),
     ) -> Result<Self, PlotError> {
-        let head = match words {
-            Words::All => Head::new(chart, (chart.legend(), MOST_BELOW), width as i32, zoom),
-            Words::OfPanel { .. } => Head::of_panel(chart, width as i32, zoom),
-        };
         let size = (width as i32, height as i32);
+        let exact = (f64::from(width), f64::from(height));
         let px = |n: f64| (n * zoom).round() as i32;
-        let is_cloud = chart.clouds().next().is_some();
-        let x_scale = scale(&chart.x, extent.x(), if is_cloud { 1.0 } else { 0.0 });
-        let y_scale = scale(&chart.y, extent.y(), 1.0);
-        let table = chart.table.as_ref().map_or(0, |t| t.rows.len() as i32 + 1);
-        let band = |is: bool| if is { px(BAND) } else { 0 };
-        let below = match words {
-            Words::All => BELOW,
-            Words::OfPanel { .. } => BELOW_PANEL,
+        let place = Place {
+            left: (HEAD_LEFT * zoom).round(),
+            width: exact.0,
+            height: exact.1,
+            zoom,
         };
+        let (head, foot) = match words {
+            Words::All => (
+                Head::new(chart, chart.entries(), place),
+                Some(Foot::of(chart, exact, zoom)),
+            ),
+            Words::OfPanel { .. } => (Head::of_panel(chart, place), None),
+        };
+        let below = match &foot {
+            Some(foot) => px(BELOW) + foot.height().round() as i32,
+            None => px(BELOW_PANEL),
+        };
+        let is_cloud = chart.clouds().next().is_some();
+        // Charts of one input have the same axis of time, whatever is drawn on it.
+        let room = if is_cloud || chart.x.is_shared_time {
+            1.0
+        } else {
+            0.0
+        };
+        let x_scale = scale(&chart.x, extent.x(), room);
+        let y_scale = scale(&chart.y, extent.y(), 1.0);
+        let band = |is: bool| if is { px(BAND) } else { 0 };
         let mut plot = PlotArea {
             left: 0,
             top: head.height() + px(10.0),
             right: size.0 - px(34.0),
-            bottom: size.1 - px(below) - table * px(LEGEND + 5.0) - band(table > 0),
+            bottom: size.1 - below,
             band_bottom: band(extent.bands.bottom),
             band_left: band(extent.bands.left),
             band_top: band(extent.bands.top),
@@ -119,7 +129,7 @@ impl<'a> Frame<'a> {
             width: size.0,
         };
         // How wide the labels are says where the axis stands.
-        let wanted = (height as usize / 80).clamp(3, 10);
+        let wanted = ((exact.1 / zoom / 80.0) as usize).clamp(3, 10);
         let (y_ticks, y_labels) = edge(Side::Left, plot).ticks(&y_scale, chart.y.unit, wanted);
         plot.left = px(44.0) + (widest(&y_labels).ceil() as i32).max(px(45.0));
         let shifted = |label: TickLabel| TickLabel {
@@ -136,6 +146,18 @@ impl<'a> Frame<'a> {
         let wanted = (f64::from(plot.width()) / zoom / 110.0) as usize;
         let (x_ticks, x_labels) =
             edge(Side::Bottom, plot).ticks(&x_scale, chart.x.unit, wanted.clamp(3, 10));
+        let mut around = axis_names(chart, &plot, size, (zoom, words));
+        around.extend(
+            foot.iter()
+                .flat_map(|foot| foot.written(f64::from(plot.bottom) + NAMED * zoom)),
+        );
+        let ground = Ground {
+            plot,
+            x: &x_scale,
+            y: &y_scale,
+            zoom,
+        };
+        let callouts = Callouts::new(chart, &ground);
         Ok(Self {
             chart,
             theme,
@@ -150,11 +172,28 @@ impl<'a> Frame<'a> {
                 scale: y_scale,
             },
             plot,
-            words,
             head,
+            around,
+            callouts,
             zoom,
             size,
         })
+    }
+
+    /// All words but the labels of ticks, with their places.
+    pub(super) fn written(&self) -> impl Iterator<Item = &Written> {
+        let outside = self.head.written().iter().chain(&self.around);
+        outside.chain(self.callouts.written())
+    }
+
+    /// The part of the picture that the legend takes.
+    pub(super) fn legend_area(&self) -> super::labels::Rectangle {
+        self.head.legend_area(f64::from(self.size.0))
+    }
+
+    /// The width of a thin line in pixels.
+    pub(super) fn thin(&self) -> u32 {
+        (self.zoom.round() as u32).max(1)
     }
 
     pub(super) fn palette(&self) -> &'static Palette {
@@ -206,11 +245,19 @@ impl<'a> Frame<'a> {
             let colour = self.grid_colour(major);
             for tick in self.x.ticks.iter().filter(|t| t.label.is_some() == major) {
                 let x = plot.x(self.x.scale.share(tick.value)).round() as i32;
-                line(area, [(x, plot.top), (x, plot.bottom)], colour)?;
+                line(
+                    area,
+                    [(x, plot.top), (x, plot.bottom)],
+                    (colour, self.thin()),
+                )?;
             }
             for tick in self.y.ticks.iter().filter(|t| t.label.is_some() == major) {
                 let y = plot.y(self.y.scale.share(tick.value)).round() as i32;
-                line(area, [(plot.left, y), (plot.right, y)], colour)?;
+                line(
+                    area,
+                    [(plot.left, y), (plot.right, y)],
+                    (colour, self.thin()),
+                )?;
             }
         }
         Ok(())
@@ -219,29 +266,26 @@ impl<'a> Frame<'a> {
     /// Draws everything around the data. To be called after the data have been drawn.
     pub(super) fn draw<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
         let palette = self.palette();
-        let left = match self.words {
-            Words::All => self.plot.left.min(self.px(104.0)),
-            Words::OfPanel { .. } => self.plot.left,
-        };
-        self.head.draw(area, palette, left)?;
+        self.head.draw(area, palette)?;
         self.draw_axes(area)?;
-        self.draw_table(area)?;
-        match self.words {
-            Words::All => draw_footer(area, &self.chart.footer, self.size, palette, self.zoom),
-            Words::OfPanel { .. } => Ok(()),
-        }
+        let mut around = self.around.iter();
+        around.try_for_each(|words| words.draw(area, palette))
+    }
+
+    /// Draws what is named among the data. To be called after the data have been drawn.
+    pub(super) fn draw_callouts<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
+        self.callouts.draw(area, self)
     }
 
     fn draw_axes<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
         let (plot, palette) = (&self.plot, self.palette());
-        let ticks = text_style(TICK * self.zoom, palette.text);
         let length = |tick: &Tick| self.px(if tick.label.is_some() { 7.0 } else { 4.0 });
         for tick in &self.x.ticks {
             let x = plot.x(self.x.scale.share(tick.value)).round() as i32;
             line(
                 area,
                 [(x, plot.bottom), (x, plot.bottom + length(tick))],
-                palette.axis,
+                (palette.axis, self.thin()),
             )?;
         }
         for tick in &self.y.ticks {
@@ -249,43 +293,28 @@ impl<'a> Frame<'a> {
             line(
                 area,
                 [(plot.left - length(tick), y), (plot.left, y)],
-                palette.axis,
+                (palette.axis, self.thin()),
             )?;
         }
-        for label in &self.x.labels {
-            let middle = f64::midpoint(label.area.left, label.area.right).round() as i32;
-            let at = (middle, plot.bottom + self.px(AWAY));
-            write(area, &label.text, at, &ticks, CENTRE_TOP, self.size.0)?;
-        }
-        for label in &self.y.labels {
-            let middle = f64::midpoint(label.area.top, label.area.bottom).round() as i32;
-            let at = (plot.left - self.px(AWAY), middle);
-            write(area, &label.text, at, &ticks, RIGHT_MIDDLE, self.size.0)?;
+        for label in self.x.labels.iter().chain(&self.y.labels) {
+            let style = Style {
+                size: TICK * self.zoom,
+                is_bold: false,
+                ink: Ink::Text,
+            };
+            Written::at(Part::Tick, label.text.clone(), label.area, style).draw(area, palette)?;
         }
         self.draw_bands(area)?;
         line(
             area,
             [(plot.left, plot.top), (plot.left, plot.bottom)],
-            palette.axis,
+            (palette.axis, self.thin()),
         )?;
         line(
             area,
             [(plot.left, plot.bottom), (plot.right, plot.bottom)],
-            palette.axis,
+            (palette.axis, self.thin()),
         )?;
-        let names = || text_style(LABEL * self.zoom, palette.text);
-        let (x_name, y_name) = self.words.names();
-        if x_name {
-            let (below, name) = (plot.bottom + self.px(34.0), &self.chart.x.name);
-            let at = (plot.left + plot.width() / 2, below);
-            write(area, name, at, &names(), CENTRE_TOP, plot.width())?;
-        }
-        if y_name {
-            let upwards = names().transform(FontTransform::Rotate270);
-            let at = (self.px(10.0), plot.top + plot.height() / 2);
-            let name = &self.chart.y.name;
-            write(area, name, at, &upwards, CENTRE_TOP, self.size.1)?;
-        }
         Ok(())
     }
 
@@ -294,112 +323,73 @@ impl<'a> Frame<'a> {
         let (plot, colour) = (&self.plot, self.palette().muted);
         if plot.band_bottom > 0 {
             let y = plot.bottom - plot.band_bottom;
-            line(area, [(plot.left, y), (plot.right, y)], colour)?;
+            line(
+                area,
+                [(plot.left, y), (plot.right, y)],
+                (colour, self.thin()),
+            )?;
         }
         if plot.band_top > 0 {
             let y = plot.top + plot.band_top;
-            line(area, [(plot.left, y), (plot.right, y)], colour)?;
+            line(
+                area,
+                [(plot.left, y), (plot.right, y)],
+                (colour, self.thin()),
+            )?;
         }
         if plot.band_left > 0 {
             let x = plot.left + plot.band_left;
-            line(area, [(x, plot.top), (x, plot.bottom)], colour)?;
-        }
-        Ok(())
-    }
-
-    fn draw_table<B: DrawingBackend>(&self, area: &Area<B>) -> Result<(), PlotError> {
-        let Some(table) = &self.chart.table else {
-            return Ok(());
-        };
-        let palette = self.palette();
-        let left = self.px(34.0);
-        let right = self.size.0 - self.px(34.0);
-        let names = (f64::from(right - left) * 0.34) as i32;
-        let columns = table.header.len().saturating_sub(1).max(1) as i32;
-        let wide = (right - left - names) / columns;
-        let mut y = self.plot.bottom + self.px(62.0);
-        for (i, row) in std::iter::once(&table.header)
-            .chain(&table.rows)
-            .enumerate()
-        {
-            let colour = if i == 0 { palette.muted } else { palette.text };
-            let style = text_style((LEGEND - 1.0) * self.zoom, colour);
-            for (column, cell) in row.iter().enumerate() {
-                if column == 0 {
-                    write(area, cell, (left, y), &style, LEFT_TOP, names)?;
-                } else {
-                    let at = (left + names + wide * column as i32, y);
-                    write(area, cell, at, &style, RIGHT_TOP, wide)?;
-                }
-            }
-            y += self.px(LEGEND + 5.0);
+            line(
+                area,
+                [(x, plot.top), (x, plot.bottom)],
+                (colour, self.thin()),
+            )?;
         }
         Ok(())
     }
 }
 
-/// Writes load, target and tool at the bottom of a picture of this size.
-pub(super) fn draw_footer<B: DrawingBackend>(
-    area: &Area<B>,
-    footer: &str,
-    (width, height): (i32, i32),
-    palette: &Palette,
-    zoom: f64,
-) -> Result<(), PlotError> {
-    let px = |n: f64| (n * zoom).round() as i32;
-    let style = text_style(FOOTER * zoom, palette.muted);
-    let at = (width - px(34.0), height - px(10.0));
-    write(area, footer, at, &style, RIGHT_BOTTOM, at.0 - px(20.0))
+/// The names of the axes that are written, with their places.
+fn axis_names(
+    chart: &Chart,
+    plot: &PlotArea,
+    size: (i32, i32),
+    (zoom, words): (f64, Words),
+) -> Vec<Written> {
+    let style = Style {
+        size: LABEL * zoom,
+        is_bold: false,
+        ink: Ink::Text,
+    };
+    let (x_name, y_name) = words.names();
+    let centre = |from: i32, to: i32| f64::midpoint(f64::from(from), f64::from(to));
+    let across = || {
+        let at = (
+            centre(plot.left, plot.right),
+            f64::from(plot.bottom) + 34.0 * zoom,
+        );
+        let room = f64::from(plot.width());
+        Written::below(Part::XName, &chart.x.name, at, Anchor::Centre, style, room)
+    };
+    let up = || {
+        let middle = centre(plot.top, plot.bottom);
+        // It may be longer than the axis, but no longer than the chart is high.
+        let room = 2.0 * middle.min(f64::from(size.1) - middle) - 8.0 * zoom;
+        let at = ((10.0 * zoom).round(), middle);
+        Written::upright(Part::YName, &chart.y.name, at, style, room)
+    };
+    let names = [x_name.then(across).flatten(), y_name.then(up).flatten()];
+    names.into_iter().flatten().collect()
 }
-
-/// Writes a line, cut to `room` pixels.
-pub(super) fn write<B: DrawingBackend>(
-    area: &Area<B>,
-    words: &str,
-    at: (i32, i32),
-    style: &TextStyle<'_>,
-    (horizontal, vertical): (HPos, VPos),
-    room: i32,
-) -> Result<(), PlotError> {
-    if words.is_empty() {
-        return Ok(());
-    }
-    // No control character belongs into a picture, least of all into XML.
-    let mut words: String = words
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
-    let size = style.font.get_size();
-    let is_bold = matches!(style.font.get_style(), FontStyle::Bold);
-    // Letters are at most as wide as high: a short text needs no measuring.
-    let mut length = words.chars().count();
-    let surely_fits = length as f64 * size < f64::from(room);
-    if !surely_fits && text::width(&words, size, is_bold) > f64::from(room) {
-        let cut = |length: usize| words.chars().take(length).chain(['…']).collect::<String>();
-        while length > 3 && text::width(&cut(length), size, is_bold) > f64::from(room) {
-            length -= 1 + length / 64;
-        }
-        words = cut(length);
-    }
-    let style = style.clone().pos(Pos::new(horizontal, vertical));
-    area.draw_text(&words, &style, at).map_err(PlotError::new)
-}
-
-pub(super) const LEFT_TOP: (HPos, VPos) = (HPos::Left, VPos::Top);
-pub(super) const LEFT_MIDDLE: (HPos, VPos) = (HPos::Left, VPos::Center);
-const CENTRE_TOP: (HPos, VPos) = (HPos::Center, VPos::Top);
-const RIGHT_TOP: (HPos, VPos) = (HPos::Right, VPos::Top);
-const RIGHT_MIDDLE: (HPos, VPos) = (HPos::Right, VPos::Center);
-const RIGHT_BOTTOM: (HPos, VPos) = (HPos::Right, VPos::Bottom);
 
 pub(super) fn line<B: DrawingBackend>(
     area: &Area<B>,
     ends: [(i32, i32); 2],
-    colour: Rgb,
+    (colour, width): (Rgb, u32),
 ) -> Result<(), PlotError> {
     area.draw(&PathElement::new(
         ends.to_vec(),
-        rgb(colour).stroke_width(1),
+        rgb(colour).stroke_width(width),
     ))
     .map_err(PlotError::new)
 }

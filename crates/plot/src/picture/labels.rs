@@ -45,7 +45,7 @@ impl Rectangle {
     }
 
     /// The same with a border of this width.
-    fn grown(&self, by: f64) -> Self {
+    pub(super) fn grown(&self, by: f64) -> Self {
         Self {
             left: self.left - by,
             top: self.top - by,

@@ -2,7 +2,8 @@
 
 use super::frame::{Frame, Words};
 use super::labels::{Rectangle, TickLabel};
-use super::{PlotError, Size, check, zoom};
+use super::words::Label;
+use super::{PlotError, Scaled, check, zoom};
 use crate::chart::Chart;
 use crate::extent::Extent;
 use crate::theme::Theme;
@@ -16,19 +17,25 @@ pub struct Layout {
     pub plot: Rectangle,
     /// The labels of both axes, as wide and as high as they are drawn.
     pub labels: Vec<TickLabel>,
+    /// All other words.
+    pub words: Vec<Label>,
+    /// The part of the picture that the legend takes, with the verdict on a limit.
+    pub legend: Rectangle,
 }
 
 /// Where the parts of charts stand when they are drawn as a picture of this size.
 ///
 /// # Errors
 /// If the size is too small.
-pub fn layout(charts: &[&Chart], size: Size) -> Result<Vec<Layout>, PlotError> {
-    check(size)?;
+pub fn layout(charts: &[&Chart], size: impl Into<Scaled>) -> Result<Vec<Layout>, PlotError> {
+    let scaled = size.into();
+    check(scaled)?;
+    let size = scaled.pixels();
     let extents = charts.iter().map(|chart| Extent::of(chart));
     let Some(extent) = extents.reduce(Extent::union) else {
         return Ok(Vec::new());
     };
-    let zoom = zoom(charts.len(), (size.width, size.height));
+    let zoom = zoom(charts.len(), scaled);
     // As the drawing area is split: the first parts get what is left over.
     let n = charts.len() as u32;
     let begin = |i: usize| i as u32 * (size.height / n) + (i as u32).min(size.height % n);
@@ -59,7 +66,13 @@ impl Layout {
             area: label.area.moved(x, y),
             ..label.clone()
         });
+        let words = frame.written().map(|words| Label {
+            area: words.label.area.moved(x, y),
+            ..words.label.clone()
+        });
         Self {
+            words: words.collect(),
+            legend: frame.legend_area().moved(x, y),
             whole: rectangle(0, 0, width as i32, height as i32),
             plot: rectangle(plot.left, plot.top, plot.right, plot.bottom),
             labels: labels.collect(),

@@ -5,7 +5,7 @@ use plotters::style::{Color, RGBColor};
 
 use super::clip::Pixel;
 use super::frame::Frame;
-use super::{Area, PlotError, rgb};
+use super::{Area, PlotError, marker, rgb};
 use crate::chart::{Band, Bars, Dash, Estimates, Heat, Limit, Line, Shape};
 use crate::theme::{Rgb, on_ramp};
 
@@ -95,8 +95,10 @@ pub(super) fn draw_line<B: DrawingBackend>(
     line: &Line,
 ) -> Result<(), PlotError> {
     let colour = frame.palette().rgb(line.colour());
+    let thickness = if line.is_thin { 1.0 } else { 2.0 };
     let mut way = 0.0;
-    for piece in pieces(frame, &line.points, line.shape) {
+    let all = pieces(frame, &line.points, line.shape);
+    for piece in all.clone() {
         let length = length(&piece);
         let dash = line.dash.map(|dash| dash.zoomed(frame.zoom).behind(way));
         way += length;
@@ -112,10 +114,13 @@ pub(super) fn draw_line<B: DrawingBackend>(
             };
             dot(area, frame, middle(&within), line.dot(), colour)?;
         } else {
-            draw_path(area, frame, &piece, (2.0, dash), colour)?;
+            draw_path(area, frame, &piece, (thickness, dash), colour)?;
         }
     }
-    Ok(())
+    match line.marker {
+        Some(marker) => marker::along(area, frame, &all, (marker, line.turn.0), colour),
+        None => Ok(()),
+    }
 }
 
 fn distance(a: Pixel, b: Pixel) -> f64 {

@@ -9,10 +9,15 @@
 
 use plotters::prelude::DrawingBackend;
 
-use super::frame::{Frame, Words, draw_footer};
-use super::head::Head;
+use super::foot::Foot;
+use super::frame::{Frame, Words};
+use super::head::{Head, Place};
+use super::labels::Rectangle;
 use super::layout::Layout;
-use super::{Area, Format, Layers, PlotError, Sheet, Size, check, draw_chart, render_sheet};
+use super::words::{Label, Written};
+use super::{
+    Area, Format, Layers, PlotError, Scaled, Sheet, Size, check, draw_chart, render_sheet,
+};
 use crate::chart::{Chart, LegendEntry};
 use crate::extent::Extent;
 use crate::theme::Theme;
@@ -54,8 +59,8 @@ impl Panels {
     /// The legend of all panels, each entry once.
     fn legend(&self) -> Vec<LegendEntry> {
         let mut legend: Vec<LegendEntry> = Vec::new();
-        let of_panels = self.charts.iter().flat_map(Chart::legend);
-        for entry in of_panels.chain(self.head.legend()) {
+        let of_panels = self.charts.iter().flat_map(Chart::entries);
+        for entry in of_panels.chain(self.head.entries()) {
             if !legend.contains(&entry) {
                 legend.push(entry);
             }
@@ -63,25 +68,58 @@ impl Panels {
         legend
     }
 
-    fn head(&self, width: u32) -> Head<'_> {
-        Head::new(&self.head, (self.legend(), 1), width as i32, ZOOM)
+    /// The remarks of all panels, each once.
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks: Vec<String> = Vec::new();
+        let of_panels = self.charts.iter().flat_map(Chart::remarks);
+        for remark in of_panels.chain(self.head.remarks()) {
+            if !remarks.contains(&remark) {
+                remarks.push(remark);
+            }
+        }
+        remarks
+    }
+
+    /// What is above the panels in a picture of this size. The height of the legend follows that of the panels, which is
+    /// known before the picture's.
+    fn head(&self, width: u32, most: u32, zoom: f64) -> Head {
+        let panels = f64::from(self.grid().1 * PANEL.1) * zoom / ZOOM;
+        let place = Place {
+            left: (60.0 * zoom).round(),
+            width: f64::from(width),
+            height: panels.min(f64::from(most)),
+            zoom,
+        };
+        Head::new(&self.head, self.legend(), place)
+    }
+
+    fn foot(&self, (width, height): (u32, u32), zoom: f64) -> Foot<'_> {
+        let size = (f64::from(width), f64::from(height));
+        Foot::new(&self.remarks(), None, &self.head.footer, size, zoom)
     }
 
     /// The size of a picture in which all panels are as large as they should be.
     pub fn size(&self) -> Size {
         let (columns, rows) = self.grid();
         let width = (columns * PANEL.0).max(LEAST_WIDTH);
+        let panels = rows * PANEL.1;
+        let head = self.head(width, panels, ZOOM).height() as u32;
+        let foot = self.foot((width, panels), ZOOM).height().ceil() as u32;
         Size {
             width,
-            height: self.head(width).height() as u32 + rows * PANEL.1 + FOOT,
+            height: head + panels + foot + FOOT,
         }
     }
 
     /// Where the panels stand.
-    fn parts(&self, size: Size) -> Result<Vec<Part>, PlotError> {
+    fn parts(&self, scaled: Scaled) -> Result<Vec<Part>, PlotError> {
+        let size = scaled.pixels();
+        let (zoom, scale) = zoom_of(scaled);
         let (columns, rows) = self.grid();
-        let head = self.head(size.width).height() as u32;
-        let room = size.height.checked_sub(head + FOOT).ok_or_else(|| {
+        let head = self.head(size.width, size.height, zoom).height() as u32;
+        let foot = self.foot((size.width, size.height), zoom).height().ceil() as u32;
+        let room = size.height.checked_sub(head + foot + FOOT * scale);
+        let room = room.ok_or_else(|| {
             PlotError(format!(
                 "its title and legend leave no room for the panels in {} x {} pixels: use a larger picture",
                 size.width, size.height
@@ -98,13 +136,14 @@ impl Panels {
     }
 
     /// The panels, each with its part of the picture.
-    fn frames(&self, theme: Theme, size: Size) -> Result<Vec<(Part, Frame<'_>)>, PlotError> {
+    fn frames(&self, theme: Theme, scaled: Scaled) -> Result<Vec<(Part, Frame<'_>)>, PlotError> {
         let extents = self.charts.iter().map(Extent::of);
         let Some(extent) = extents.reduce(Extent::union) else {
             return Ok(Vec::new());
         };
         let columns = self.grid().0 as usize;
-        let parts = self.parts(size)?.into_iter().enumerate();
+        let parts = self.parts(scaled)?.into_iter().enumerate();
+        let zoom = zoom_of(scaled).0;
         let frames = parts.zip(&self.charts).map(|((i, part), chart)| {
             let words = Words::OfPanel {
                 x_name: i + columns >= self.charts.len(),
@@ -112,50 +151,87 @@ impl Panels {
             };
             Ok((
                 part,
-                Frame::new(chart, theme, part.1, &extent, (ZOOM, words))?,
+                Frame::new(chart, theme, part.1, &extent, (zoom, words))?,
             ))
         });
         frames.collect()
+    }
+
+    /// The words below the panels.
+    fn below(&self, scaled: Scaled) -> Vec<Written> {
+        let Size { width, height } = scaled.pixels();
+        let (zoom, scale) = zoom_of(scaled);
+        let foot = self.foot((width, height), zoom);
+        let top = f64::from(height - FOOT * scale) - foot.height();
+        foot.written(top)
     }
 
     pub(super) fn draw<B: DrawingBackend>(
         &self,
         area: &Area<B>,
         theme: Theme,
+        scaled: Scaled,
     ) -> Result<(), PlotError> {
-        let (width, height) = area.dim_in_pixel();
         let palette = theme.palette();
-        let left = (60.0 * ZOOM).round() as i32;
-        self.head(width).draw(area, palette, left)?;
-        for (((x, y), (wide, high)), frame) in self.frames(theme, Size { width, height })? {
+        let Size { width, height } = scaled.pixels();
+        self.head(width, height, zoom_of(scaled).0)
+            .draw(area, palette)?;
+        for (((x, y), (wide, high)), frame) in self.frames(theme, scaled)? {
             let part = area.clone().shrink((x, y), (wide, high));
             draw_chart(&part, &frame, Layers::All)?;
         }
-        let size = (width as i32, height as i32);
-        draw_footer(area, &self.head.footer, size, palette, ZOOM)
+        let below = self.below(scaled);
+        below.iter().try_for_each(|words| words.draw(area, palette))
     }
 
     /// Draws them as a whole picture file.
     ///
     /// # Errors
     /// If the size is too small, or the backend fails.
-    pub fn render(&self, format: Format, size: Size, theme: Theme) -> Result<Vec<u8>, PlotError> {
-        render_sheet(&Sheet::Panels(self), format, size, theme)
+    pub fn render(
+        &self,
+        format: Format,
+        size: impl Into<Scaled>,
+        theme: Theme,
+    ) -> Result<Vec<u8>, PlotError> {
+        render_sheet(&Sheet::Panels(self), format, size.into(), theme)
     }
 
     /// Where the parts of each panel stand in a picture of this size.
     ///
     /// # Errors
     /// If the size is too small.
-    pub fn layout(&self, size: Size) -> Result<Vec<Layout>, PlotError> {
-        check(size)?;
+    pub fn layout(&self, size: impl Into<Scaled>) -> Result<Vec<Layout>, PlotError> {
+        let scaled = size.into();
+        check(scaled)?;
         let layout = |((corner, size), frame): (Part, Frame<'_>)| {
             Layout::of(&frame, size, (f64::from(corner.0), f64::from(corner.1)))
         };
-        Ok(self
-            .frames(Theme::Light, size)?
-            .into_iter()
-            .map(layout)
-            .collect())
+        let frames = self.frames(Theme::Light, scaled)?;
+        Ok(frames.into_iter().map(layout).collect())
     }
+
+    /// The words that all panels share, and the part of the picture that their legend takes.
+    ///
+    /// # Errors
+    /// If the size is too small.
+    pub fn shared_words(
+        &self,
+        size: impl Into<Scaled>,
+    ) -> Result<(Vec<Label>, Rectangle), PlotError> {
+        let scaled = size.into();
+        check(scaled)?;
+        let Size { width, height } = scaled.pixels();
+        let head = self.head(width, height, zoom_of(scaled).0);
+        let below = self.below(scaled);
+        let words = head.written().iter().chain(&below);
+        let words = words.map(|words| words.label.clone()).collect();
+        Ok((words, head.legend_area(f64::from(width))))
+    }
+}
+
+/// How large words are, and how many pixels stand for one.
+fn zoom_of(scaled: Scaled) -> (f64, u32) {
+    let scale = scaled.scale.get();
+    (ZOOM * f64::from(scale), scale)
 }

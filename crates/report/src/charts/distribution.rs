@@ -1,12 +1,15 @@
 //! Distributions: CDF, its complement, quantiles over time, heat map, model over measured.
 
-use iosonar_plot::{Axis, Band, Chart, Cloud, Colour, Heat, Line, Mark, Shape, Table, Unit};
+use iosonar_plot::{
+    Axis, Band, Callout, Chart, Cloud, Colour, Guide, Heat, Line, Mark, Marker, Named, Shape,
+    Table, Unit,
+};
 use iosonar_stats::{BandPoint, Distribution, demerit, ks_distance};
 use iosonar_units::Nanos;
 
 use super::{chart_of, chart_of_all};
 use crate::measure::{Measured, Quantity, View};
-use crate::words::{describe, quantile_table, tool};
+use crate::words::{describe, quantile, quantile_table, tool};
 
 /// The CDF of `distribution`: from where it leaves zero, in seconds; the legend gets its count and quantiles.
 pub fn curve(name: &str, distribution: &Distribution, colour: Colour) -> Line {
@@ -73,6 +76,43 @@ pub fn cdf_of(title: &str, quantity: Quantity, curves: Vec<Mark>) -> Chart {
     }
 }
 
+/// The quantiles that are marked on distribution functions.
+const MARKED: [(f64, &str); 2] = [(0.5, "p50"), (0.99, "p99")];
+
+/// Marks where distribution functions reach the median and the 99th percentile. The curves have the markers that their
+/// lines have.
+pub fn mark_quantiles<'a>(
+    chart: &mut Chart,
+    curves: impl IntoIterator<Item = (&'a Distribution, Colour)>,
+) {
+    for (i, (of, colour)) in curves.into_iter().enumerate() {
+        for (p, _) in MARKED {
+            let value = of.histogram.quantile(p).unwrap_or_default().as_secs_f64();
+            // Zero is not on a logarithmic axis.
+            if value > 0.0 {
+                chart.callouts.push(Callout {
+                    at: (value, p),
+                    text: quantile(of, p),
+                    colour,
+                    named: Named::Point(Some(Marker::nth(i))),
+                });
+            }
+        }
+    }
+    if !chart.callouts.is_empty() {
+        let guide = |(at, text): (f64, &str)| Guide {
+            at,
+            text: text.to_owned(),
+        };
+        chart.guides.extend(MARKED.map(guide));
+    }
+}
+
+/// Count, mean and quantiles of distributions, for the table below their chart.
+pub fn quantile_rows<'a>(rows: impl IntoIterator<Item = (&'a str, &'a Distribution)>) -> Table {
+    quantile_table(rows)
+}
+
 /// Who is on a chart of distributions.
 struct Member {
     name: String,
@@ -122,7 +162,7 @@ fn table(members: &[Member]) -> Table {
 pub(crate) fn cdf(inputs: &[Measured]) -> Option<Chart> {
     let quantity = inputs.first()?.options().quantity;
     let members = members(inputs, quantity);
-    let reference = members.first()?;
+    members.first()?;
     let template = cdf_of("", quantity, Vec::new());
     let kind = format!("Distribution of {}", quantity.name());
     let mut chart = chart_of_all(inputs, &kind, template.x, template.y);
@@ -132,16 +172,7 @@ pub(crate) fn cdf(inputs: &[Measured]) -> Option<Chart> {
         if let Some(Mark::Line(line)) = marks.last_mut() {
             line.label.clone_from(name);
             // Of inputs that are alike, each is seen through the gaps of the others.
-            *line = std::mem::take(line).in_turn(i, inputs.len());
-            if inputs.len() > 1 && i > 0 {
-                let ks = ks_distance(&of.histogram, &reference.of.histogram);
-                let demerit = demerit(&of.histogram, &reference.of.histogram);
-                line.label += &format!(
-                    ": KS {ks:.3}, demerit {} to {}",
-                    Nanos::new(demerit.round() as u64),
-                    reference.name
-                );
-            }
+            *line = std::mem::take(line).in_turn(i, members.len());
         }
         chart.marks.append(&mut marks);
     }
@@ -155,8 +186,30 @@ pub(crate) fn cdf(inputs: &[Measured]) -> Option<Chart> {
             .notes
             .push("zeros are left of the axis: the curve starts at their share".to_owned());
     }
-    chart.table = Some(table(&members));
+    let mut table = table(&members);
+    if inputs.len() > 1 {
+        add_distances(&mut table, &members);
+    }
+    chart.table = Some(table);
+    mark_quantiles(&mut chart, members.iter().map(|of| (&of.of, of.colour)));
     Some(chart)
+}
+
+/// Adds how far each distribution is from the first.
+fn add_distances(table: &mut Table, members: &[Member]) {
+    table.header.extend(["KS", "demerit"].map(str::to_owned));
+    let Some(reference) = members.first() else {
+        return;
+    };
+    for (i, (row, member)) in table.rows.iter_mut().zip(members).enumerate() {
+        if i == 0 {
+            row.extend(["-", "-"].map(str::to_owned));
+            continue;
+        }
+        let (of, first) = (&member.of.histogram, &reference.of.histogram);
+        row.push(format!("{:.3}", ks_distance(of, first)));
+        row.push(Nanos::nearest(demerit(of, first)).to_string());
+    }
 }
 
 pub(crate) fn ccdf(inputs: &[Measured]) -> Option<Chart> {
@@ -188,7 +241,7 @@ pub(crate) fn ccdf(inputs: &[Measured]) -> Option<Chart> {
             before = share.unwrap_or(before);
         }
         points.retain(|(value, _)| *value > 0.0);
-        let line = Line::steps(name, *colour, points).in_turn(i, inputs.len());
+        let line = Line::steps(name, *colour, points).in_turn(i, members.len());
         chart.marks.push(Mark::Line(line));
     }
     chart.table = Some(table(&members));
@@ -248,6 +301,26 @@ fn by_window(cloud: &Cloud, wanted: Option<f64>) -> Option<ByWindow> {
         width,
         values: windows,
     })
+}
+
+/// How many requests took longer than this, and the share of time that has four fifths of them, in the windows that have
+/// most; `None` where nothing was measured over time.
+pub(crate) fn slow_windows(input: &Measured, above: f64) -> Option<(u64, f64)> {
+    let cloud = input.cloud(View::Started)?;
+    let ByWindow { values, .. } = by_window(&cloud, None)?;
+    let slow = |window: &Vec<(f64, u64)>| -> u64 {
+        let slow = window.iter().filter(|(value, _)| *value > above);
+        slow.map(|(_, n)| n).sum()
+    };
+    let mut counts: Vec<u64> = values.iter().map(slow).collect();
+    let all: u64 = counts.iter().sum();
+    counts.sort_unstable_by_key(|n| std::cmp::Reverse(*n));
+    let (mut sum, mut windows) = (0, 0);
+    while (sum as f64) < 0.8 * all as f64 {
+        sum += counts[windows];
+        windows += 1;
+    }
+    Some((all, windows as f64 / values.len() as f64))
 }
 
 /// The smallest value with at least a share `p` at or below it; NaN without any.

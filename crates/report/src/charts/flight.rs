@@ -1,7 +1,7 @@
 //! Requests in flight and delayed, what depends on them, and turns.
 
-use iosonar_analysis::TimelinePoint;
-use iosonar_plot::{Axis, Chart, Colour, Mark, Unit};
+use iosonar_analysis::{OutcomeSummary, TimelinePoint};
+use iosonar_plot::{Axis, Chart, Colour, Mark, Table, Unit};
 
 use super::{Figure, chart_of, demand_over_time, has_values, over_time};
 use crate::measure::{Measured, View};
@@ -18,19 +18,30 @@ pub(crate) fn in_flight(inputs: &[Measured]) -> Option<Chart> {
             of: |p, _| p.in_flight,
         }],
     )?;
-    for input in inputs {
-        if let Some(outcome) = input.outcome() {
-            let name = if inputs.len() > 1 {
-                format!("{}: ", input.name)
-            } else {
-                String::new()
-            };
-            chart.notes.push(format!(
-                "{name}mean {}, at most {}",
+    let known = inputs
+        .iter()
+        .filter_map(|input| Some((input, input.outcome()?)));
+    let known: Vec<_> = known.collect();
+    if let [(_, outcome)] = &known[..] {
+        chart.notes.push(format!(
+            "mean {}, at most {}",
+            Unit::Number.text(outcome.in_flight),
+            outcome.most_in_flight
+        ));
+    } else {
+        let row = |(input, outcome): &(&Measured, &OutcomeSummary)| {
+            vec![
+                input.name.clone(),
                 Unit::Number.text(outcome.in_flight),
-                outcome.most_in_flight
-            ));
-        }
+                outcome.most_in_flight.to_string(),
+            ]
+        };
+        chart.table = Some(Table {
+            header: ["", "in flight on average", "at most"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows: known.iter().map(row).collect(),
+        });
     }
     Some(chart)
 }

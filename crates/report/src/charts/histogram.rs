@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use iosonar_analysis::LoadSummary;
 use iosonar_plot::{Axis, Bars, Chart, Colour, Line, Mark, Table, Unit, grouped};
 use iosonar_stats::Histogram;
 use iosonar_units::SECTOR_BYTES;
@@ -120,6 +121,44 @@ fn stacked(bins: &[(f64, f64, u64, u64)]) -> Vec<Mark> {
 const GIB_SECTORS: u64 = 1 << 21;
 /// Bins of sizes for each doubling.
 const BINS_PER_OCTAVE: f64 = 4.0;
+
+/// The most common size of requests in bytes, and its share of them; `None` of a load without sizes.
+pub(crate) fn most_common_size(load: &LoadSummary) -> Option<(f64, f64)> {
+    let counts = || {
+        load.sizes
+            .iter()
+            .map(|&(size, reads, others)| (size, reads + others))
+    };
+    let all: u64 = counts().filter(|(size, _)| *size > 0).map(|(_, n)| n).sum();
+    let sized = counts().filter(|(size, n)| *size > 0 && *n > 0);
+    let (sectors, n) = sized.max_by_key(|&(size, n)| (n, std::cmp::Reverse(size)))?;
+    Some((
+        f64::from(sectors) * SECTOR_BYTES as f64,
+        n as f64 / all as f64,
+    ))
+}
+
+/// The share of the range in use that half of the requests start in; `None` where it is too small to say.
+pub(crate) fn half_of_positions(load: &LoadSummary) -> Option<f64> {
+    const FEWEST: u64 = 20;
+    let ranges = load.end_sector.div_ceil(load.position_sectors.max(1));
+    let counts = load
+        .positions
+        .iter()
+        .map(|&(_, reads, others)| reads + others);
+    let mut counts: Vec<u64> = counts.collect();
+    let all: u64 = counts.iter().sum();
+    if ranges < FEWEST || all < FEWEST {
+        return None;
+    }
+    counts.sort_unstable_by_key(|n| std::cmp::Reverse(*n));
+    let (mut sum, mut taken) = (0, 0);
+    while 2 * sum < all {
+        sum += counts[taken];
+        taken += 1;
+    }
+    Some(taken as f64 / ranges as f64)
+}
 
 pub(crate) fn sizes(input: &Measured) -> Option<Chart> {
     let load = input.load()?;

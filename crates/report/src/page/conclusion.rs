@@ -223,10 +223,18 @@ fn percent(share: f64) -> String {
 }
 
 /// A rate, in a short form.
-pub(super) fn per_second(rate: f64) -> String {
+pub(crate) fn per_second(rate: f64) -> String {
     match rate {
         ..100.0 => format!("{rate:.1}/s"),
         _ => format!("{}/s", grouped(rate.round() as u64)),
+    }
+}
+
+/// Whether the load was kept up with, in a sentence; `None` where nothing was measured.
+pub(crate) fn pace(input: &Measured) -> Option<String> {
+    match Pace::of(input) {
+        Pace::Empty | Pace::Unmeasured => None,
+        pace => Some(pace.text()),
     }
 }
 

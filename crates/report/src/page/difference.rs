@@ -18,6 +18,31 @@ enum Direction {
     Unknown,
 }
 
+/// Whether a quantile differs between two inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Certainty {
+    /// The 95 % interval of the difference does not include zero.
+    Sure,
+    /// It does.
+    Unsure,
+    /// There is no interval: a run has too few independent sections.
+    Unknown,
+}
+
+/// Whether a quantile of the second input differs from that of the first.
+pub(crate) fn certainty(first: &Measured, second: &Measured, p: f64) -> Certainty {
+    let times = Times {
+        name: "",
+        first: Value::quantile(first, p),
+        second: Value::quantile(second, p),
+    };
+    match times.direction() {
+        Direction::Slower | Direction::Faster => Certainty::Sure,
+        Direction::Unclear => Certainty::Unsure,
+        Direction::Unknown => Certainty::Unknown,
+    }
+}
+
 /// A figure of an input in nanoseconds, with its 95 % interval where that is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Value {

@@ -162,15 +162,25 @@ fn is_long(cell: &str) -> bool {
     cell.chars().count() > 24
 }
 
+/// What is read to those who cannot see a chart: its title, what follows from it, how to read it, what its colours mean.
+fn alternative_text(chart: &Chart) -> String {
+    let legend = chart.legend();
+    let said: Vec<&str> = legend.iter().map(|entry| entry.text.as_str()).collect();
+    let text = format!("{}. {} {}", chart.title, chart.caption(), said.join("; "));
+    text.trim_end().to_owned()
+}
+
 /// The place of a chart, with all that is said around it.
 pub(super) fn figure(chart: &Chart, number: usize) -> String {
     let legend = chart.legend();
-    let said: Vec<&str> = legend.iter().map(|entry| entry.text.as_str()).collect();
-    let label = format!("{}. {} {}", chart.title, chart.about, said.join("; "));
+    let label = alternative_text(chart);
     let mut text = format!(
         "<figure id=\"chart-{number}\">\n<figcaption>{}</figcaption>\n",
         escaped(&chart.title)
     );
+    if !chart.conclusion.is_empty() {
+        text += &format!("<p class=\"finding\">{}</p>\n", escaped(&chart.conclusion));
+    }
     if !chart.subtitle.is_empty() {
         text += &format!("<p class=\"muted\">{}</p>\n", escaped(&chart.subtitle));
     }

@@ -1,0 +1,567 @@
+//! What follows from the data of a chart, beside how to read it: nothing where nothing does.
+//!
+//! A finding is data; its words are all here. A difference between inputs is one only where its 95 % interval says so.
+
+use std::fmt::{self, Display};
+
+use iosonar_plot::{Chart, Mark, Unit, significant};
+use iosonar_trace::Quantity;
+use iosonar_units::Nanos;
+
+use crate::charts::distribution::slow_windows;
+use crate::charts::histogram::{half_of_positions, most_common_size};
+use crate::measure::Measured;
+use crate::page::conclusion::{self, per_second};
+use crate::page::difference::{Certainty, certainty};
+use crate::targets;
+use crate::words::times;
+
+/// A figure of an input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Of<T> {
+    /// The input.
+    pub name: String,
+    /// The figure.
+    pub value: T,
+}
+
+/// What follows from the data of a chart.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Finding {
+    /// A quantile differs between two inputs, or is the highest and lowest of several.
+    Differs {
+        /// Which quantile.
+        p: f64,
+        /// The slower, or slowest.
+        slow: Of<Nanos>,
+        /// The faster, or fastest.
+        fast: Of<Nanos>,
+        /// How many inputs there are.
+        inputs: usize,
+    },
+    /// A quantile of two inputs does not differ significantly.
+    Alike {
+        /// Which quantile.
+        p: f64,
+        /// Of both.
+        inputs: [Of<Nanos>; 2],
+    },
+    /// How far the slowest of a hundred are from the median.
+    Tail {
+        /// The median.
+        median: Nanos,
+        /// The 99th percentile.
+        p99: Nanos,
+    },
+    /// Where the slow requests are in time.
+    Slow {
+        /// More than this is slow: ten times the median.
+        above: Nanos,
+        /// How many are.
+        count: u64,
+        /// The share of time that has four fifths of them.
+        share_of_time: f64,
+    },
+    /// Whether the load was kept up with, in words of the page.
+    Pace(String),
+    /// What the targets say, in words of the page.
+    Targets(String),
+    /// Completed requests per second differ.
+    Rates {
+        /// The highest.
+        high: Of<f64>,
+        /// The lowest.
+        low: Of<f64>,
+    },
+    /// Requests in flight on average differ.
+    InFlight {
+        /// The most.
+        most: Of<f64>,
+        /// The fewest.
+        fewest: Of<f64>,
+    },
+    /// The most common size of requests.
+    Size {
+        /// In bytes.
+        bytes: f64,
+        /// Its share of the requests.
+        share: f64,
+    },
+    /// The share of the range in use that half of the requests start in.
+    Half(f64),
+    /// The hottest pages: their share of all pages, and of the accesses.
+    Hot {
+        /// Of all pages.
+        pages: f64,
+        /// Of the accesses.
+        accesses: f64,
+    },
+    /// No page is accessed twice.
+    NoRepetition,
+    /// How much is accessed in all, and at most in a window.
+    WorkingSet {
+        /// In all, in bytes.
+        all: f64,
+        /// At most in a window, in bytes.
+        most: f64,
+        /// The name of the window.
+        within: String,
+    },
+    /// The share of requests that start below the one before.
+    Turns(f64),
+    /// The share of time in which the only device has a request in flight.
+    Busy(f64),
+    /// The busiest and the least busy of several devices.
+    Unequal {
+        /// The highest share of time.
+        most: Of<f64>,
+        /// The lowest.
+        least: Of<f64>,
+    },
+}
+
+/// Shares of starts below the one before: at least this is random, at most that sequential.
+const RANDOM: f64 = 0.4;
+const SEQUENTIAL: f64 = 0.1;
+/// The largest share of time that is a part of it rather than all of it.
+const CONCENTRATED: f64 = 0.25;
+/// Fewer slow requests have no pattern.
+const FEWEST_SLOW: u64 = 20;
+/// Rates that differ by less are the same.
+const SAME: f64 = 1.01;
+
+impl Display for Finding {
+    #[allow(clippy::too_many_lines)] // The words of all findings, one after the other.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Differs {
+                p,
+                slow,
+                fast,
+                inputs,
+            } => {
+                let ratio = times(fast.value.as_secs_f64(), slow.value.as_secs_f64());
+                let (p, a, b) = (percentile(*p), slow.value, fast.value);
+                let (slow, fast) = (&slow.name, &fast.name);
+                match inputs {
+                    2 => write!(
+                        f,
+                        "{p} of {slow} is {ratio} that of {fast} ({a} against {b})."
+                    ),
+                    n => write!(
+                        f,
+                        "Of {n} inputs, {slow} has the highest {p} ({a}), {ratio} the lowest, that of {fast} ({b})."
+                    ),
+                }
+            }
+            Self::Alike { p, inputs: [a, b] } => write!(
+                f,
+                "{} of {} ({}) and of {} ({}) do not differ significantly.",
+                percentile(*p),
+                a.name,
+                a.value,
+                b.name,
+                b.value
+            ),
+            Self::Tail { median, p99 } => {
+                let ratio = times(median.as_secs_f64(), p99.as_secs_f64());
+                write!(
+                    f,
+                    "1 % of the requests took longer than {p99}, {ratio} the median of {median}."
+                )
+            }
+            Self::Slow {
+                above,
+                share_of_time,
+                ..
+            } => {
+                let share = percent(*share_of_time);
+                match *share_of_time <= CONCENTRATED {
+                    true => write!(
+                        f,
+                        "Slow requests come in bursts: 80 % of those above {above} (10 times the median) start in {share} of the time."
+                    ),
+                    false => write!(
+                        f,
+                        "Slow requests are spread over time: 80 % of those above {above} (10 times the median) start in {share} of it."
+                    ),
+                }
+            }
+            Self::Pace(text) | Self::Targets(text) => f.write_str(text),
+            Self::Rates { high, low } => {
+                let (a, b) = (per_second(high.value), per_second(low.value));
+                let ratio = times(low.value, high.value);
+                match high.value / low.value < SAME {
+                    true => write!(
+                        f,
+                        "All inputs completed the same number of requests per second within 1 % ({b} to {a})."
+                    ),
+                    false => write!(
+                        f,
+                        "{} completed {ratio} as many requests per second as {} ({a} against {b}).",
+                        high.name, low.name
+                    ),
+                }
+            }
+            Self::InFlight { most, fewest } => {
+                let ratio = times(fewest.value, most.value);
+                let figure = |value| Unit::Number.text(value);
+                write!(
+                    f,
+                    "On average {} had {ratio} as many requests in flight as {} ({} against {}).",
+                    most.name,
+                    fewest.name,
+                    figure(most.value),
+                    figure(fewest.value)
+                )
+            }
+            Self::Size { bytes, share } => write!(
+                f,
+                "The most common size is {}: {} of the requests.",
+                Unit::Bytes.text(*bytes),
+                percent(*share)
+            ),
+            Self::Half(share) => write!(
+                f,
+                "Half of the requests start in {} of the range in use.",
+                percent(*share)
+            ),
+            Self::Hot { pages, accesses } => write!(
+                f,
+                "The hottest {} of the pages have {} of the accesses.",
+                percent(*pages),
+                percent(*accesses)
+            ),
+            Self::NoRepetition => f.write_str(
+                "No page is accessed twice: a cache of this load alone would have no hits.",
+            ),
+            Self::WorkingSet { all, most, within } => write!(
+                f,
+                "{} are accessed in all, at most {} in {within}.",
+                Unit::Bytes.text(*all),
+                Unit::Bytes.text(*most)
+            ),
+            Self::Turns(share) => {
+                let kind = match *share {
+                    RANDOM.. => "nearly random",
+                    SEQUENTIAL.. => "partly sequential",
+                    _ => "nearly sequential",
+                };
+                let share = percent(*share);
+                write!(
+                    f,
+                    "The order is {kind}: {share} of the requests start below the previous one."
+                )
+            }
+            Self::Busy(share) => write!(
+                f,
+                "The device had a request in flight for {} of the time.",
+                percent(*share)
+            ),
+            Self::Unequal { most, least } => {
+                let (a, b) = (percent(most.value), percent(least.value));
+                match most.value / least.value < SAME {
+                    true => write!(f, "All devices are equally busy ({b} to {a} of the time)."),
+                    false => write!(
+                        f,
+                        "{} is the busiest device ({a} of the time), {} the least busy ({b}).",
+                        most.name, least.name
+                    ),
+                }
+            }
+        }
+    }
+}
+
+/// `p99`, `p99.9`.
+fn percentile(p: f64) -> String {
+    format!("p{}", (p * 1e8).round() / 1e6)
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", significant(100.0 * share, 2))
+}
+
+/// Writes what follows from a chart of these inputs into it.
+pub(crate) fn conclude(chart: &mut Chart, inputs: &[Measured]) {
+    let found = of(chart, inputs);
+    let texts: Vec<String> = found.iter().map(ToString::to_string).collect();
+    chart.conclusion = texts.join(" ");
+}
+
+/// What follows from a chart of these inputs.
+fn of(chart: &Chart, inputs: &[Measured]) -> Vec<Finding> {
+    let finding = match (chart.name.as_str(), inputs) {
+        ("cdf" | "ccdf" | "model-ratio", [_, _, ..]) => slowest_and_fastest(inputs, 0.99),
+        ("cdf" | "ccdf" | "latency-histogram" | "sonar-number", [input]) => {
+            return targets_or(chart, input, tail(input, chart));
+        }
+        ("sonar" | "sonar-intended" | "sonar-completed" | "quantiles" | "heat-map", [input]) => {
+            return targets_or(chart, input, slow(input));
+        }
+        ("throughput" | "bandwidth" | "in-flight" | "submit-level", [input]) => pace(input),
+        ("delay" | "delay-number" | "delay-histogram" | "delayed" | "lateness", [input]) => {
+            pace(input)
+        }
+        ("throughput", [_, _, ..]) => rates(inputs),
+        ("in-flight", [_, _, ..]) => in_flight(inputs),
+        ("sizes", [input]) => input
+            .load()
+            .and_then(most_common_size)
+            .map(|(bytes, share)| Finding::Size { bytes, share }),
+        ("positions", [input]) => input.load().and_then(half_of_positions).map(Finding::Half),
+        ("repetition", [input]) => hot(input),
+        ("working-set" | "working-set-log", [_]) => working_set(chart),
+        ("turns-intended", [input]) => turns(input, 0),
+        ("turns-completed", [input]) => turns(input, 1),
+        ("device-load", [input]) => busy(input),
+        _ => None,
+    };
+    finding.into_iter().collect()
+}
+
+/// What the targets that a chart shows say; without any, another finding.
+fn targets_or(chart: &Chart, input: &Measured, other: Option<Finding>) -> Vec<Finding> {
+    let is_shown = ["cdf", "sonar", "quantiles"].contains(&chart.name.as_str());
+    let verdict = targets::sentence(input).filter(|_| is_shown);
+    verdict
+        .map(Finding::Targets)
+        .or(other)
+        .into_iter()
+        .collect()
+}
+
+fn quantile(input: &Measured, p: f64) -> Option<Of<Nanos>> {
+    let all = input.all(input.options().quantity);
+    let is_known = all.count() > 0 && all.histogram.supports_quantile(p);
+    let value = all.histogram.quantile(p).filter(|_| is_known)?;
+    Some(Of {
+        name: input.name.clone(),
+        value,
+    })
+}
+
+/// The slowest and the fastest of all inputs, if they surely differ; of two also if they surely do not.
+fn slowest_and_fastest(inputs: &[Measured], p: f64) -> Option<Finding> {
+    let known = inputs
+        .iter()
+        .filter_map(|input| Some((input, quantile(input, p)?)));
+    let known: Vec<(&Measured, Of<Nanos>)> = known.collect();
+    if known.len() < inputs.len() {
+        return None;
+    }
+    let slow = known.iter().max_by_key(|(_, of)| of.value)?;
+    let fast = known.iter().min_by_key(|(_, of)| of.value)?;
+    if std::ptr::eq(slow.0, fast.0) {
+        let [(_, a), (_, b)] = &known[..] else {
+            return None;
+        };
+        return Some(Finding::Alike {
+            p,
+            inputs: [a.clone(), b.clone()],
+        });
+    }
+    match (certainty(fast.0, slow.0, p), &known[..]) {
+        (Certainty::Sure, _) => Some(Finding::Differs {
+            p,
+            slow: slow.1.clone(),
+            fast: fast.1.clone(),
+            inputs: inputs.len(),
+        }),
+        (Certainty::Unsure, [(_, a), (_, b)]) => Some(Finding::Alike {
+            p,
+            inputs: [a.clone(), b.clone()],
+        }),
+        (Certainty::Unsure | Certainty::Unknown, _) => None,
+    }
+}
+
+fn tail(input: &Measured, chart: &Chart) -> Option<Finding> {
+    // Of other quantities than that which is shown nothing follows.
+    if chart.name == "latency-histogram" && input.options().quantity != Quantity::Latency {
+        return None;
+    }
+    let (median, p99) = (quantile(input, 0.5)?.value, quantile(input, 0.99)?.value);
+    (median > Nanos::ZERO).then_some(Finding::Tail { median, p99 })
+}
+
+fn slow(input: &Measured) -> Option<Finding> {
+    let above = 10.0 * quantile(input, 0.5)?.value.as_secs_f64();
+    let (count, share_of_time) = slow_windows(input, above)?;
+    (above > 0.0 && count >= FEWEST_SLOW).then(|| Finding::Slow {
+        above: Nanos::nearest(above * 1e9),
+        count,
+        share_of_time,
+    })
+}
+
+fn pace(input: &Measured) -> Option<Finding> {
+    conclusion::pace(input).map(Finding::Pace)
+}
+
+fn extremes<T: Copy + PartialOrd>(all: &[Of<T>]) -> Option<[Of<T>; 2]> {
+    let order = |a: &&Of<T>, b: &&Of<T>| {
+        a.value
+            .partial_cmp(&b.value)
+            .unwrap_or(std::cmp::Ordering::Equal)
+    };
+    let (most, least) = (all.iter().max_by(order)?, all.iter().min_by(order)?);
+    Some([most.clone(), least.clone()])
+}
+
+/// A figure of each input; `None` where one has none.
+fn of_each(inputs: &[Measured], figure: impl Fn(&Measured) -> Option<f64>) -> Option<[Of<f64>; 2]> {
+    let of = |input: &Measured| {
+        let value = figure(input).filter(|value| *value > 0.0)?;
+        let name = input.name.clone();
+        Some(Of { name, value })
+    };
+    extremes(&inputs.iter().map(of).collect::<Option<Vec<_>>>()?)
+}
+
+fn rates(inputs: &[Measured]) -> Option<Finding> {
+    let [high, low] = of_each(inputs, Measured::throughput)?;
+    Some(Finding::Rates { high, low })
+}
+
+fn in_flight(inputs: &[Measured]) -> Option<Finding> {
+    let [most, fewest] = of_each(inputs, |input| Some(input.outcome()?.in_flight))?;
+    (most.value / fewest.value >= SAME).then_some(Finding::InFlight { most, fewest })
+}
+
+fn hot(input: &Measured) -> Option<Finding> {
+    let load = input.load()?;
+    // Of a sample of pages some may be accessed twice that are not in it.
+    if load.page_accesses == load.distinct_pages {
+        return (load.sampling_rate >= 1.0).then_some(Finding::NoRepetition);
+    }
+    let hot = load.hot.iter().find(|hot| hot.accesses >= 0.5)?;
+    (hot.share < hot.accesses).then_some(Finding::Hot {
+        pages: hot.share,
+        accesses: hot.accesses,
+    })
+}
+
+fn working_set(chart: &Chart) -> Option<Finding> {
+    let lines = chart.marks.iter().filter_map(|mark| match mark {
+        Mark::Line(line) => Some(line),
+        _ => None,
+    });
+    let most = |points: &[(f64, f64)]| {
+        let values = points.iter().map(|p| p.1).filter(|v| v.is_finite());
+        values.reduce(f64::max)
+    };
+    let lines: Vec<_> = lines.collect();
+    // The last is everything, the one before the longest window that is shorter than the load.
+    let [.., window, all] = &lines[..] else {
+        return None;
+    };
+    Some(Finding::WorkingSet {
+        all: most(&all.points)?,
+        most: most(&window.points)?,
+        within: window.name().replace("the last", "any"),
+    })
+}
+
+fn turns(input: &Measured, order: usize) -> Option<Finding> {
+    let timeline = input.demand()?;
+    let (mut turns, mut all) = (0, 0);
+    for (_, point) in timeline.points() {
+        turns += point.turns[order];
+        all += match order {
+            0 => point.all_demanded().requests,
+            _ => point.all_completed().requests,
+        };
+    }
+    (all > 1).then(|| Finding::Turns(turns as f64 / (all - 1) as f64))
+}
+
+fn busy(input: &Measured) -> Option<Finding> {
+    let devices = &input.outcome()?.devices;
+    if let [only] = &devices[..] {
+        return Some(Finding::Busy(only.busy));
+    }
+    let metadata = input.metadata();
+    let of = |device: &iosonar_analysis::DeviceBusy| Of {
+        name: match metadata.devices.is_empty() {
+            true => format!("Device {}", device.device),
+            false => metadata.device_name(device.device),
+        },
+        value: device.busy,
+    };
+    let [most, least] = extremes(&devices.iter().map(of).collect::<Vec<_>>())?;
+    Some(Finding::Unequal { most, least })
+}
+
+#[cfg(test)]
+mod tests {
+    use iosonar_trace::{Outcome, Record, Request};
+
+    use super::*;
+    use crate::measure::{Look, LookOptions};
+    use crate::{Arrange, CATALOGUE, find, needs_of};
+
+    /// Requests every millisecond, whose latencies are spread between 1 and 2 ms, times a factor.
+    fn measured(name: &str, n: u64, factor: impl Fn(u64) -> f64) -> Measured {
+        let mut look = Look::new(name, needs_of(CATALOGUE), &LookOptions::default());
+        for i in 0..n {
+            let mixed = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 44;
+            let latency = factor(i) * (1e6 + mixed as f64);
+            look.add(&Record {
+                request: Request {
+                    start: Nanos::from_millis(i),
+                    ..Request::default()
+                },
+                outcome: Outcome::done(Nanos::ZERO, Nanos::nearest(latency)),
+            });
+        }
+        look.finish()
+    }
+
+    fn conclusion(chart: &str, inputs: &[Measured]) -> String {
+        let charts = find(chart).unwrap().charts(inputs, Arrange::Panels);
+        charts[0].conclusion.clone()
+    }
+
+    #[test]
+    fn two_inputs_differ_only_where_their_intervals_say_so() {
+        let old = || measured("old", 50_000, |_| 1.0);
+        let slower = conclusion("cdf", &[old(), measured("new", 50_000, |_| 2.1)]);
+        assert!(
+            slower.starts_with("p99 of new is 2.1 times that of old ("),
+            "{slower}"
+        );
+        let faster = conclusion("cdf", &[old(), measured("new", 50_000, |_| 0.5)]);
+        assert!(
+            faster.starts_with("p99 of old is 2.0 times that of new ("),
+            "{faster}"
+        );
+        let same = conclusion("cdf", &[old(), measured("new", 50_000, |_| 1.0)]);
+        assert!(same.contains("do not differ significantly"), "{same}");
+        // Too few requests: nothing follows, and the caption says how to read the chart and no more.
+        let few = [measured("old", 500, |_| 1.0), measured("new", 500, |_| 9.0)];
+        assert_eq!(conclusion("cdf", &few), "");
+        let charts = find("cdf").unwrap().charts(&few, Arrange::Panels);
+        assert_eq!(charts[0].caption(), charts[0].about);
+    }
+
+    #[test]
+    fn slow_requests_come_in_bursts_or_are_spread_over_time() {
+        let of = |is_slow: fn(u64) -> bool| {
+            let input = measured("a", 20_000, |i| if is_slow(i) { 50.0 } else { 1.0 });
+            conclusion("sonar", &[input])
+        };
+        let burst = of(|i| (5_000..5_500).contains(&i));
+        assert!(
+            burst.starts_with("Slow requests come in bursts: 80 %"),
+            "{burst}"
+        );
+        let spread = of(|i| i % 40 == 0);
+        assert!(
+            spread.starts_with("Slow requests are spread over time"),
+            "{spread}"
+        );
+        assert_eq!(of(|_| false), "");
+    }
+}
