@@ -16,7 +16,7 @@ const LINES: usize = 24;
 const INDENT: usize = 10;
 
 /// What an option can do: the first word of its help.
-const VERBS: [&str; 101] = [
+const VERBS: [&str; 102] = [
     "Accept",
     "Add",
     "Advance",
@@ -69,6 +69,7 @@ const VERBS: [&str; 101] = [
     "Move",
     "Multiply",
     "Name",
+    "Open",
     "Overlay",
     "Parse",
     "Permute",
