@@ -409,7 +409,7 @@ fn every_example_obeys_the_laws() {
         }
     }
     assert!(
-        synthetic.len() >= 28 && of_traces.len() == 1,
+        synthetic.len() >= 28 && of_traces.len() == 2,
         "{synthetic:?}"
     );
     synthetic.sort();
