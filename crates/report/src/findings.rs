@@ -494,7 +494,7 @@ fn busy(input: &Measured) -> Option<Finding> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use iosonar_trace::{Outcome, Record, Request};
 
     use super::*;
@@ -502,7 +502,7 @@ mod tests {
     use crate::{Arrange, CATALOGUE, find, needs_of};
 
     /// Requests every millisecond, whose latencies are spread between 1 and 2 ms, times a factor.
-    fn measured(name: &str, n: u64, factor: impl Fn(u64) -> f64) -> Measured {
+    pub(crate) fn measured(name: &str, n: u64, factor: impl Fn(u64) -> f64) -> Measured {
         let mut look = Look::new(name, needs_of(CATALOGUE), &LookOptions::default());
         for i in 0..n {
             let mixed = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -261,28 +261,11 @@ pub(super) fn table(first: &Measured, second: &Measured) -> Option<Table> {
 
 #[cfg(test)]
 mod tests {
-    use iosonar_trace::{Outcome, Record, Request};
-
     use super::*;
-    use crate::measure::{Look, LookOptions};
-    use crate::{CATALOGUE, needs_of};
 
     /// Requests whose latencies are spread evenly and without order between 1 and 2 ms, times a factor.
     fn measured(name: &str, n: u64, factor: f64) -> Measured {
-        let mut look = Look::new(name, needs_of(CATALOGUE), &LookOptions::default());
-        for i in 0..n {
-            let mixed = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 44;
-            let latency = factor * (1e6 + mixed as f64);
-            look.add(&Record {
-                request: Request {
-                    start: Nanos::from_millis(i),
-                    ..Request::default()
-                },
-                outcome: Outcome::done(Nanos::ZERO, Nanos::nearest(latency)),
-            });
-        }
-        look.finish()
+        crate::findings::tests::measured(name, n, |_| factor)
     }
 
     #[test]
