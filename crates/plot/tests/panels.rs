@@ -92,7 +92,7 @@ fn the_legend_is_written_once_and_axes_are_named_at_the_edges() {
     for once in ["slow", "fast", "all of them", "disks = 3"] {
         assert_eq!(count(once), 1, "{once}");
     }
-    // Those who cannot see it are told the title, too.
+    // The description has the title, too.
     assert_eq!(count("Means"), 3);
     // Three columns, the last with one panel above an empty place; two rows.
     assert_eq!((count("load\n"), count("mean\n")), (3, 2));
