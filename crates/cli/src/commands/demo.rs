@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 use std::thread::available_parallelism;
 
 use anyhow::Context;
@@ -297,14 +298,12 @@ fn draw(
     let all = look(&files.simulated, title, &everything)?;
     save("sonar", PICTURES[0], &files.folder, &[all])?;
     let title = "database server replayed on a file of this machine";
-    let device = look(&files.replayed, title, part)?;
-    save("sonar", PICTURES[1], &files.folder, &[device])?;
+    let mut device = look(&files.replayed, title, part)?;
+    save("sonar", PICTURES[1], &files.folder, from_ref(&device))?;
+    "a file here (replayed)".clone_into(&mut device.name);
 
     // Like with like: the table, the distributions and the page are of the part that was replayed.
-    let mut looks = vec![
-        look(&files.simulated, "RAID 10 (simulated)", part)?,
-        look(&files.replayed, "a file here (replayed)", part)?,
-    ];
+    let mut looks = vec![look(&files.simulated, "RAID 10 (simulated)", part)?, device];
     if check.is_some() {
         looks.push(look(&files.modelled, "its model (simulated)", &everything)?);
     }
