@@ -11,6 +11,7 @@ pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod explain;
 pub(crate) mod formats;
 pub(crate) mod generate;
 pub(crate) mod import;

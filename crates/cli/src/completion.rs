@@ -21,6 +21,7 @@ use iosonar_study::profiles;
 use iosonar_trace::formats;
 
 use crate::low::Shell;
+use crate::render::messages;
 
 /// The variable by which a script asks for candidates.
 const VARIABLE: &str = "IOSONAR_COMPLETE";
@@ -58,6 +59,7 @@ pub(crate) fn offered(argument: Arg) -> Arg {
     let source = match (argument.get_id().as_str(), value.map(Str::as_str)) {
         (_, Some("DEV")) => Source::devices,
         (_, Some("CHART")) => Source::charts,
+        (_, Some("CODE")) => Source::codes,
         (_, Some("PROFILE" | "CANDIDATE")) | ("name", Some("NAME")) => Source::profiles,
         ("format" | "to", Some("NAME")) => Source::formats,
         ("engine", _) => Source::engines,
@@ -103,6 +105,10 @@ impl Source {
 
     fn charts() -> Self {
         Self::of(CATALOGUE.iter().map(|entry| entry.name).chain(["all"]))
+    }
+
+    fn codes() -> Self {
+        Self::of(messages::all().map(|message| message.code))
     }
 
     fn profiles() -> Self {
@@ -160,6 +166,7 @@ mod tests {
     fn candidates_begin_with_what_was_typed() {
         assert_eq!(names(Source::verifications(), "pa"), ["paranoid"]);
         assert_eq!(names(Source::verifications(), "x"), [""; 0]);
+        assert_eq!(names(Source::codes(), "W00")[0], "W001");
         assert!(names(Source::charts(), "").contains(&"all".to_owned()));
     }
 

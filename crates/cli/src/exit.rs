@@ -19,6 +19,9 @@ use iosonar_trace::output::{NoRegularFile, WholeFile, WrittenByAnother};
 
 use iosonar_units::with_causes;
 
+use crate::render::messages::{self, Warning, codes};
+use crate::render::screen::screen;
+use crate::render::style::Tone;
 use crate::stdout;
 
 /// Wrong input data, or a device that failed.
@@ -65,7 +68,7 @@ pub(crate) fn code(outcome: anyhow::Result<Ending>) -> ExitCode {
         // The reader of our output has closed it: not an error.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "iosonar: {}", with_causes(error.as_ref()));
+            fail(codes::of_error(&error), &with_causes(error.as_ref()));
             ExitCode::from(if is_usage(&error) { USAGE } else { FAILED })
         }
     }
@@ -113,9 +116,19 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Prints `text` on standard output. If its reader has closed it, the remaining work
+/// Prints results for people on standard output, as it can show them. If its reader has closed it, the remaining work
 /// is still done.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    print_data(&screen().out.shown(text))
+}
+
+/// Prints a picture made of characters: its lines stay as they are.
+pub(crate) fn print_picture(text: &str) -> anyhow::Result<()> {
+    print_data(&screen().out.adapted(text))
+}
+
+/// Prints what programs read, as it is.
+pub(crate) fn print_data(text: &str) -> anyhow::Result<()> {
     match stdout::itself().and_then(|mut out| out.write_all(text.as_bytes())) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             Err(anyhow::Error::from(e).context("cannot write to standard output"))
@@ -136,13 +149,42 @@ pub(crate) fn print_beside(out: Option<&Path>, text: &str) -> anyhow::Result<()>
     if out != Some(Path::new("-")) {
         return print(text);
     }
-    // Where standard error is closed, the output is all that is wanted.
-    let _ = io::stderr().write_all(text.as_bytes());
+    write_error(&screen().err.shown(text));
+    Ok(())
+}
+
+/// The same of a report that programs read.
+pub(crate) fn print_data_beside(out: Option<&Path>, text: &str) -> anyhow::Result<()> {
+    if out != Some(Path::new("-")) {
+        return print_data(text);
+    }
+    write_error(text);
     Ok(())
 }
 
 /// Prints a message for the user that is not a result.
 pub(crate) fn note(text: &str) {
-    // A closed standard error is ignored.
-    let _ = writeln!(io::stderr(), "{text}");
+    write_error(&screen().err.shown(&format!("{text}\n")));
+}
+
+/// Prints advice: `note: text`.
+pub(crate) fn hint(text: &str) {
+    note(&format!("{} {text}", Tone::Strong.of("note:")));
+}
+
+/// Prints what deserves attention: `warning[W012]: text`.
+pub(crate) fn warn(of: Warning, text: &str) {
+    note(&of.headed(text));
+}
+
+/// Prints why work failed: `error[E012]: text`, without a code where the text says all.
+pub(crate) fn fail(of: Option<messages::Error>, text: &str) {
+    let code = of.map_or_else(String::new, |of| format!("[{}]", of.code()));
+    let head = Tone::Bad.of(&format!("error{code}:"));
+    note(&format!("{head} {text}"));
+}
+
+/// A closed standard error is ignored: the results are all that is wanted then.
+pub(crate) fn write_error(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -20,6 +20,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches;
 
 use crate::low::{Arguments, Command};
+use crate::render::screen::{self, Wanted};
 
 /// How the binary was built.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,36 +60,38 @@ pub struct Assets {
 /// Runs the command line `arguments` (the program's name first) and returns the exit code: 0 success,
 /// 1 failure, 2 usage error, invalid scenario or refusal, 3 finished but flagged, 130 interrupted.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
     if let Err(error) = stdout::refuse_if_closed() {
         return exit::code(Err(error.into()));
     }
     if let Err(error) = signals::fail_beyond_file_size_limit() {
         return exit::code(Err(error));
     }
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
     match completion::answer(&arguments, || low::command(usize::MAX, Build::default())) {
         Ok(false) => {}
         Ok(true) => return ExitCode::SUCCESS,
         Err(error) => return exit::code(Err(error.into())),
     }
     let mut command = low::command(render::terminal::columns_for_help(), assets.build);
-    let parsed = command.try_get_matches_from_mut(arguments);
+    let parsed = command.try_get_matches_from_mut(&arguments);
     let parsed = parsed.and_then(|matches| {
         Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    });
+    // An error of the parser looks as the words that it could not parse ask for.
+    screen::settle(match &parsed {
+        Ok(arguments) => arguments.wanted(),
+        Err(_) => Wanted::of_words(&arguments),
     });
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
-            let _ = error.print();
+            let text = error.render().ansi().to_string();
+            exit::write_error(&screen::screen().err.adapted(&text));
             return ExitCode::from(exit::USAGE);
         }
         // Help or version.
         Err(asked) => {
-            let text = asked.render();
-            let printed = match render::terminal::has_colour() {
-                true => exit::print(&text.ansi().to_string()),
-                false => exit::print(&text.to_string()),
-            };
+            let printed = exit::print_picture(&asked.render().ansi().to_string());
             return exit::code(printed.map(|()| exit::Ending::Done));
         }
     };
@@ -120,6 +123,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Formats(args) => commands::formats::run(&args),
         Command::Profiles(args) => commands::profiles::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Explain(args) => commands::explain::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args, assets.build),
         Command::Clock => commands::sweep::tell_the_time(),

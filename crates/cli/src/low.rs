@@ -27,7 +27,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_analysis::objective::Objectives;
 use iosonar_units::Nanos;
 
-pub(crate) use about::{Completions, Doctor, Man, Shell};
+use crate::render::screen::{Wanted, When};
+
+pub(crate) use about::{Completions, Doctor, Explain, Man, Shell};
 pub(crate) use beyond::BeyondArgs;
 pub(crate) use check_model::CheckModel;
 pub(crate) use choose::Choose;
@@ -56,6 +58,33 @@ use vary::key_and_values;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Use colours: auto, always or never
+    ///
+    /// With auto, on a terminal, unless NO_COLOR is set or TERM is dumb; CLICOLOR_FORCE=1 is like always.
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Output",
+        alias = "color",
+        value_name = "WHEN",
+        hide_possible_values = true
+    )]
+    pub(crate) colour: Option<When>,
+    /// Print plain sentences for a screen reader: no colours, columns or bars
+    ///
+    /// In ASCII, a line for each row of a table. IOSONAR_PLAIN=1 does the same.
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) plain: bool,
+}
+
+impl Arguments {
+    /// How output is wanted.
+    pub(crate) fn wanted(&self) -> Wanted {
+        Wanted {
+            colour: self.colour.unwrap_or_default(),
+            is_plain: self.plain,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -114,6 +143,8 @@ pub(crate) enum Command {
     Bench(Bench),
     /// Check this machine: what works, and what to do about the rest
     Doctor(Doctor),
+    /// Explain a warning or error by its code
+    Explain(Explain),
     /// Print the script that lets a shell complete command lines
     Completions(Completions),
     /// Write a manual page for each command

@@ -85,7 +85,8 @@ pub(crate) fn steady(
     }
 }
 
-/// Simulates scenarios with their names and the values of the keys, in the thread pool that it is called in.
+/// Simulates scenarios with their names and the values of the keys, in the thread pool that it is called in; calls
+/// `done` after each.
 ///
 /// # Errors
 /// If one cannot be simulated.
@@ -93,15 +94,18 @@ pub fn simulate(
     keys: &[Key],
     all: Vec<(String, Prepared, Vec<String>)>,
     wanted: &Wanted,
+    done: &(dyn Fn() + Sync),
 ) -> Result<Vec<Point>, ScenarioError> {
     let point = |(name, simulation, values): (String, Prepared, Vec<String>)| {
         let labels = labels_of(keys, &name, &values);
         // What is not begun has no steady state.
         let result = steady(&simulation, wanted.unstable)?;
         let found = |result| Box::new(Found::of(&simulation, result, wanted, &labels));
+        let result = result.map(found);
+        done();
         Ok(Point {
             array: simulation.array().to_string(),
-            result: result.map(found),
+            result,
             name,
             values,
         })

@@ -33,7 +33,7 @@ fn varied(rates: &[&str], shown: &str, targets: &[String]) -> (Varied, Curves, R
         targets: targets.clone(),
         ..Wanted::default()
     };
-    let points = simulate(&keys, prepared.collect(), &wanted).unwrap();
+    let points = simulate(&keys, prepared.collect(), &wanted, &|| {}).unwrap();
     let roles = Roles::of_curves(1, &keys, None, curves.shown.len()).unwrap();
     let scenarios = vec!["s".to_owned()];
     let varied = Varied {

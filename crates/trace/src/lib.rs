@@ -58,7 +58,7 @@ pub use format::{
 };
 pub use formats::kernel::{LiveAction, LiveBegin, LiveEvent, LiveEvents, live_reader};
 pub use input::Reading;
-pub use metadata::{Metadata, Remark};
+pub use metadata::{Metadata, Remark, RemarkKind};
 pub use record::{Flags, Op, Outcome, Quantity, Record, Request, Status};
 pub use requests::Requests;
 pub use salvage::CutOff;

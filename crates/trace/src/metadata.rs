@@ -23,9 +23,50 @@ pub struct Metadata {
     pub remarks: Vec<Remark>,
 }
 
+/// Kinds of what happens to rows while they are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RemarkKind {
+    /// Rows that could not be read were skipped.
+    Skipped,
+    /// The last row may be the beginning of a longer one.
+    LastRowCut,
+    /// The file stops before its end.
+    CutOff,
+    /// The file was not given its final name, although it is whole.
+    NotRenamed,
+    /// Blocks were damaged.
+    DamagedBlocks,
+    /// Byte ranges were widened to whole sectors.
+    Widened,
+    /// Requests were not submitted when the load was recorded.
+    NotSubmitted,
+    /// Rows have no type of request, as it was never answered.
+    Unanswered,
+    /// The recording lost events.
+    LostEvents,
+    /// Requests began while an identical one was in flight.
+    Identical,
+    /// Completions without a start.
+    NoStart,
+    /// Requests without a completion.
+    NoCompletion,
+    /// Events before the first one.
+    TooEarly,
+    /// Commands of drives that move no data.
+    NoData,
+    /// Text above a header that is repeated.
+    TextAboveHeader,
+    /// The time went back, and the rest was shifted.
+    Shifted,
+    /// Requests would have become empty.
+    Emptied,
+}
+
 /// Something that happened to some rows while they were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
+    /// Of which kind it is.
+    pub kind: RemarkKind,
     /// What happened, as the end of a sentence that begins with a number of rows.
     pub what: String,
     /// To how many.
@@ -39,11 +80,12 @@ const MOST_REMARKS: usize = 64;
 
 impl Metadata {
     /// Counts a case of `what`; `example` is kept of the first one.
-    pub fn remark(&mut self, what: &str, example: impl FnOnce() -> String) {
+    pub fn remark(&mut self, kind: RemarkKind, what: &str, example: impl FnOnce() -> String) {
         if let Some(remark) = self.remarks.iter_mut().find(|r| r.what == what) {
             remark.count += 1;
         } else if self.remarks.len() < MOST_REMARKS {
             self.remarks.push(Remark {
+                kind,
                 what: what.to_owned(),
                 count: 1,
                 example: example(),

@@ -17,7 +17,7 @@ use iosonar_units::Nanos;
 
 use crate::decompress::end_of_stream;
 use crate::error::Place;
-use crate::{Batch, Metadata, Remark, TraceError, TraceReader, whole_file};
+use crate::{Batch, Metadata, Remark, RemarkKind, TraceError, TraceReader, whole_file};
 
 /// Whether an input stops before its end, and where.
 #[derive(Clone, Debug, Default)]
@@ -112,13 +112,16 @@ impl TraceReader for Salvaged {
             && self.at_end.is_none()
             && let Some(cut) = self.cuts.iter().find(|cut| cut.is_known())
         {
-            let what = match cut.0.place.get() {
-                Some(place) => format!("{SALVAGED}: {place}"),
-                None if cut.0.is_complete.load(Relaxed) => COMPLETE.to_owned(),
-                None => SALVAGED.to_owned(),
+            let (kind, what) = match cut.0.place.get() {
+                Some(place) => (RemarkKind::CutOff, format!("{SALVAGED}: {place}")),
+                None if cut.0.is_complete.load(Relaxed) => {
+                    (RemarkKind::NotRenamed, COMPLETE.to_owned())
+                }
+                None => (RemarkKind::CutOff, SALVAGED.to_owned()),
             };
             let mut metadata = self.inner.metadata().clone();
             metadata.remarks.push(Remark {
+                kind,
                 what,
                 count: self.records,
                 example: String::new(),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use iosonar_units::Nanos;
 
-use crate::{Batch, Metadata, Place, Status, TraceError, TraceReader};
+use crate::{Batch, Metadata, Place, RemarkKind, Status, TraceError, TraceReader};
 
 /// Passes only the requests that were submitted; the others are counted in the remarks.
 pub(crate) struct OnlySubmitted {
@@ -56,7 +56,7 @@ impl TraceReader for OnlySubmitted {
                 for row in 0..batch.len() {
                     let status = batch.outcome(row).status;
                     if !status.was_submitted() {
-                        own.remark(remark_of(status), || {
+                        own.remark(RemarkKind::NotSubmitted, remark_of(status), || {
                             let request = batch.request(row);
                             format!(
                                 "{} of {} sectors at sector {}, {}",

@@ -9,7 +9,7 @@ use iosonar_analysis::measure;
 use iosonar_report::grouped;
 use serde_json::json;
 
-use crate::exit::{Ending, note, print};
+use crate::exit::{Ending, note, print, print_data};
 use crate::low::Analyze;
 use crate::render::{progress, remarks};
 use iosonar_stats::Output;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
         }
     }
     if args.json {
-        print(&output.text())?;
+        print_data(&output.text())?;
     }
     Ok(Ending::Done)
 }

@@ -10,7 +10,7 @@ use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
 use serde_json::json;
 
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print, print_data};
 use crate::low::{Bench, BenchKind};
 use crate::render::table::Table;
 use crate::signals;
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Bench) -> anyhow::Result<Ending> {
     if args.json {
         let mut json = Output::new(command);
         figures.iter().for_each(|figure| speed(&mut json, figure));
-        print(&json.text())?;
+        print_data(&json.text())?;
         return Ok(Ending::Done);
     }
     let mut text =
@@ -64,7 +64,7 @@ fn replay(args: &Bench) -> anyhow::Result<Ending> {
     };
     let measured = replays(path, &progress, &|| signals::count() > 0)?;
     if args.json {
-        print(&as_json(path, &measured).text())?;
+        print_data(&as_json(path, &measured).text())?;
     } else {
         print(&describe(path, &measured))?;
     }

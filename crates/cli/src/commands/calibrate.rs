@@ -16,8 +16,9 @@ use iosonar_trace::input;
 use iosonar_units::Nanos;
 use serde_json::json;
 
-use crate::exit::{Ending, Usage, note, print, print_beside, write_file};
+use crate::exit::{Ending, Usage, note, print_beside, print_data, warn, write_file};
 use crate::low::Calibrate;
+use crate::render::messages::Warning;
 use crate::render::picture;
 use iosonar_stats::Output;
 use iosonar_trace::apart;
@@ -60,10 +61,13 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     let mut reader = input::open_changed(&args.records, &reading)?;
     let observed = Observed::read(&mut *reader).map_err(named)?;
     if observed.without_time() > 0 && !args.quiet {
-        note(&format!(
-            "note: {} requests have a latency of 0 s, which is not plausible, and are left out",
-            grouped(observed.without_time())
-        ));
+        warn(
+            Warning::ImplausibleLatency,
+            &format!(
+                "{} requests have a latency of 0 s, which is not plausible, and are left out",
+                grouped(observed.without_time())
+            ),
+        );
     }
     let mut fitted = match &start {
         Start::Disk(start) => fit_disk(args, &observed, start),
@@ -73,14 +77,14 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     .map_err(named)?;
     match &args.out {
         Some(out) => write_file(out, &fitted.text, "write the profile")?,
-        None => print(&fitted.text)?,
+        None => print_data(&fitted.text)?,
     }
     if let (Some(path), Verdict::HeldOut(held_out, _)) = (&args.cdf, &fitted.verdict) {
         draw(args, held_out, path)?;
     }
     if args.json {
         fitted.json.set("requests", json!(observed.len()));
-        print(&fitted.json.text())?;
+        print_data(&fitted.json.text())?;
     } else {
         // The profile itself, where no file is named for it, has standard output to itself.
         let out = args.out.as_deref().unwrap_or(Path::new("-"));
@@ -156,19 +160,23 @@ fn fit_flash(
 /// Says whether a profile reproduces throughput over time.
 fn judge_throughput(off: f64, missing: Option<Missing>) -> Ending {
     if let Some(missing) = missing {
-        note(&format!(
-            "note: flash was not fitted, the profile is unchanged: {missing}"
-        ));
+        warn(
+            Warning::FlashNotFitted,
+            &format!("flash was not fitted, the profile is unchanged: {missing}"),
+        );
         return Ending::Flagged;
     }
     if off <= Quality::POOR {
         return Ending::Done;
     }
-    note(&format!(
-        "note: poor fit: in some part of the run throughput is {:.0} % off; either the device does something \
+    warn(
+        Warning::PoorFit,
+        &format!(
+            "poor fit: in some part of the run throughput is {:.0} % off; either the device does something \
          that the model lacks, or it was not kept busy, or its initial state differed (flash.precondition)",
-        100.0 * off
-    ));
+            100.0 * off
+        ),
+    );
     Ending::Flagged
 }
 
@@ -190,20 +198,26 @@ fn draw(args: &Calibrate, held_out: &Quality, path: &Path) -> anyhow::Result<()>
 fn judge(args: &Calibrate, held_out: &Quality, before: Option<&Quality>) -> Ending {
     let is_worse = before.filter(|before| held_out.demerit_ms > WORSE * before.demerit_ms);
     if let Some(before) = is_worse {
-        note(&format!(
-            "WORSE: on the held-out half the new profile fits worse than {}: demerit {} instead of {}. Keep the \
+        warn(
+            Warning::WorseFit,
+            &format!(
+                "WORSE: on the held-out half the new profile fits worse than {}: demerit {} instead of {}. Keep the \
              previous profile, or calibrate with more requests, or with a recording whose halves are more alike",
-            args.profile,
-            Nanos::nearest(held_out.demerit_ms * 1e6),
-            Nanos::nearest(before.demerit_ms * 1e6)
-        ));
+                args.profile,
+                Nanos::nearest(held_out.demerit_ms * 1e6),
+                Nanos::nearest(before.demerit_ms * 1e6)
+            ),
+        );
     }
     if held_out.ks > Quality::POOR {
-        note(&format!(
-            "note: poor fit: the KS distance on the held-out half is {:.3}; the device does something, \
+        warn(
+            Warning::PoorFit,
+            &format!(
+                "poor fit: the KS distance on the held-out half is {:.3}; the device does something, \
              at least at times, that the model lacks",
-            held_out.ks
-        ));
+                held_out.ks
+            ),
+        );
         return Ending::Flagged;
     }
     if is_worse.is_some() {

@@ -9,8 +9,10 @@ use iosonar_stats::metric::MetricUnit;
 use iosonar_trace::{ReadOptions, Request, input};
 use serde_json::json;
 
-use crate::exit::{Ending, note, print};
+use crate::exit::{Ending, print, print_data, warn};
 use crate::low::Check;
+use crate::render::messages::{Warning, codes};
+use crate::render::style::Tone;
 use crate::render::table::Table;
 use iosonar_stats::Output;
 
@@ -46,20 +48,21 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<Ending> {
         );
     }
     if args.json {
-        print(&to_json(&found).text())?;
+        print_data(&to_json(&found).text())?;
     } else {
         print(&describe(&found))?;
     }
     if !args.quiet {
         for (path, reader) in [(&args.wanted, &wanted), (&args.done, &done)] {
             for remark in &reader.metadata().remarks {
-                note(&format!("note: {}: {}", path.display(), words_of(remark)));
+                let text = format!("{}: {}", path.display(), words_of(remark));
+                warn(codes::of_remark(remark.kind), &text);
             }
         }
         let devices = &done.metadata().devices;
         hints(args, &found, devices)?
             .iter()
-            .for_each(|hint| note(hint));
+            .for_each(|(of, text)| warn(*of, text));
     }
     Ok(if found.is_same() {
         Ending::Done
@@ -69,31 +72,37 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<Ending> {
 }
 
 /// What may be behind a difference that no device made.
-fn hints(args: &Check, found: &Found, devices: &[String]) -> anyhow::Result<Vec<String>> {
+fn hints(
+    args: &Check,
+    found: &Found,
+    devices: &[String],
+) -> anyhow::Result<Vec<(Warning, String)>> {
     let mut hints = Vec::new();
     let is_changed = !args.reading.reading()?.changes.is_empty();
     if found.extra > 0 && is_changed && !args.both {
-        hints.push(
-            "note: --from, --until and the other changes of a load were applied to WANTED only, as DONE is assumed to \
+        hints.push((
+            Warning::ChangesOnWantedOnly,
+            "--from, --until and the other changes of a load were applied to WANTED only, as DONE is assumed to \
              be the records of a replay with the same options; --both applies them to DONE as well"
                 .to_owned(),
-        );
+        ));
     }
     if found.missing > 0 && found.extra > 0 {
-        hints.push(
-            "note: a replay or simulation with --wrap, --fit or --clip moves or shortens requests, which are then reported \
+        hints.push((
+            Warning::MovedRequests,
+            "a replay or simulation with --wrap, --fit or --clip moves or shortens requests, which are then reported \
              as missing and extra: compare its records with those of another run with the same option"
                 .to_owned(),
-        );
+        ));
     }
     if found.extra > 0 && devices.len() > 1 {
-        hints.push(format!(
-            "note: DONE holds the requests of {} devices ({}), and all of them are compared: if each replayed all of \
+        hints.push((Warning::SeveralDevices, format!(
+            "DONE holds the requests of {} devices ({}), and all of them are compared: if each replayed all of \
              WANTED, extract one of them with 'iosonar convert DONE --device {} -o ONE', and compare that",
             devices.len(),
             devices.join(", "),
             devices[0]
-        ));
+        )));
     }
     Ok(hints)
 }
@@ -157,7 +166,27 @@ fn describe(found: &Found) -> String {
         text +=
             "  (done - wanted; submission less its median, as the clocks have different origins)\n";
     }
-    text
+    text + &conclusion(found)
+}
+
+/// Whether the requests are the same, in a sentence.
+fn conclusion(found: &Found) -> String {
+    match found.is_same() {
+        true => format!(
+            "{} wanted requests were done: {}.\n",
+            match found.expected {
+                1 => "The".to_owned(),
+                n => format!("All {}", grouped(n)),
+            },
+            Tone::Good.of("the load is the intended one")
+        ),
+        false => format!(
+            "{}: {} are missing and {} are extra.\n",
+            Tone::Bad.of("The requests differ"),
+            grouped(found.missing),
+            grouped(found.extra)
+        ),
+    }
 }
 
 fn described(request: &Request) -> String {

@@ -11,9 +11,10 @@ use iosonar_study::check_model::{ModelCheck, Verdict, check_model, refuse_whole_
 use iosonar_trace::{Reading, apart, input};
 
 use super::replay;
-use crate::exit::{Ending, Usage, note, print, write_file};
+use crate::exit::{Ending, Usage, fail, note, print, print_data, warn, write_file};
 use crate::low::{CheckModel, Replay};
 use crate::render::check_model as render;
+use crate::render::messages::codes;
 use crate::render::{picture, remarks, replay as render_replay};
 
 pub(crate) fn run(args: &CheckModel) -> anyhow::Result<Ending> {
@@ -33,10 +34,7 @@ pub(crate) fn run(args: &CheckModel) -> anyhow::Result<Ending> {
             let summary = replayed(args, &wanted, &records)?;
             let ending = replay::ending(&summary);
             if !matches!(ending, Ending::Done | Ending::Flagged) {
-                note(&format!(
-                    "iosonar: {}",
-                    render_replay::why_not_done(&summary)
-                ));
+                fail(None, &render_replay::why_not_done(&summary));
                 return Ok(ending);
             }
             (records, replay_of(args), Reading::default())
@@ -57,7 +55,7 @@ pub(crate) fn run(args: &CheckModel) -> anyhow::Result<Ending> {
         picture::draw(&render::chart(&check, &title), path)?;
     }
     match args.json {
-        true => print(&render::as_json(&check).text())?,
+        true => print_data(&render::as_json(&check).text())?,
         false => print(&render::text(&check))?,
     }
     Ok(match check.verdict() {
@@ -73,7 +71,7 @@ fn replayed(args: &CheckModel, wanted: &Replay, out: &Path) -> anyhow::Result<Su
     let summary = replay::record(wanted, &spec, Some(out), &Host::default())?;
     if !args.quiet {
         for text in &summary.notes {
-            note(&render_replay::notes::of_replay(text));
+            warn(codes::of_note(text), &render_replay::notes::of_replay(text));
         }
         note(&format!(
             "replayed: {} of {} requests completed, verdict: {}",

@@ -13,7 +13,7 @@ use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Quantity, apart};
 
 use super::model::threads;
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print, print_data};
 use crate::low::Choose;
 use crate::render::choose::{Answer, as_csv, as_json, judged, page, text};
 use crate::render::picture;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
         all: &all,
     };
     match args.common.json {
-        true => print(&as_json(&answer).text())?,
+        true => print_data(&as_json(&answer).text())?,
         false => print(&text(&answer))?,
     }
     write(args, &spec, &answer)?;

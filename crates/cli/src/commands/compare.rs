@@ -14,7 +14,7 @@ use iosonar_trace::transform::{Change, OnBackstep};
 use iosonar_trace::{Reading, TraceReader, input};
 use iosonar_units::Nanos;
 
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print, print_data};
 use crate::low::Compare;
 use crate::render::looks::{self, Inputs};
 use crate::render::objective;
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
                 json.append("targets", objective::of_recording(&input.name, &verdict));
             }
         }
-        print(&json.text())?;
+        print_data(&json.text())?;
     } else {
         print(&tables(&samples, quantity, pairs.as_ref()))?;
         for input in &judged {
@@ -99,6 +99,9 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
                 ))?;
             }
         }
+    }
+    if !args.json {
+        print(&conclusion(&samples, quantity))?;
     }
     if let Some(dir) = &args.plot {
         draw(args, &inputs, dir, &samples)?;
@@ -228,6 +231,26 @@ fn request_by_request(samples: &[Sample], pairs: &Paired) -> String {
         iosonar_report::grouped(pairs.longer),
         iosonar_report::grouped(pairs.shorter),
     )
+}
+
+/// How each input compares with the first, in a sentence.
+fn conclusion(samples: &[Sample], quantity: Quantity) -> String {
+    let Some((first, others)) = samples.split_first() else {
+        return String::new();
+    };
+    let of = |other: &Sample| {
+        let (a, b) = (&first.classes()[0], &other.classes()[0]);
+        let factor = |new: f64, old: f64| format!("{} x", significant(new / old, 3));
+        format!(
+            "The {} of {} is {} that of {} on average, and {} at the p99.\n",
+            quantity.name(),
+            other.name,
+            factor(b.mean().mean, a.mean().mean),
+            first.name,
+            factor(b.quantile(0.99).mean, a.quantile(0.99).mean)
+        )
+    };
+    others.iter().map(of).collect()
 }
 
 /// What the signs in a text mean.

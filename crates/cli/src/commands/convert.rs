@@ -8,8 +8,9 @@ use iosonar_trace::convert::{ConvertError, convert};
 use iosonar_trace::formats::by_format_name;
 use iosonar_trace::{apart, output};
 
-use crate::exit::{Ending, Usage, note};
+use crate::exit::{Ending, Usage, note, warn};
 use crate::low::Convert;
+use crate::render::messages::Warning;
 use crate::render::{progress, remarks};
 
 pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
@@ -64,21 +65,30 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
             None => output::format_for(&args.out)?,
         };
         if !format.holds_devices() {
-            note(&format!(
-                "{} devices were merged into one: the format cannot distinguish them (--device, --split \
+            warn(
+                Warning::DevicesMerged,
+                &format!(
+                    "{} devices were merged into one: the format cannot distinguish them (--device, --split \
                  device and --adjacent keep them apart)",
-                done.metadata.devices.len()
-            ));
+                    done.metadata.devices.len()
+                ),
+            );
         }
     }
     if done.records == 0 {
-        note("the selection contains no requests: the output is empty");
+        warn(
+            Warning::NothingSelected,
+            "the selection contains no requests: the output is empty",
+        );
     }
     if done.left_out > 0 {
-        note(&format!(
-            "{} requests were left out: the format cannot represent them",
-            grouped(done.left_out)
-        ));
+        warn(
+            Warning::NotRepresentable,
+            &format!(
+                "{} requests were left out: the format cannot represent them",
+                grouped(done.left_out)
+            ),
+        );
     }
     if !args.quiet {
         let seconds = begin.elapsed().as_secs_f64();

@@ -10,7 +10,7 @@ use iosonar_report::{Quantity, cdf_of, curve};
 use iosonar_scenario::{Overrides, Prepared};
 use iosonar_stats::Distribution;
 
-use crate::exit::{Ending, print};
+use crate::exit::{Ending, print, print_data};
 use crate::low::Doctor;
 use crate::render::doctor::{self, Findings};
 
@@ -46,10 +46,10 @@ pub(crate) fn run(args: &Doctor) -> anyhow::Result<Ending> {
         machine: Machine::examine(&Host::default(), here),
         tracing: Tracing::find(),
     };
-    print(&match args.json {
-        true => doctor::to_json(&findings),
-        false => doctor::to_text(&findings),
-    })?;
+    match args.json {
+        true => print_data(&doctor::to_json(&findings))?,
+        false => print(&doctor::to_text(&findings))?,
+    }
     Ok(match findings.is_usable() {
         true => Ending::Done,
         false => Ending::Failed,

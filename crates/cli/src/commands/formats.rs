@@ -3,7 +3,7 @@
 use iosonar_trace::formats::ALL;
 use serde_json::json;
 
-use crate::exit::{Ending, print};
+use crate::exit::{Ending, print, print_data};
 use crate::low::Formats;
 use iosonar_stats::Output;
 
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Formats) -> anyhow::Result<Ending> {
             })
             .collect();
         output.set("formats", json!(formats));
-        print(&output.text())?;
+        print_data(&output.text())?;
         return Ok(Ending::Done);
     }
     let mut text = String::from(

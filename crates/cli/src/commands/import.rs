@@ -3,8 +3,9 @@
 use iosonar_disk_model::Arrival;
 use iosonar_disk_model::disksim::{BusTimes, DiskSimError, import};
 
-use crate::exit::{Ending, Usage, note, print, write_file};
+use crate::exit::{Ending, Usage, hint, note, print_data, warn, write_file};
 use crate::low::{ArrivalArg, Import, ImportDisksim, ImportFrom};
+use crate::render::messages::codes;
 use iosonar_trace::apart;
 
 pub(crate) fn run(args: &Import) -> anyhow::Result<Ending> {
@@ -31,15 +32,15 @@ fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
         .filter(|cache| cache.immediate_reads || cache.free_blocks);
     match (reads_on_arrival, args.arrival) {
         (Some(cache), ArrivalArg::AsDocumented) => cache.arrival = Arrival::AsDocumented,
-        (Some(_), ArrivalArg::AsDisksim) if !args.quiet => note(
-            "note: this drive reads on arrival, which DiskSim 4.0 does not simulate; if you have a recording \
+        (Some(_), ArrivalArg::AsDisksim) if !args.quiet => hint(
+            "this drive reads on arrival, which DiskSim 4.0 does not simulate; if you have a recording \
              of the drive, 'iosonar validate' shows whether --arrival as-documented fits better",
         ),
         _ => {}
     }
     if !args.quiet {
         for warning in &imported.warnings {
-            note(&warning.to_string());
+            warn(codes::of_disksim(warning.about), &warning.to_string());
         }
     }
     let sources: Vec<String> = imported
@@ -59,7 +60,7 @@ fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
         imported.profile.to_toml()
     );
     let Some(out) = &args.out else {
-        print(&text)?;
+        print_data(&text)?;
         return Ok(Ending::Done);
     };
     for input in &imported.files {

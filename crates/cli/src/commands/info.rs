@@ -9,7 +9,7 @@ use iosonar_trace::{Batch, Metadata, Op, input};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 use serde_json::{Value, json};
 
-use crate::exit::{Ending, note, print};
+use crate::exit::{Ending, note, print, print_data};
 use crate::low::Info;
 use crate::render::{progress, remarks};
 use iosonar_stats::Output;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Info) -> anyhow::Result<Ending> {
         }
     }
     if args.json {
-        print(&output.text())?;
+        print_data(&output.text())?;
     }
     Ok(Ending::Done)
 }
@@ -125,7 +125,33 @@ fn text(path: &Path, s: &TraceSummary, metadata: &Metadata) -> String {
         ),
         ("about", about.collect::<Vec<_>>().join("; ")),
     ];
-    lines(&path.display().to_string(), &rows)
+    lines(&path.display().to_string(), &rows) + &conclusion(s)
+}
+
+/// What load this is, in a sentence.
+fn conclusion(s: &TraceSummary) -> String {
+    if s.records == 0 {
+        return "The trace is empty.\n".to_owned();
+    }
+    let span = s.span().as_secs_f64();
+    let rate = match span > 0.0 {
+        true => format!(" in {} ({:.1}/s)", s.span(), s.records as f64 / span),
+        false => String::new(),
+    };
+    let (reads, writes) = (s.count_of(Op::Read), s.count_of(Op::Write));
+    let sectors = s.sectors[Op::Read as usize] + s.sectors[Op::Write as usize];
+    let size = match (reads + writes) * SECTOR_BYTES {
+        0 => String::new(),
+        _ => format!(
+            ", {} each on average",
+            Bytes::new(sectors * SECTOR_BYTES / (reads + writes))
+        ),
+    };
+    format!(
+        "{} requests{rate}, {} reads{size}.\n",
+        grouped(s.records),
+        percent(reads, s.records)
+    )
 }
 
 /// Whether the trace says that it holds the records of a replay or a simulation, which are in the order of completion.

@@ -16,7 +16,7 @@ use iosonar_units::Nanos;
 use serde_json::json;
 
 use super::model::{threads, with_threads};
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print, print_data};
 use crate::low::Plan;
 use crate::render::picture;
 use crate::render::sim::headline;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     }
     let (headline, answer) = planned(args, &targets)?;
     if args.common.json {
-        print(&as_json(&headline, &targets, &answer).text())?;
+        print_data(&as_json(&headline, &targets, &answer).text())?;
     } else {
         print(&describe(&headline, &targets, &answer))?;
     }

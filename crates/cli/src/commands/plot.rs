@@ -9,9 +9,10 @@ use iosonar_report::{CATALOGUE, Entry, Group, Measured, find, grouped, nearest, 
 use iosonar_units::Nanos;
 use rayon::prelude::*;
 
-use crate::exit::{Ending, Usage, note, print, write_file};
+use crate::exit::{Ending, Usage, hint, note, print, print_data, print_picture, write_file};
 use crate::low::Plot;
 use crate::render::looks::{self, Inputs};
+use crate::render::screen::screen;
 use crate::render::{picture, terminal};
 use iosonar_trace::{TraceError, apart};
 
@@ -130,15 +131,15 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
         }
     }
     if args.terminal {
-        let theme = Theme::Dark;
+        let (theme, out) = (Theme::Dark, screen().out);
         let (columns, lines) = terminal::size();
         let terminal = Terminal {
             columns,
             lines: lines.saturating_sub(2),
-            has_colour: terminal::has_colour(),
+            has_colour: out.has_colour && !out.is_ascii,
             theme,
         };
-        print(&terminal.draw(&charts))?;
+        print_picture(&terminal.draw(&charts))?;
         return Ok(Ending::Done);
     }
     picture::save(&charts, &out, args.size(charts.len()), args.theme())?;
@@ -174,8 +175,8 @@ fn tell_of_overlap(inputs: &[Measured]) {
     let common = until.saturating_sub(from);
     if inputs.len() > 1 && common > Nanos::ZERO && common.get() < all.get() / 2 {
         let (from, until) = (from.as_secs_f64().floor(), until.as_secs_f64().ceil());
-        note(&format!(
-            "note: the inputs overlap only for {common}: --from {from}s --until {until}s draws only that part"
+        hint(&format!(
+            "the inputs overlap only for {common}: --from {from}s --until {until}s draws only that part"
         ));
     }
 }
@@ -318,7 +319,7 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
 fn save_data(charts: &[&Chart], path: &Path) -> anyhow::Result<()> {
     let text = iosonar_plot::csv_of(charts);
     if path.as_os_str() == "-" {
-        return print(&text);
+        return print_data(&text);
     }
     write_file(path, &text, "write the data")
 }

@@ -8,7 +8,7 @@ use iosonar_units::Bytes;
 use serde_json::json;
 
 use crate::commands::replay::Shown;
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print, print_data};
 use crate::low::Prepare;
 use crate::render::progress::bar;
 use crate::signals;
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
         );
         json.figure("elapsed", &none, MetricUnit::Seconds, seconds);
         json.figure("rate", &none, MetricUnit::BytesPerSecond, rate);
-        print(&json.text())?;
+        print_data(&json.text())?;
     } else {
         print(&format!(
             "{} {} in {}: {}/s\n",

@@ -7,7 +7,7 @@ use iosonar_study::profiles::{KnownProfile, KnownProfileError, all, named};
 use iosonar_units::Sectors;
 use serde_json::json;
 
-use crate::exit::{Ending, Usage, print};
+use crate::exit::{Ending, Usage, print, print_data};
 use crate::low::Profiles;
 use crate::render::table::{Table, significant};
 use iosonar_stats::Output;
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
         if args.check {
             return check(args, &profile);
         }
-        print(&profile.text)?;
+        print_data(&profile.text)?;
         return Ok(Ending::Done);
     }
     let all = all()?;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
                 }),
             );
         }
-        print(&output.text())?;
+        print_data(&output.text())?;
         return Ok(Ending::Done);
     }
     let mut text =
@@ -82,7 +82,7 @@ fn check(args: &Profiles, profile: &KnownProfile) -> anyhow::Result<Ending> {
         }
         let reached = figures.iter().all(SheetFigure::is_reached);
         output.set("reached", json!(reached));
-        print(&output.text())?;
+        print_data(&output.text())?;
     } else {
         let mut table = Table::new(&["", "data sheet", "simulated", "difference"]);
         for figure in &figures {

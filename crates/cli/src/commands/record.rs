@@ -13,8 +13,9 @@ use iosonar_trace::output;
 use serde_json::json;
 
 use crate::beside::{Working, beside};
-use crate::exit::{Ending, Usage, note, print_beside};
+use crate::exit::{Ending, Usage, note, print_beside, print_data_beside, warn};
 use crate::low::Record;
+use crate::render::messages::Warning;
 use crate::render::progress::watched;
 use crate::signals;
 use iosonar_stats::Output;
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
     refuse_recorded(args, &host)?;
     let recorded = watch_and_record(args, &host)?;
     if args.json {
-        print_beside(Some(&args.out), &json(args, &recorded).text())?;
+        print_data_beside(Some(&args.out), &json(args, &recorded).text())?;
     } else {
         print_beside(Some(&args.out), &text(args, &recorded))?;
         if !args.quiet {
@@ -33,12 +34,15 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
         }
     }
     for (device, requests) in &recorded.without_completions {
-        note(&format!(
-            "warning: {}: {} requests were recorded but no completion, so they have no latencies: the device \
+        warn(
+            Warning::NoCompletions,
+            &format!(
+                "{}: {} requests were recorded but no completion, so they have no latencies: the device \
              hangs, the recording was too short, or its driver has no tracepoint for completions",
-            device.display(),
-            grouped(*requests)
-        ));
+                device.display(),
+                grouped(*requests)
+            ),
+        );
     }
     // Ctrl-C is how a recording without a limit is meant to end.
     Ok(

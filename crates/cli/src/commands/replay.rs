@@ -14,8 +14,9 @@ use iosonar_study::replay::{RecordsTo, ReplayPlan};
 use iosonar_trace::output;
 use iosonar_units::with_ending;
 
-use crate::exit::{Ending, Usage, note, print_beside};
+use crate::exit::{Ending, Usage, fail, print_beside, print_data_beside, warn};
 use crate::low::Replay;
+use crate::render::messages::{Warning, codes};
 use crate::render::replay as render;
 use crate::signals;
 use iosonar_trace::apart;
@@ -37,13 +38,13 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     let out = args.out.as_deref();
     let summary = record(args, &spec, out, &host)?;
     if args.json {
-        print_beside(out, &render::json(&summary).text())?;
+        print_data_beside(out, &render::json(&summary).text())?;
     } else {
         print_beside(out, &render::text(&summary))?;
     }
     let ending = ending(&summary);
     if args.quiet && ending != Ending::Done {
-        note(&format!("iosonar: {}", render::why_not_done(&summary)));
+        fail(None, &render::why_not_done(&summary));
     }
     Ok(ending)
 }
@@ -87,10 +88,10 @@ fn queue_settings(
     quiet: bool,
 ) -> Result<QueueSettings, QueueError> {
     let report = match quiet {
-        false => |event: &Restoring| note(&render::notes::of_restoring(event)),
+        false => |event: &Restoring| restoring(event),
         true => |event: &Restoring| match event {
             Restoring::OfEarlier { .. } => {}
-            lost => note(&render::notes::of_restoring(lost)),
+            lost => restoring(lost),
         },
     };
     let wanted = (spec.scheduler.as_deref(), spec.merges);
@@ -113,10 +114,13 @@ pub(crate) fn check_out(args: &Replay, spec: &ReplaySpec, out: &Path) -> anyhow:
         ));
     }
     if !spec.records.self_check && !args.quiet && account.exists() {
-        warn(&format!(
-            "{} is left from an earlier replay and would appear in charts of these records: remove it",
-            account.display()
-        ));
+        warn(
+            Warning::OldSelfCheck,
+            &format!(
+                "{} is left from an earlier replay and would appear in charts of these records: remove it",
+                account.display()
+            ),
+        );
     }
     let mapped = spec.map.iter().map(|(_, target)| target);
     for input in spec.load.iter().chain(&spec.target).chain(mapped) {
@@ -158,7 +162,9 @@ fn usage(problem: &str) -> anyhow::Error {
     Usage(problem.to_owned()).into()
 }
 
-/// Something to report before the start.
-fn warn(text: &str) {
-    note(&format!("note: {text}"));
+fn restoring(event: &Restoring) {
+    warn(
+        codes::of_restoring(event),
+        &render::notes::of_restoring(event),
+    );
 }

@@ -11,9 +11,10 @@ use iosonar_trace::input::open_with;
 
 use crate::commands::sweep;
 use crate::desktop;
-use crate::exit::{Ending, Usage, note, write_file};
+use crate::exit::{Ending, Usage, note, warn, write_file};
 use crate::low::{Named, Report};
 use crate::render::looks::{self, Inputs};
+use crate::render::messages::Warning;
 use iosonar_trace::apart;
 
 /// What is found in a folder is taken for records if its name ends so.
@@ -150,7 +151,7 @@ fn records_in(folder: &Path) -> anyhow::Result<Vec<Named>> {
     paths.retain(|path| match open_with(path, &ReadOptions::default()) {
         Ok(_) => true,
         Err(error) => {
-            note(&format!("note: left out: {error}"));
+            warn(Warning::InputLeftOut, &format!("left out: {error}"));
             false
         }
     });

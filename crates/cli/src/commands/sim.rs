@@ -21,8 +21,9 @@ use iosonar_scenario::{
 };
 
 use super::model::threads;
-use crate::exit::{Ending, Usage, note, print_beside, write_file};
+use crate::exit::{Ending, Usage, note, print_beside, print_data_beside, warn, write_file};
 use crate::low::Sim;
+use crate::render::messages::Warning;
 use crate::render::objective::line;
 use crate::render::sim::{self as shown, distribution, figures, headline};
 use crate::render::{picture, remarks};
@@ -121,7 +122,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         }
     }
     if args.json {
-        print_beside(trace_out, &json.text())?;
+        print_data_beside(trace_out, &json.text())?;
     }
     if let Some(path) = &args.cdf {
         let title = "Distribution of response times";
@@ -192,17 +193,20 @@ fn where_records_are(path: &Path, replications: u32) -> String {
 /// Prints which requests were never served, and the remarks on the trace that drove the simulation.
 fn note_remarks(args: &Sim, name: &str, result: &SimulationResult) {
     if let Some(unserved) = &result.unserved {
-        note(&format!(
-            "{name}: DEADLOCK: {} requests were never served: {}",
-            grouped(unserved.requests),
-            unserved.why
-        ));
+        warn(
+            Warning::Deadlock,
+            &format!(
+                "{name}: DEADLOCK: {} requests were never served: {}",
+                grouped(unserved.requests),
+                unserved.why
+            ),
+        );
     }
     if args.quiet {
         return;
     }
-    for remark in remarks::of_load(&result.remarks, &result.fitted) {
-        note(&format!("{name}: {remark}"));
+    for (of, text) in remarks::warnings_of_load(&result.remarks, &result.fitted) {
+        warn(of, &format!("{name}: {text}"));
     }
 }
 
@@ -210,11 +214,14 @@ fn note_remarks(args: &Sim, name: &str, result: &SimulationResult) {
 fn note_assumptions(args: &Sim, named: &Named) {
     for Assumption::Geometry { profile } in named.simulation.assumptions() {
         if !args.quiet {
-            note(&format!(
-                "note: {}: profile \"{profile}\" has no [geometry]: assuming one surface, no skews, and zones \
+            warn(
+                Warning::GeometryAssumed,
+                &format!(
+                    "{}: profile \"{profile}\" has no [geometry]: assuming one surface, no skews, and zones \
                  derived from its transfer times; positioning times depend on these, so add a [geometry] to the profile",
-                named.name
-            ));
+                    named.name
+                ),
+            );
         }
     }
 }
@@ -225,7 +232,7 @@ fn described(named: &Named, result: &SimulationResult, targets: &[Attained]) -> 
     for of in targets {
         text += &format!("  target        {}\n", line(of));
     }
-    text
+    text + &shown::conclusion::sentence(&named.name, &named.simulation, result, targets)
 }
 
 /// The outcome of each target.
@@ -362,8 +369,8 @@ fn watched<T>(
     let requests = simulation.requests_of_all_runs();
     let known = requests.filter(|_| simulation.precision().is_none());
     let template = match known {
-        Some(_) => "{wide_bar} {percent} % of {human_len} requests, {eta} left",
-        None => "{spinner} {human_pos} requests",
+        Some(_) => "{wide_bar} {percent} % of {human_len} requests, {per_sec}, {eta} left",
+        None => "{spinner} {human_pos} requests, {per_sec}",
     };
     let update = |bar: &ProgressBar| bar.set_position(completed.load(Relaxed));
     crate::render::progress::watched(!progress, known, template, update, work)

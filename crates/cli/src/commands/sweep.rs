@@ -20,8 +20,9 @@ use iosonar_study::sweep::{
 };
 
 use crate::beside::{Working, beside};
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print, print_data, warn};
 use crate::low::{Sweep, SweepTask, Where};
+use crate::render::messages::Warning;
 use crate::signals;
 use frontend::{Shown, runs_of};
 use progress::rough;
@@ -81,12 +82,15 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
     if !args.quiet {
         summarise(args, source, &first, &tally, begin.elapsed());
         if !changed.is_empty() && !args.repeat_changed {
-            note(&format!(
-                "note: {} done with a different scenario or different options (the \
+            warn(
+                Warning::RunsChanged,
+                &format!(
+                    "{} done with a different scenario or different options (the \
                  first is {}); --repeat-changed repeats them",
-                runs_of(changed.len() as u64),
-                changed[0].display()
-            ));
+                    runs_of(changed.len() as u64),
+                    changed[0].display()
+                ),
+            );
         }
     }
     Ok(ending(&tally))
@@ -111,7 +115,7 @@ pub(crate) fn run_task(args: &SweepTask) -> anyhow::Result<Ending> {
 pub(crate) fn tell_the_time() -> anyhow::Result<Ending> {
     for line in std::io::stdin().lock().lines() {
         line.context("cannot read standard input")?;
-        print(&format!("{}\n", now_ns()))?;
+        print_data(&format!("{}\n", now_ns()))?;
     }
     Ok(Ending::Done)
 }
@@ -169,14 +173,17 @@ fn stopping_at_signals<T>(stop: &Stop, work: impl FnOnce() -> T) -> T {
 fn finish(args: &Sweep, tables: &mut Tables<'_>) -> anyhow::Result<()> {
     let written = tables.finish()?;
     for path in &written.damaged {
-        note(&format!(
-            "note: {}: its result.json is damaged, so it is left out of the tables; the next sweep repeats it",
-            path.display()
-        ));
+        warn(
+            Warning::ResultDamaged,
+            &format!(
+                "{}: its result.json is damaged, so it is left out of the tables; the next sweep repeats it",
+                path.display()
+            ),
+        );
     }
     note_undrawn(&written.undrawn);
     match written.json {
-        Some(json) if args.json => print(&format!("{json}\n")),
+        Some(json) if args.json => print_data(&format!("{json}\n")),
         _ => Ok(()),
     }
 }
@@ -188,9 +195,10 @@ fn note_undrawn(undrawn: &[Undrawn]) {
             false => "metric",
         };
         let (name, there) = (&chart.name, chart.there.join(", "));
-        note(&format!(
-            "[[chart]]: unknown {what} '{name}', expected one of {there}"
-        ));
+        warn(
+            Warning::ChartUnknown,
+            &format!("[[chart]]: unknown {what} '{name}', expected one of {there}"),
+        );
     }
 }
 

@@ -4,7 +4,7 @@ use iosonar_guard::Host;
 use iosonar_replay::{Listed, look_at};
 use serde_json::{Value, json};
 
-use crate::exit::{Ending, print};
+use crate::exit::{Ending, print, print_data};
 use crate::low::Targets;
 use crate::render::table::Table;
 use iosonar_stats::Output;
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Targets) -> anyhow::Result<Ending> {
     if args.json {
         let mut json = Output::new("targets");
         json.set("targets", all.iter().map(to_json).collect());
-        print(&json.text())?;
+        print_data(&json.text())?;
     } else {
         print(&describe(&all))?;
     }
@@ -104,7 +104,18 @@ fn describe(all: &[Listed]) -> String {
     }
     if all.is_empty() {
         text += "  no block devices found; --create SIZE creates a file to replay on\n";
+        return text;
     }
+    let reads = all.iter().filter(|of| of.no_reads.is_none());
+    let writes = all
+        .iter()
+        .filter(|of| of.no_reads.is_none() && of.no_writes.is_none());
+    text += &format!(
+        "{} of {} devices can be read, {} can be written without --destroy.\n",
+        reads.count(),
+        all.len(),
+        writes.count()
+    );
     text
 }
 

@@ -10,8 +10,9 @@ use iosonar_stats::Labels;
 use iosonar_study::validate::{Fit, Validation, validate};
 use iosonar_trace::input;
 
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print, print_data};
 use crate::low::Validate;
+use crate::render::style::Tone;
 use crate::render::table::Table;
 use crate::render::{picture, remarks};
 use iosonar_stats::Output;
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
             let labels = Labels::of("profile", &args.profile).with("input", input);
             let mut json = Output::new("validate");
             json.metrics(of.metrics(&labels));
-            print(&json.text())?;
+            print_data(&json.text())?;
         }
         false => print(&table(&profile, &of))?,
     }
@@ -71,14 +72,19 @@ pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
 /// What the fit means, in a line.
 fn judgement(fit: Fit) -> String {
     match fit {
-        Fit::Good => String::new(),
+        Fit::Good => format!(
+            "  {}: the demerit is at most {:.0} % of the mean\n",
+            Tone::Good.of("GOOD"),
+            100.0 * Validation::POOR
+        ),
         Fit::TooFew => format!(
             "  at least {} requests are needed to judge the profile\n",
             grouped(Validation::FEWEST)
         ),
         Fit::Poor => format!(
-            "  POOR: the demerit is more than {:.0} % of the mean; profiles of the recorded drive have 0.6 to 6 %, so this may be \
+            "  {}: the demerit is more than {:.0} % of the mean; profiles of the recorded drive have 0.6 to 6 %, so this may be \
              another drive's recording\n",
+            Tone::Bad.of("POOR"),
             100.0 * Validation::POOR
         ),
     }

@@ -12,10 +12,11 @@ use iosonar_units::SECTOR_BYTES;
 use serde_json::json;
 
 use crate::commands::replay::Shown;
-use crate::exit::{Ending, Usage, note, print};
+use crate::exit::{Ending, Usage, note, print, print_data};
 use crate::low::Verify;
 use crate::render::progress::verifying;
 use crate::render::replay::{findings_json, findings_text};
+use crate::render::style::Tone;
 use crate::signals;
 use iosonar_stats::Output;
 use iosonar_study::replay::open;
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
     })?;
     let survival = survival?;
     if args.json {
-        print(&to_json(&kept, &findings, &survival, args).text())?;
+        print_data(&to_json(&kept, &findings, &survival, args).text())?;
     } else {
         let text = describe(&kept, &findings, &survival, args.after_crash, whole);
         print(&text)?;
@@ -131,6 +132,17 @@ fn describe(
             false => verdict(findings, survival, whole),
         };
         text += &format!("  verdict       {verdict}\n");
+    } else if findings.checked > 0 {
+        let checked = sectors(findings.checked);
+        text += &match (findings.faults(), whole) {
+            (0, true) => format!("{}: none of {checked} is wrong.\n", Tone::Good.of("Passed")),
+            (0, false) => format!("Interrupted: none of {checked} checked until then is wrong.\n"),
+            (wrong, _) => format!(
+                "{}: {} of {checked} are wrong.\n",
+                Tone::Bad.of("Failed"),
+                grouped(wrong)
+            ),
+        };
     }
     text
 }

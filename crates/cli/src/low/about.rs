@@ -37,3 +37,11 @@ pub(crate) struct Doctor {
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
+
+#[derive(Args, Debug)]
+#[command(after_long_help = "The manual lists all messages on its page 'Index of messages'.")]
+pub(crate) struct Explain {
+    /// The code, such as W012 [default: list all]
+    #[arg(value_name = "CODE")]
+    pub(crate) code: Option<String>,
+}

@@ -9,6 +9,7 @@ use iosonar_study::check_model::{Fitted, MOST_DELAYED, ModelCheck, Unjudged, Ver
 use iosonar_study::validate::{Compared, Fit};
 use serde_json::json;
 
+use super::style::Tone;
 use super::table::{Table, significant};
 
 /// The quantiles at which device and model are compared.
@@ -164,8 +165,22 @@ pub(crate) fn text(check: &ModelCheck) -> String {
         model(&check.fitted),
         grouped(check.requests),
         check.halves_apart,
-        sentence(check)
+        toned(check)
     )
+}
+
+/// The sentence with its verdict in colour.
+fn toned(check: &ModelCheck) -> String {
+    let sentence = sentence(check);
+    let tone = match check.verdict() {
+        Verdict::Good => Tone::Good,
+        Verdict::Poor => Tone::Bad,
+        Verdict::CannotTell(_) => Tone::Doubtful,
+    };
+    match sentence.split_once(':') {
+        Some((verdict, errors)) => format!("{}:{errors}", tone.of(verdict)),
+        None => sentence,
+    }
 }
 
 /// What is said of a class.

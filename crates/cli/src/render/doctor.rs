@@ -6,6 +6,8 @@ use iosonar_report::grouped;
 use iosonar_stats::Output;
 use serde_json::json;
 
+use super::style::Tone;
+
 /// What was found out.
 pub(crate) struct Findings {
     /// How many requests were simulated, or why none.
@@ -234,7 +236,13 @@ pub(crate) fn to_text(findings: &Findings) -> String {
             "io_uring" => check.name.to_owned(),
             name => name.replace('_', " "),
         };
-        text += &format!("{:<8} {name:<14} {}\n", word(check.standing), check.found);
+        let tone = match check.standing {
+            Standing::Good => Tone::Good,
+            Standing::Limited => Tone::Doubtful,
+            Standing::Missing => Tone::Bad,
+        };
+        let standing = format!("{:<8}", word(check.standing));
+        text += &format!("{} {name:<14} {}\n", tone.of(&standing), check.found);
         text += &format!("         for {}\n", check.purpose);
         if check.standing != Standing::Good {
             text += &format!("         fix: {}\n", check.remedy);

@@ -6,6 +6,8 @@ use iosonar_stats::Labels;
 use iosonar_units::Nanos;
 use serde_json::{Value, json};
 
+use super::style;
+
 /// The outcome of an objective, in a line.
 pub(crate) fn line(of: &Attained) -> String {
     let objective = &of.objective;
@@ -21,7 +23,7 @@ pub(crate) fn line(of: &Attained) -> String {
     };
     format!(
         "{objective}: {}, {} ({interval}), {}",
-        of.verdict.name(),
+        style::judgement(of.verdict),
         found_of(of),
         distance_of(of)
     )
@@ -29,7 +31,7 @@ pub(crate) fn line(of: &Attained) -> String {
 
 /// What a recording says of an objective, in a line.
 pub(crate) fn of_verdict(of: &Verdict<'_>) -> String {
-    let (target, word) = (of.target, of.word.name());
+    let (target, word) = (of.target, style::word(of.word));
     match of.attained {
         None => format!("{target}: {word}"),
         Some(_) => format!(

@@ -1,25 +1,57 @@
 //! Progress bars on a terminal, with rate and time left, for work that takes more than a second.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use iosonar_replay::verify::PassProgress;
 use iosonar_trace::{ReadProgress, Reading};
 
+use super::screen::screen;
 use crate::beside::{Working, beside};
 use crate::signals;
 
 /// A bar that the worker advances; hidden if quiet.
 pub(crate) fn bar(quiet: bool, length: u64, template: &str) -> anyhow::Result<ProgressBar> {
-    let bar = if quiet {
+    let bar = if is_hidden(quiet) {
         ProgressBar::hidden()
     } else {
         ProgressBar::new(length)
     };
-    bar.set_style(ProgressStyle::with_template(template)?);
+    bar.set_style(style(template)?);
     Ok(bar)
+}
+
+/// Whether no bar may be drawn: it is not wanted, or what was written cannot be written over.
+pub(crate) fn is_hidden(quiet: bool) -> bool {
+    quiet || !screen().err.can_redraw
+}
+
+/// How a bar looks, in characters that the terminal has.
+pub(crate) fn style(template: &str) -> anyhow::Result<ProgressStyle> {
+    let style = ProgressStyle::with_template(template)?;
+    Ok(match screen().err.is_ascii {
+        true => style.progress_chars("#>-").tick_chars("|/-\\ "),
+        false => style,
+    })
+}
+
+/// Does `work`, which calls its argument after each of `all` parts of it, with a bar of these.
+pub(crate) fn counted<T>(
+    quiet: bool,
+    all: usize,
+    what: &str,
+    work: impl FnOnce(&(dyn Fn() + Sync)) -> T,
+) -> T {
+    let done = AtomicU64::new(0);
+    let template = format!("{{wide_bar}} {{pos}} of {{len}} {what}, {{per_sec}}, {{eta}} left");
+    let update = |bar: &ProgressBar| bar.set_position(done.load(Relaxed));
+    watched(quiet, Some(all as u64), &template, update, || {
+        work(&|| {
+            done.fetch_add(1, Relaxed);
+        })
+    })
 }
 
 /// Does `work` of a verification with a bar; whether no signal ended it.
@@ -48,10 +80,10 @@ pub(crate) fn watched<T>(
     work: impl FnOnce() -> T,
 ) -> T {
     let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr());
-    if quiet || bar.is_hidden() {
+    if is_hidden(quiet) || bar.is_hidden() {
         return work();
     }
-    if let Ok(style) = ProgressStyle::with_template(template) {
+    if let Ok(style) = style(template) {
         bar.set_style(style);
     }
     let watcher = move |working: &Working| {

@@ -4,14 +4,16 @@ use iosonar_report::{grouped, remark};
 use iosonar_trace::fit::Fitted;
 use iosonar_trace::{Metadata, Remark};
 
-use crate::exit::note;
+use super::messages::{Warning, codes};
+use crate::exit::warn;
 
 /// Reports skipped rows, rounded offsets and the like on standard error.
 pub(crate) fn print(metadata: &Metadata, quiet: bool) {
     if quiet {
         return;
     }
-    metadata.remarks.iter().for_each(|of| note(&remark(of)));
+    let warned = |of: &Remark| warn(codes::of_remark(of.kind), &remark(of));
+    metadata.remarks.iter().for_each(warned);
 }
 
 /// Remarks on the trace that drove a simulation, a line each.
@@ -21,6 +23,16 @@ pub(crate) fn of_load(remarks: &[Remark], fitted: &Fitted) -> Vec<String> {
         remarks.push(of_fitted(fitted));
     }
     remarks
+}
+
+/// The same, with the warning that each is.
+pub(crate) fn warnings_of_load(remarks: &[Remark], fitted: &Fitted) -> Vec<(Warning, String)> {
+    let warned = |of: &Remark| (codes::of_remark(of.kind), remark(of));
+    let mut warnings: Vec<_> = remarks.iter().map(warned).collect();
+    if !fitted.is_nothing() {
+        warnings.push((Warning::LoadFitted, of_fitted(fitted)));
+    }
+    warnings
 }
 
 /// What was changed in a load to fit its target, in a line; empty if nothing was.

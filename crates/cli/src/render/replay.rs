@@ -10,7 +10,9 @@ use iosonar_report::{grouped, remark as words_of};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 use serde_json::{Value, json};
 
+use crate::render::messages::{Warning, codes};
 use crate::render::remarks;
+use crate::render::style::Tone;
 use crate::render::table::Table;
 use iosonar_stats::Output;
 
@@ -65,26 +67,32 @@ pub(crate) fn text(summary: &Summary) -> String {
     text += &line("engine", &engine);
     text += &line("scheduling", &scheduling(summary));
     for note in &summary.notes {
-        text += &line("", &notes::of_replay(note));
+        let warning = codes::of_note(note).headed(&notes::of_replay(note));
+        text += &format!("  {warning}\n");
     }
     for target in &summary.targets {
         text += &of_target(target, summary.targets.len());
     }
     for fake in &summary.fakes {
-        text += &line("FAKE", &fake.to_string());
+        text += &line("FAKE", &format!("{fake}{}", Warning::Fake.tag()));
     }
     if summary.is_verified {
         text += &line(
             "VERIFIED",
-            "contents were tagged or checked, which takes time: figures are not comparable with those of a plain replay",
+            &format!(
+                "contents were tagged or checked, which takes time: figures are not comparable with those of a \
+                 plain replay{}",
+                Warning::Verified.tag()
+            ),
         );
     }
     if summary.record_stalls > 0 {
         text += &line(
             "SLOWED",
             &format!(
-                "{} times the replay waited for its records to be written: latencies may be too high",
-                grouped(summary.record_stalls)
+                "{} times the replay waited for its records to be written: latencies may be too high{}",
+                grouped(summary.record_stalls),
+                Warning::RecordsStalled.tag()
             ),
         );
     }
@@ -111,8 +119,19 @@ pub(crate) fn text(summary: &Summary) -> String {
             "requests were still in flight when the replay was aborted",
         );
     }
-    text += &line("verdict", &summary.verdict.to_string());
+    text += &line("verdict", &verdict(&summary.verdict));
     text
+}
+
+fn verdict(of: &Verdict) -> String {
+    let tone = match of {
+        Verdict::KeptUp => Tone::Good,
+        Verdict::NotJudged => Tone::Doubtful,
+        Verdict::DeviceLimited { .. }
+        | Verdict::InFlightLimited { .. }
+        | Verdict::ReplayerLimited { .. } => Tone::Bad,
+    };
+    tone.of(&of.to_string())
 }
 
 /// How the pacing threads were scheduled, and what other threads of the machine cost them.

@@ -1,6 +1,7 @@
 //! The result of a simulation for people.
 
 pub(crate) mod assumed;
+pub(crate) mod conclusion;
 pub(crate) mod distribution;
 pub(crate) mod figures;
 mod media;
@@ -17,6 +18,7 @@ use iosonar_stats::{BatchMeans, Estimate};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 use iosonar_workload::{ArrivalLaw, Batch};
 
+use crate::render::messages::{Warning, codes};
 use crate::render::table::Table;
 
 /// What is simulated, in a line.
@@ -102,9 +104,10 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         // Fewer than ten replications are not conclusive.
         if reached > precision {
             text += &format!(
-                "  NOT REACHED   the mean is known to within {:.2} %, not the requested {:.2} %: use more replications\n",
+                "  NOT REACHED   the mean is known to within {:.2} %, not the requested {:.2} %: use more replications{}\n",
                 100.0 * reached,
-                100.0 * precision
+                100.0 * precision,
+                Warning::PrecisionNotReached.tag()
             );
         }
     }
@@ -163,7 +166,10 @@ fn reach(simulation: &Prepared, result: &SimulationResult) -> String {
     let advice = simulation.scatter().map_or(String::new(), |scatter| {
         format!("; --scatter {} spreads it", scatter.over())
     });
-    format!("  reach         {reach}{advice}\n")
+    format!(
+        "  reach         {reach}{advice}{}\n",
+        Warning::SmallReach.tag()
+    )
 }
 
 /// That a load lies within a small part of disks with an arm, which then hardly moves.
@@ -343,10 +349,11 @@ fn overload(simulation: &Prepared, result: &SimulationResult) -> String {
     let enough = steady && result.response_time.count() >= 1000 * u64::from(result.replications);
     match simulation.load().requests_per_s().filter(|_| enough) {
         Some(rate) if result.throughput_per_s.mean < 0.95 * rate => format!(
-            "  OVERLOADED {} requests/s arrive, {:.2} are completed: the queue only grows, and \
-             the times above depend on the length of the run\n",
+            "  OVERLOADED    {} requests/s arrive, {:.2} are completed: the queue only grows, and \
+             the times above depend on the length of the run{}\n",
             short(rate),
-            result.throughput_per_s.mean
+            result.throughput_per_s.mean,
+            Warning::Overloaded.tag()
         ),
         _ => String::new(),
     }
@@ -354,11 +361,15 @@ fn overload(simulation: &Prepared, result: &SimulationResult) -> String {
 
 /// Says so where the result depends on how long the run is.
 fn growth(simulation: &Prepared, result: &SimulationResult) -> String {
-    match simulation.not_steady(result) {
+    let not_steady = simulation.not_steady(result);
+    let tag = not_steady
+        .as_ref()
+        .map_or_else(String::new, |of| codes::of_not_steady(of).tag());
+    match not_steady {
         None => String::new(),
         Some(NotSteady::QueueGrows { share }) => format!(
             "  NOT STEADY    {:.1} % of the requests were still in the system when the load ended: \
-             throughput and times depend on the length of the run\n",
+             throughput and times depend on the length of the run{tag}\n",
             100.0 * share
         ),
         Some(NotSteady::FirstOfUsers {
@@ -367,7 +378,7 @@ fn growth(simulation: &Prepared, result: &SimulationResult) -> String {
             users,
         }) => format!(
             "  NOT STEADY    {} of {} requests are the first ones of their users, which start in an empty \
-             system: raise load.requests to {}, or warmup_requests to {}\n",
+             system: raise load.requests to {}, or warmup_requests to {}{tag}\n",
             grouped(first),
             grouped(requests),
             grouped(REQUESTS_PER_USER * users),

@@ -5,6 +5,10 @@ use iosonar_report::grouped;
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
 
+use super::layout::in_ascii;
+use super::screen::screen;
+use super::style::width;
+
 /// A cell of a table.
 #[derive(Debug)]
 pub(crate) enum Cell {
@@ -122,8 +126,24 @@ impl Table {
         self.cells(row);
     }
 
-    /// The text of the table, each line indented by two blanks.
+    /// The text of the table for standard output: lines indented by two blanks, as wide as the terminal at most; in
+    /// sentences where columns are not wanted.
     pub(crate) fn text(&self) -> String {
+        let out = screen().out;
+        let rows = self.written(out.is_ascii);
+        let mut text = match (out.is_plain, out.columns) {
+            (true, _) => sentences(&rows),
+            (false, Some(columns)) => fitted(rows, columns),
+            (false, None) => aligned(&rows),
+        };
+        if text.contains('~') {
+            text += "  ~ based on too few requests to be reliable\n";
+        }
+        text
+    }
+
+    /// The cells as they are shown; the header is the first row.
+    fn written(&self, is_ascii: bool) -> Vec<Vec<String>> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let format = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
@@ -133,43 +153,153 @@ impl Table {
             }))
         };
         let formats: Vec<TimeFormat> = (0..columns).map(format).collect();
-        let written = |(column, cell): (usize, &Cell)| match cell {
-            Cell::Text(text) => text.clone(),
-            Cell::Time {
-                before,
-                time,
-                after,
-            } => format!("{before}{}{after}", formats[column].text(*time)),
-        };
-        let rows: Vec<Vec<String>> = self
-            .rows
-            .iter()
-            .map(|row| row.iter().enumerate().map(written).collect())
-            .collect();
-        let width = |column: usize| {
-            let cells = rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        let mut text = String::new();
-        for row in &rows {
-            let mut line = String::from("  ");
-            for (column, cell) in row.iter().enumerate() {
-                let blanks = " ".repeat(widths[column] - cell.chars().count());
-                if column == 0 {
-                    line += &format!("{cell}{blanks}");
-                } else {
-                    line += &format!("  {blanks}{cell}");
-                }
+        let written = |(column, cell): (usize, &Cell)| {
+            let text = match cell {
+                Cell::Text(text) => text.clone(),
+                Cell::Time {
+                    before,
+                    time,
+                    after,
+                } => format!("{before}{}{after}", formats[column].text(*time)),
+            };
+            // Before widths are measured: some signs become longer.
+            match is_ascii {
+                true => in_ascii(&text),
+                false => text,
             }
-            text += line.trim_end();
+        };
+        let row = |row: &Vec<Cell>| row.iter().enumerate().map(written).collect();
+        self.rows.iter().map(row).collect()
+    }
+}
+
+/// Blanks before a table's lines, and between its columns.
+const GAP: usize = 2;
+
+fn widths(rows: &[Vec<String>]) -> Vec<usize> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let of = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| width(cell)).max().unwrap_or(0)
+    };
+    (0..columns).map(of).collect()
+}
+
+fn aligned(rows: &[Vec<String>]) -> String {
+    let widths = widths(rows);
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::from("  ");
+        for (column, cell) in row.iter().enumerate() {
+            let blanks = " ".repeat(widths[column] - width(cell));
+            if column == 0 {
+                line += &format!("{cell}{blanks}");
+            } else {
+                line += &format!("  {blanks}{cell}");
+            }
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// In at most `columns` columns: headings are broken first, then the table, whose first column each part repeats.
+fn fitted(rows: Vec<Vec<String>>, columns: usize) -> String {
+    let is_wide =
+        |rows: &[Vec<String>]| widths(rows).iter().map(|w| w + GAP).sum::<usize>() > columns;
+    if !is_wide(&rows) {
+        return aligned(&rows);
+    }
+    let rows = with_broken_header(rows);
+    let widths = widths(&rows);
+    let Some((first, others)) = widths.split_first() else {
+        return String::new();
+    };
+    let mut text = String::new();
+    let mut from = 0;
+    while from < others.len() {
+        let mut room = columns.saturating_sub(first + GAP);
+        let fits = others[from..].iter().take_while(|&&width| {
+            let fits = width + GAP <= room;
+            room = room.saturating_sub(width + GAP);
+            fits
+        });
+        // A column that is too wide by itself stands alone.
+        let until = from + fits.count().max(1);
+        let part = |row: &Vec<String>| {
+            let cells = row.iter().skip(1 + from).take(until - from);
+            row.first().into_iter().chain(cells).cloned().collect()
+        };
+        let part: Vec<Vec<String>> = rows.iter().map(part).collect();
+        if from > 0 {
             text.push('\n');
         }
-        if text.contains('~') {
-            text += "  ~ based on too few requests to be reliable\n";
-        }
-        text
+        text += &aligned(&part);
+        from = until;
     }
+    text
+}
+
+/// With headings in several lines where they are wider than what stands below them.
+fn with_broken_header(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let Some((header, body)) = rows.split_first() else {
+        return rows;
+    };
+    let below = widths(body);
+    let heading = |(column, heading): (usize, &String)| {
+        let below = below.get(column).copied().unwrap_or(0);
+        let longest = heading.split(' ').map(width).max().unwrap_or(0);
+        let room = below.max(longest);
+        let mut lines = vec![String::new()];
+        for word in heading.split(' ') {
+            let line = lines.last_mut().expect("begins with one");
+            if line.is_empty() {
+                line.push_str(word);
+            } else if width(line) + 1 + width(word) <= room {
+                *line = format!("{line} {word}");
+            } else {
+                lines.push(word.to_owned());
+            }
+        }
+        lines
+    };
+    let headings: Vec<Vec<String>> = header.iter().enumerate().map(heading).collect();
+    let height = headings.iter().map(Vec::len).max().unwrap_or(1);
+    let line = |at: usize| {
+        let cell = |lines: &Vec<String>| {
+            let line = (at + lines.len()).checked_sub(height);
+            line.map_or_else(String::new, |line| lines[line].clone())
+        };
+        headings.iter().map(cell).collect()
+    };
+    let header: Vec<Vec<String>> = (0..height).map(line).collect();
+    header.into_iter().chain(body.iter().cloned()).collect()
+}
+
+/// A line for each row that names what its values are.
+fn sentences(rows: &[Vec<String>]) -> String {
+    let Some((header, body)) = rows.split_first() else {
+        return String::new();
+    };
+    let mut text = String::new();
+    for row in body {
+        let values = row.iter().zip(header).skip(1);
+        let values = values.filter(|(value, _)| !value.is_empty());
+        let values: Vec<String> = values
+            .map(|(value, name)| format!("{name} {value}").trim().to_owned())
+            .collect();
+        let title = [header.first(), row.first()].into_iter().flatten();
+        let title = title
+            .map(|text| text.trim())
+            .filter(|text| !text.is_empty());
+        let title: Vec<&str> = title.collect();
+        text += &match title.is_empty() {
+            true => format!("{}\n", values.join(", ")),
+            false => format!("{}: {}\n", title.join(" "), values.join(", ")),
+        };
+    }
+    text
 }
 
 #[cfg(test)]
@@ -214,6 +344,54 @@ mod tests {
             last[1..],
             [" 4160.000 ms", "   85.000 ms", "    1.900 ms"],
             "{text}"
+        );
+    }
+
+    fn wide() -> Vec<Vec<String>> {
+        let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        vec![
+            row([
+                "drive",
+                "requests each second",
+                "write amplification",
+                "p99",
+            ]),
+            row(["a", "1,240", "1.02", "5.1 ms"]),
+            row(["b", "900", "1.5", "17.0 ms"]),
+        ]
+    }
+
+    #[test]
+    fn headings_are_broken_before_a_table_is() {
+        assert_eq!(
+            fitted(wide(), 42),
+            "         requests                     \n             each          write         \n  drive    second  amplification      p99\n  a         1,240           1.02   5.1 ms\n  b           900            1.5  17.0 ms\n"
+                .lines()
+                .map(|line| format!("{}\n", line.trim_end()))
+                .collect::<String>()
+        );
+    }
+
+    #[test]
+    fn a_table_fits_any_terminal_and_loses_no_cell() {
+        for columns in [16, 24, 30, 42, 80] {
+            let text = fitted(wide(), columns);
+            for cell in ["1,240", "1.02", "5.1 ms", "900", "1.5", "17.0 ms"] {
+                assert!(text.contains(cell), "{columns}: {text}");
+            }
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(columns.max(22)), "{columns}: {text}");
+        }
+        // The first column says in each part what the rows are.
+        assert_eq!(fitted(wide(), 30).matches("drive").count(), 3);
+    }
+
+    #[test]
+    fn a_row_can_be_read_aloud() {
+        assert_eq!(
+            sentences(&wide()),
+            "drive a: requests each second 1,240, write amplification 1.02, p99 5.1 ms\n\
+             drive b: requests each second 900, write amplification 1.5, p99 17.0 ms\n"
         );
     }
 }

@@ -1,7 +1,5 @@
 //! What the terminal is like.
 
-use std::io::IsTerminal;
-
 /// Columns and lines of the terminal; 100 x 32 without a terminal.
 pub(crate) fn size() -> (usize, usize) {
     match reported() {
@@ -16,7 +14,7 @@ pub(crate) fn columns_for_help() -> usize {
 }
 
 /// Columns and lines, as the terminal reports them.
-fn reported() -> Option<(usize, usize)> {
+pub(crate) fn reported() -> Option<(usize, usize)> {
     rustix::termios::tcgetwinsize(std::io::stdout())
         .or_else(|_| rustix::termios::tcgetwinsize(std::io::stderr()))
         .ok()
@@ -24,21 +22,7 @@ fn reported() -> Option<(usize, usize)> {
         .map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
-fn of(name: &str) -> Option<usize> {
+/// A number in the environment.
+pub(crate) fn of(name: &str) -> Option<usize> {
     std::env::var(name).ok()?.parse().ok()
-}
-
-/// Whether colours are wanted: not where `NO_COLOR` says no, nor in a file, unless `CLICOLOR_FORCE` asks for
-/// them.
-pub(crate) fn has_colour() -> bool {
-    has_colour_on(&std::io::stdout())
-}
-
-/// The same of another stream.
-pub(crate) fn has_colour_on(stream: &impl IsTerminal) -> bool {
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if is_set("NO_COLOR") {
-        return false;
-    }
-    is_set("CLICOLOR_FORCE") || stream.is_terminal()
 }

@@ -181,7 +181,9 @@ mod tests {
                 .about
                 .insert((*key).to_owned(), (*value).to_owned());
         }
-        metadata.remark("rows skipped", || "line 7".to_owned());
+        metadata.remark(iosonar_trace::RemarkKind::Skipped, "rows skipped", || {
+            "line 7".to_owned()
+        });
         look.about(&metadata);
         look.origin(Origin {
             files: vec![("a.ios".to_owned(), Some("ios"))],

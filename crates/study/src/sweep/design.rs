@@ -304,7 +304,8 @@ fn axes(file: &ExperimentFile, names: &Names, path: &Path) -> Result<Vec<Axis>, 
     if let Some(zip) = file.vary.get("zip")
         && zips(&file.vary).len() != zip.as_array().map_or(usize::MAX, Vec::len)
     {
-        let problem = "is no [[vary.zip]]: a table of parameters with the same number of values";
+        let problem =
+            "must be written as tables [[vary.zip]], each with lists of the same number of values";
         return Err(wrong("vary.zip".to_owned(), problem.to_owned()));
     }
     for table in zips(&file.vary) {
@@ -423,7 +424,10 @@ mod tests {
                 "[vary]\nx = [1]\n[[vary.zip]]\nx = [1]",
                 "'x' is varied twice",
             ),
-            ("[vary]\nzip = 3", "'vary.zip' is no [[vary.zip]]"),
+            (
+                "[vary]\nzip = 3",
+                "'vary.zip' must be written as tables [[vary.zip]]",
+            ),
             ("where = 'q == 1'\n[vary]\nx = [1]", "unknown parameter 'q'"),
             ("where = 'x > 1'\n[vary]\nx = [1]", "selects no point"),
             (

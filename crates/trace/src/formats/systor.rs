@@ -3,7 +3,7 @@
 //! `Timestamp,Response,IOType,LUN,Offset,Size`: seconds since 1970, seconds, bytes.
 
 use crate::text::{Axis, Context, Line, RowFormat, Rows, has_fields, possible};
-use crate::{Outcome, Record, Request, TraceError};
+use crate::{Outcome, Record, RemarkKind, Request, TraceError};
 use iosonar_units::Nanos;
 
 const SHAPE: &str = "'Timestamp,Response,IOType,LUN,Offset,Size'";
@@ -36,6 +36,7 @@ impl Rows for Systor {
         // The data set has rows of requests that were never answered, without a type.
         if op.is_empty() {
             context.metadata.remark(
+                RemarkKind::Unanswered,
                 "rows had no IOType (no answer was recorded) and were left out",
                 || format!("line {}", line.number),
             );

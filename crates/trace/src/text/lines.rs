@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Line;
 use crate::decompress::read_error;
 use crate::error::{Place, excerpt};
-use crate::{CutOff, Metadata, Source, TraceError};
+use crate::{CutOff, Metadata, RemarkKind, Source, TraceError};
 
 const BUFFER: usize = 256 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -123,7 +123,7 @@ impl Lines {
         if !lenient {
             return Err(cut);
         }
-        metadata.remark(TAKEN_CUT, || cut.to_string());
+        metadata.remark(RemarkKind::LastRowCut, TAKEN_CUT, || cut.to_string());
         Ok(())
     }
 

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use iosonar_units::{Nanos, SECTOR_BYTES, Sector, Sectors};
 
 use super::{Line, Lines};
-use crate::{Batch, Metadata, Op, ReadOptions, Record, Request, Source, TraceError, TraceReader};
+use crate::{
+    Batch, Metadata, Op, ReadOptions, Record, RemarkKind, Request, Source, TraceError, TraceReader,
+};
 
 /// What a format makes of a line.
 pub(crate) trait Rows: Send {
@@ -87,6 +89,7 @@ impl Context {
                 ));
             }
             self.metadata.remark(
+                RemarkKind::Widened,
                 "rows had byte ranges that were not whole sectors and were widened",
                 || format!("line {}", line.number),
             );
@@ -191,7 +194,7 @@ pub(crate) fn unreadable_row(mut error: TraceError) -> TraceError {
 
 /// Counts what is skipped because of `error`.
 pub(crate) fn skipped(metadata: &mut Metadata, error: &TraceError) {
-    metadata.remark(SKIPPED, || error.to_string());
+    metadata.remark(RemarkKind::Skipped, SKIPPED, || error.to_string());
 }
 
 pub(crate) const SKIPPED: &str = "rows could not be read and were skipped";

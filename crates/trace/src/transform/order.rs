@@ -10,7 +10,7 @@ use iosonar_units::Nanos;
 use super::Spill;
 use super::spool::{Cursor, Spool};
 use super::streamed::Stream;
-use crate::{Batch, Metadata, Place, TraceError, TraceReader};
+use crate::{Batch, Metadata, Place, RemarkKind, TraceError, TraceReader};
 
 /// What happens where time goes back in a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,6 +90,7 @@ impl Stream for ShiftBacksteps {
                 let step = self.last - shifted;
                 self.by = self.by.saturating_add(step);
                 metadata.remark(
+                    RemarkKind::Shifted,
                     "steps back in time: the rest of the load was shifted",
                     || format!("by {step} at {}", self.last),
                 );

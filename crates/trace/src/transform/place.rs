@@ -6,7 +6,7 @@ use iosonar_units::{Sector, Sectors};
 
 use super::Ratio;
 use super::streamed::Stream;
-use crate::{Batch, Metadata, Op, TraceError};
+use crate::{Batch, Metadata, Op, RemarkKind, TraceError};
 
 /// Request k, counted from 1 and on over repeats, gets `sector + increment * floor(k / every)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,6 +248,7 @@ impl Stream for Resize {
                 .clamp(u64::from(self.min), u64::from(self.max));
             if resized < 1 {
                 metadata.remark(
+                    RemarkKind::Emptied,
                     "requests would have become empty and were set to one sector",
                     || format!("{length} sectors * {}", self.factor),
                 );

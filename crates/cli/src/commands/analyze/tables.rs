@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use iosonar_analysis::{Burstiness, GAPS, LoadSummary, Measured, OutcomeSummary};
 use iosonar_report::grouped;
+use iosonar_stats::Distribution;
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
 use crate::commands::info::{amount, lines, percent, sectors};
@@ -61,7 +62,31 @@ pub(super) fn text(measured: &Measured) -> String {
         None => text += "\nThe trace has no latencies or outcomes.\n",
     }
     text.push('\n');
-    text
+    text + &conclusion(measured)
+}
+
+/// What load this is and how it was served, in a sentence.
+fn conclusion(measured: &Measured) -> String {
+    let load = &measured.load;
+    let all = load.requests();
+    if all == 0 {
+        return "There are no requests to measure.\n".to_owned();
+    }
+    let mut text = format!(
+        "{:.1} requests/s, {} reads, on {} of distinct data",
+        load.requests_per_s,
+        percent(load.reads.requests, all),
+        Bytes::new(load.distinct_sectors.saturating_mul(SECTOR_BYTES))
+    );
+    if let Some(outcome) = &measured.outcome {
+        let p99 = |of: &Distribution| of.histogram.quantile(0.99);
+        for (name, of) in [("read", &outcome.reads), ("write", &outcome.writes)] {
+            if let Some(time) = p99(&of.response_time) {
+                let _ = write!(text, "; p99 {time} of {name}s");
+            }
+        }
+    }
+    text + ".\n"
 }
 
 fn quantiles_of_distance(load: &LoadSummary) -> String {

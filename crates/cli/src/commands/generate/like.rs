@@ -8,7 +8,7 @@ use iosonar_workload::{Addresses, ArrivalLaw, Workload};
 use serde_json::json;
 
 use super::{Room, write};
-use crate::exit::{Ending, Usage, print_beside};
+use crate::exit::{Ending, Usage, print_beside, print_data_beside};
 use crate::low::generate::Like;
 use crate::render::table::Table;
 use crate::render::{progress, remarks};
@@ -60,7 +60,7 @@ fn print_likeness(args: &Like, workloads: &[Workload], rows: &[Row]) -> anyhow::
                 output.figure(row.name, &Labels::of("load", load), row.unit.clone(), value);
             }
         }
-        print_beside(Some(&args.out), &output.text())
+        print_data_beside(Some(&args.out), &output.text())
     } else {
         let mut text = String::from("Laws\n");
         for workload in workloads {

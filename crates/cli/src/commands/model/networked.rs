@@ -16,7 +16,7 @@ use iosonar_study::networked::{
 use serde_json::json;
 
 use super::{overrides, with_threads};
-use crate::exit::{Ending, Usage, note, print, write_file};
+use crate::exit::{Ending, Usage, note, print, print_data, write_file};
 use crate::low::{Model, ServicesName, StructureName};
 use crate::render::picture;
 use iosonar_stats::Output;
@@ -80,7 +80,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
                 stderr,
             );
         }
-        print(&json.text())?;
+        print_data(&json.text())?;
     } else {
         let measured = measured.as_deref();
         print(&describe(&system, &analysis, &simulated, measured, at)?)?;
@@ -212,7 +212,7 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
                 json.estimate("response_time_simulated", &labels, MetricUnit::Seconds, e);
             }
         }
-        print(&json.text())?;
+        print_data(&json.text())?;
     } else {
         print(&describe_classes(system, &all, simulated.as_ref()))?;
     }

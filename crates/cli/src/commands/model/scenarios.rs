@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{overrides, threads};
 use crate::commands::sim::simulate;
-use crate::exit::{Ending, note, print, write_file};
+use crate::exit::{Ending, note, print, print_data, write_file};
 use crate::low::Model;
 use crate::render::picture;
 use crate::render::sim::headline;
@@ -63,7 +63,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
         if let Some((name, distribution)) = &measured {
             json.times("response_time", &Labels::of("measured", name), distribution);
         }
-        print(&json.text())?;
+        print_data(&json.text())?;
     } else if all.len() > 3 && args.with_sim {
         print(&errors(&all))?;
     } else {

@@ -171,13 +171,6 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
     let (found, unit) = (&answer.found, answer.sought.unit());
     let mut text = format!("{headline}\n  target: {targets}\n");
     text += &table(targets, unit, &found.points);
-    match &found.best {
-        Some(best) => {
-            let name = answer.sought.name(targets.0.len());
-            let _ = writeln!(text, "  {name}: {} {unit}", load_text(best.load));
-        }
-        None => text += &why_none(targets, unit, found),
-    }
     if let Some(next) = &found.next {
         let why = why_not(targets, answer.sought, next);
         let _ = writeln!(text, "  at {} {unit}: {why}", load_text(next.load));
@@ -195,6 +188,14 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
     }
     if let Some(capacity) = answer.capacity {
         let _ = writeln!(text, "  stable below {} {unit}", load_text(capacity));
+    }
+    // The answer comes last, where it is read first.
+    match &found.best {
+        Some(best) => {
+            let name = answer.sought.name(targets.0.len());
+            let _ = writeln!(text, "  {name}: {} {unit}", load_text(best.load));
+        }
+        None => text += &why_none(targets, unit, found),
     }
     text
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::tables::{values, why_not};
 use super::{overrides, refused, spec, tried, why_never};
-use crate::exit::{Ending, Usage, print};
+use crate::exit::{Ending, Usage, print, print_data};
 use crate::low::Plan;
 use crate::render::sim::headline;
 use crate::render::table::Table;
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Plan, targets: &Objectives) -> anyhow::Result<Ending> {
     })?;
     let best = best_of(&all);
     if args.common.json {
-        print(&as_json(args, targets, &all, &best).text())?;
+        print_data(&as_json(args, targets, &all, &best).text())?;
     } else {
         print(&describe(args, targets, &all, &best))?;
     }

@@ -8,8 +8,8 @@ use iosonar_replay::{Style, ThreadPriority, Writes, advice};
 use iosonar_report::grouped;
 use iosonar_study::replay::{Preparer, Preparing, ReplayPlan, speed_is_changed};
 
-use super::warn;
-use crate::exit::note;
+use crate::exit::{note, warn};
+use crate::render::messages::{Warning, codes};
 use crate::render::progress::bar;
 use crate::render::replay::notes::of_target;
 use crate::signals;
@@ -44,19 +44,26 @@ impl Preparer for Shown {
             Preparing::Filled(written) => self.bar.borrow().set_position(written),
             Preparing::FillEnds => self.bar.borrow().finish_and_clear(),
             Preparing::CommonMode => warn(
+                Warning::CommonMode,
                 "the targets replay the same load at the same time, so their peaks coincide \
                  (common mode); --delta TIME staggers them",
             ),
-            Preparing::Unmapped { devices, of } => warn(&format!(
-                "requests to {devices} of the {of} devices of the trace are left out: --map does not name them"
-            )),
+            Preparing::Unmapped { devices, of } => warn(
+                Warning::DevicesUnmapped,
+                &format!(
+                    "requests to {devices} of the {of} devices of the trace are left out: --map does not name them"
+                ),
+            ),
             Preparing::Waiting { .. } if self.quiet => {}
-            Preparing::Waiting { target, most } => note(&format!(
-                "note: {} is opened exclusively by another process: waiting up to {} s for it \
+            Preparing::Waiting { target, most } => warn(
+                Warning::WaitingForTarget,
+                &format!(
+                    "{} is opened exclusively by another process: waiting up to {} s for it \
                  (a killed replay holds its device for a moment)",
-                target.display(),
-                most.as_secs()
-            )),
+                    target.display(),
+                    most.as_secs()
+                ),
+            ),
         }
     }
 
@@ -89,17 +96,19 @@ pub(super) fn announce(plan: &ReplayPlan) {
             target.block(),
         ));
         for fake in target.fakes() {
-            note(&format!("FAKE: {fake}"));
+            warn(Warning::Fake, &format!("FAKE: {fake}"));
         }
-        let notes = target.notes().iter().map(of_target);
-        notes.for_each(|text| warn(&text));
+        for note in target.notes() {
+            warn(codes::of_target(note), &of_target(note));
+        }
         if plan.options.engine.is_real() {
             advice(scan, target, &plan.options, &Host::default())
                 .iter()
-                .for_each(|text| warn(text));
+                .for_each(|text| warn(Warning::TargetAdvice, text));
         }
         if speed_is_changed(&load.reading) {
             warn(
+                Warning::SpeedChanged,
                 "--speed on a recorded load: its original clients would have reacted to \
                      the storage, which a faster or slower replay does not",
             );
@@ -109,6 +118,7 @@ pub(super) fn announce(plan: &ReplayPlan) {
         && plan.options.pacing.style == Style::Spin
     {
         warn(
+            Warning::SpinningFifo,
             "busy waiting with SCHED_FIFO reaches the kernel's limit for real-time threads \
                  (950 ms per second): expect a stall of 50 ms each second",
         );

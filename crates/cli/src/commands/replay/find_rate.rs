@@ -7,7 +7,7 @@ use iosonar_study::replay::{ReplayPlan, Tries};
 
 use super::announce::{Shown, announce};
 use super::{carry_out, usage};
-use crate::exit::{Ending, note, print};
+use crate::exit::{Ending, note, print, print_data};
 use crate::low::Replay;
 use crate::render::highest_rate::{Found, outcome_name};
 use crate::signals;
@@ -63,7 +63,7 @@ pub(super) fn run(
         tries: &search.tries,
     };
     if args.json {
-        print(&found.json().text())?;
+        print_data(&found.json().text())?;
     } else {
         print(&found.text())?;
     }

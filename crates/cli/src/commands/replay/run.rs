@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use iosonar_replay::{Control, Progress, StopRequest, Summary, Target, VerificationNote, replay};
 use iosonar_report::grouped;
 use iosonar_study::replay::{RecordsTo, ReplayPlan};
 
 use super::screen::{Painter, Screen};
 use crate::beside::{Working, beside};
-use crate::render::progress::verifying;
+use crate::render::progress::{is_hidden, style, verifying};
 use crate::signals;
 
 /// Replays as planned, with a live view, and ends early at a signal.
@@ -31,12 +31,12 @@ pub(crate) fn carry_out(
     let progress = Progress::default();
     let known = plan.loads.iter().all(|load| load.scan.is_known);
     let requests = plan.loads.iter().map(|load| load.scan.requests).sum();
-    let bar = match (quiet || watch, known) {
+    let bar = match (is_hidden(quiet) || watch, known) {
         (true, _) => ProgressBar::hidden(),
         (_, true) => ProgressBar::new(requests),
         (_, false) => ProgressBar::new_spinner(),
     };
-    bar.set_style(ProgressStyle::with_template(if known {
+    bar.set_style(style(if known {
         "{bar:20} {percent} %, {msg}, {eta} left"
     } else {
         "{spinner} {msg}"

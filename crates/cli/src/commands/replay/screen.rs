@@ -4,7 +4,6 @@
 //! is drawn on the terminal, over the previous one.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +11,8 @@ use iosonar_plot::{Terminal, Theme};
 use iosonar_report::{Arrange, Entry, Look, LookOptions, find};
 use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter};
 
+use crate::exit::write_error;
+use crate::render::screen::screen as output;
 use crate::render::terminal;
 
 /// What is seen of a replay.
@@ -57,11 +58,12 @@ impl Screen {
         drop(look);
         let charts = self.entry.charts(&[measured], Arrange::default());
         let (columns, lines) = terminal::size();
+        let err = output().err;
         let screen = Terminal {
             columns,
             // The cursor needs a line, the status another.
             lines: lines.saturating_sub(3),
-            has_colour: terminal::has_colour_on(&std::io::stderr()),
+            has_colour: err.has_colour && !err.is_ascii,
             theme: Theme::Dark,
         };
         let mut text = screen.draw(&[charts.first()?]);
@@ -78,7 +80,7 @@ pub(super) struct Painter {
     screen: Screen,
     last: Instant,
     lines: usize,
-    is_terminal: bool,
+    can_redraw: bool,
 }
 
 impl Painter {
@@ -87,13 +89,13 @@ impl Painter {
             screen,
             last: Instant::now(),
             lines: 0,
-            is_terminal: std::io::stderr().is_terminal(),
+            can_redraw: output().err.can_redraw,
         }
     }
 
     /// Draws if it is time to.
     pub(super) fn show(&mut self, status: impl FnOnce() -> String) {
-        if self.is_terminal && self.last.elapsed() >= EVERY {
+        if self.can_redraw && self.last.elapsed() >= EVERY {
             self.paint(&status());
             self.last = Instant::now();
         }
@@ -113,8 +115,7 @@ impl Painter {
             0 => String::new(),
             n => format!("\x1b[{n}A\x1b[J"),
         };
-        // A closed standard error is ignored.
-        let _ = std::io::stderr().write_all(format!("{over}{text}").as_bytes());
+        write_error(&format!("{over}{}", output().err.adapted(&text)));
         self.lines = text.lines().count();
     }
 }

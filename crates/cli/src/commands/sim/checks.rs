@@ -10,8 +10,9 @@ use iosonar_study::objective::refuse_delays;
 use iosonar_trace::{TraceError, output};
 
 use super::{Named, trace_of};
-use crate::exit::{Usage, note};
+use crate::exit::{Usage, warn};
 use crate::low::Sim;
+use crate::render::messages::Warning;
 use crate::render::picture;
 use iosonar_trace::apart;
 
@@ -161,7 +162,10 @@ pub(super) fn check_stability(args: &Sim, named: &Named) -> Result<(), ScenarioE
             offered: offered.lower,
         }),
         Ok(Some(offered)) => {
-            note(&may_be_unstable(&named.name, &offered));
+            warn(
+                Warning::MayBeUnstable,
+                &may_be_unstable(&named.name, &offered),
+            );
             Ok(())
         }
         Ok(None) | Err(NoSteadyState::Deadlock(_)) => Ok(()),

@@ -6,7 +6,7 @@ use iosonar_stats::metric::MetricUnit;
 use serde_json::json;
 
 use super::{Named, figures};
-use crate::exit::{Ending, print};
+use crate::exit::{Ending, print_data};
 use crate::low::Sim;
 use iosonar_stats::Output;
 
@@ -39,10 +39,10 @@ pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
                          a trace or wait for each other.\n";
             }
         }
-        print(&text)?;
+        print_data(&text)?;
     }
     if args.json {
-        print(&json.text())?;
+        print_data(&json.text())?;
     }
     Ok(Ending::Done)
 }

@@ -11,7 +11,7 @@ use iosonar_units::Nanos;
 
 use super::checks::{refuse_output_of_one, refuse_outputs_of_one};
 use super::{Named, overrides, prepared};
-use crate::exit::{Ending, Usage, print};
+use crate::exit::{Ending, Usage, print, print_data};
 use crate::low::Sim;
 use crate::render::sim::{assumed, headline};
 use crate::render::table::Table;
@@ -43,7 +43,10 @@ pub(super) fn run(args: &Sim, all: &[Named], threads: usize) -> anyhow::Result<E
             false => text += &described(named, &tried),
         }
     }
-    print(&if args.json { json.text() } else { text })?;
+    match args.json {
+        true => print_data(&json.text())?,
+        false => print(&text)?,
+    }
     Ok(if is_known {
         Ending::Done
     } else {

@@ -18,9 +18,12 @@ use serde_json::json;
 use super::super::varied;
 use super::checks::{may_be_unstable, refuse_outputs_of_one};
 use super::load;
-use crate::exit::{Ending, Usage, note, print, write_file};
+use crate::exit::{Ending, Usage, note, print, print_data, warn, write_file};
 use crate::low::{Sim, VaryArgs};
+use crate::render::messages::Warning;
 use crate::render::objective;
+use crate::render::progress;
+use crate::render::style;
 use crate::render::table::Table;
 use crate::render::{picture, remarks};
 
@@ -45,8 +48,10 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
         .build()?;
     let points = points.into_iter();
     let points = points.map(|(named, values)| (named.name, named.simulation, values));
-    let points = points.collect();
-    let points = pool.install(|| simulate(&keys, points, &pictures.wanted))?;
+    let points: Vec<_> = points.collect();
+    let points = progress::counted(args.quiet, points.len(), "simulations", |done| {
+        pool.install(|| simulate(&keys, points, &pictures.wanted, done))
+    })?;
     let names = args.scenarios.iter().filter_map(|path| path.file_stem());
     let varied = Varied {
         scenarios: names
@@ -61,15 +66,19 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
     let found = || points.iter().filter_map(|point| point.result.as_ref().ok());
     if !args.quiet {
         // Mostly the same of each: it is the same trace.
-        let remarks = found().flat_map(|found| remarks::of_load(&found.remarks, &found.fitted));
-        let remarks: BTreeSet<String> = remarks.collect();
-        remarks.iter().for_each(|remark| note(remark));
-        doubtful(&varied).iter().for_each(|remark| note(remark));
+        let remarks =
+            found().flat_map(|found| remarks::warnings_of_load(&found.remarks, &found.fitted));
+        let remarks: BTreeSet<_> = remarks.collect();
+        remarks.iter().for_each(|(of, text)| warn(*of, text));
+        let doubtful = doubtful(&varied);
+        doubtful
+            .iter()
+            .for_each(|text| warn(Warning::MayBeUnstable, text));
     }
     if args.json {
-        print(&as_json(&varied).text())?;
+        print_data(&as_json(&varied).text())?;
     } else {
-        print(&table(&varied))?;
+        print(&(table(&varied) + &conclusion(&varied)))?;
     }
     if let Some(path) = &args.varying.csv {
         write_file(path, &varied.csv(), "write")?;
@@ -179,7 +188,8 @@ impl Pictures {
                 &format!("--curve-of '{}'", names.join(",")),
             )?;
             if args.varying.theory && !drawing.has_theory() {
-                note(
+                warn(
+                    Warning::NoTheory,
                     "--theory: there is no theory of these response times; 'iosonar model SCENARIO' shows why",
                 );
             }
@@ -313,7 +323,7 @@ fn table(varied: &Varied) -> String {
                 }
                 for attained in &found.targets {
                     row.push(attained.map_or("-".to_owned(), |of| {
-                        format!("{}: {}", of.verdict.name(), found_of(&of))
+                        format!("{}: {}", style::judgement(of.verdict), found_of(&of))
                     }));
                 }
             }
@@ -336,6 +346,53 @@ fn table(varied: &Varied) -> String {
     let mut text = table.text();
     for (i, why) in reasons.iter().enumerate() {
         let _ = writeln!(text, "  [{}] {why}", i + 1);
+    }
+    text
+}
+
+/// Which combinations meet the targets, and where the p99 is lowest and highest.
+fn conclusion(varied: &Varied) -> String {
+    let found = varied
+        .points
+        .iter()
+        .filter_map(|point| Some((point, &**point.result.as_ref().ok()?)));
+    let mut found: Vec<(&Point, &Found)> = found.collect();
+    found.sort_by_key(|(_, found)| found.all.quantile(0.99));
+    let (Some(lowest), Some(highest)) = (found.first(), found.last()) else {
+        return String::new();
+    };
+    let of = |(point, found): &(&Point, &Found)| {
+        let keys = varied.keys.iter().zip(&point.values);
+        let mut values: Vec<String> = keys
+            .map(|((key, _), value)| format!("{key}={value}"))
+            .collect();
+        if varied.scenarios.len() > 1 {
+            values.insert(0, point.name.clone());
+        }
+        format!("{} with {}", found.all.quantile(0.99), values.join(" "))
+    };
+    let mut text = String::new();
+    if !varied.targets.is_empty() {
+        let meets = |(_, found): &&(&Point, &Found)| {
+            found
+                .targets
+                .iter()
+                .all(|of| of.is_some_and(|of| of.verdict == Judgement::Meets))
+        };
+        let targets = if varied.targets.len() == 1 {
+            "the target"
+        } else {
+            "all targets"
+        };
+        text += &format!(
+            "{} of {} combinations meet {targets}. ",
+            found.iter().filter(meets).count(),
+            varied.points.len()
+        );
+    }
+    match found.len() {
+        1 => text += &format!("The p99 is {}.\n", of(lowest)),
+        _ => text += &format!("The p99 is from {} to {}.\n", of(lowest), of(highest)),
     }
     text
 }

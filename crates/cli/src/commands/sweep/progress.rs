@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use iosonar_study::sweep::{Event, Run};
 
 use crate::exit::note;
+use crate::render::progress::{is_hidden, style};
 
 /// More failures than this are counted only.
 const MOST_TOLD: u64 = 20;
@@ -32,12 +33,12 @@ struct Seen {
 impl View {
     /// The total number of runs.
     pub(super) fn new(all: u64, quiet: bool) -> Self {
-        let bar = if quiet {
+        let bar = if is_hidden(quiet) {
             ProgressBar::hidden()
         } else {
             ProgressBar::new(all)
         };
-        if let Ok(style) = ProgressStyle::with_template("{bar:20} {msg}") {
+        if let Ok(style) = style("{bar:20} {msg}") {
             bar.set_style(style);
         }
         let now = Instant::now();

@@ -61,11 +61,11 @@ pub(super) const GROUPS: [Group; 6] = [
     Group {
         heading: "About",
         common: 1,
-        commands: &["doctor", "bench", "completions", "man"],
+        commands: &["doctor", "explain", "bench", "completions", "man"],
     },
 ];
 
-pub(super) const PAGES: [Page; 40] = [
+pub(super) const PAGES: [Page; 41] = [
     Page {
         command: "demo",
         brief: &["dir", "duration", "seed", "open", "quiet"],
@@ -690,6 +690,20 @@ pub(super) const PAGES: [Page; 40] = [
             what: "Check this machine",
             lines: &["iosonar doctor"],
         }],
+    },
+    Page {
+        command: "explain",
+        brief: &[],
+        examples: &[
+            Example {
+                what: "Explain a warning",
+                lines: &["iosonar explain W031"],
+            },
+            Example {
+                what: "List all warnings and errors",
+                lines: &["iosonar explain"],
+            },
+        ],
     },
     Page {
         command: "completions",

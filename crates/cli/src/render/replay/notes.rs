@@ -175,13 +175,10 @@ pub(crate) fn of_restoring(event: &Restoring) -> String {
             target,
             path,
             left,
-        } => format!(
-            "note: {}",
-            of_earlier(
-                &format!("{} of {}", setting.name(), target.display()),
-                path,
-                left
-            )
+        } => of_earlier(
+            &format!("{} of {}", setting.name(), target.display()),
+            path,
+            left,
         ),
         Restoring::NotKept {
             setting,
@@ -189,7 +186,7 @@ pub(crate) fn of_restoring(event: &Restoring) -> String {
             before,
             error,
         } => format!(
-            "note: the original {} of {} ('{before}') cannot be saved: {error}; it will not be restored \
+            "the original {} of {} ('{before}') cannot be saved: {error}; it will not be restored \
              if this replay is killed",
             setting.name(),
             target.display()

@@ -4,6 +4,8 @@ use iosonar_report::grouped;
 use iosonar_scenario::SimulationResult;
 use iosonar_units::SECTOR_BYTES;
 
+use crate::render::messages::Warning;
+
 /// The lines for people.
 pub(crate) fn describe(result: &SimulationResult) -> String {
     let Some(media) = &result.media else {
@@ -33,7 +35,10 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
         );
     }
     if media.cached_sectors > 0 && media.cleaned_bands == 0 {
-        text += "  NOT CLEANED   no band was cleaned yet: random writes will be slower once the media cache or its map is full\n";
+        text += &format!(
+            "  NOT CLEANED   no band was cleaned yet: random writes will be slower once the media cache or its map is full{}\n",
+            Warning::NotCleaned.tag()
+        );
     }
     text
 }

@@ -4,7 +4,7 @@ use iosonar_units::Nanos;
 
 use super::row::{self, Row};
 use crate::text::{Lines, skipped, unreadable_row};
-use crate::{Batch, Metadata, ReadOptions, Record, Source, TraceError, TraceReader};
+use crate::{Batch, Metadata, ReadOptions, Record, RemarkKind, Source, TraceError, TraceReader};
 
 const ROWS: &str = "rows 'start ; sector ; sectors ; op', times in seconds";
 /// No licence is longer.
@@ -113,10 +113,11 @@ impl Reader {
             self.is_over = false;
             self.unread = None;
             for _ in 0..std::mem::take(&mut self.unread_lines) {
-                self.metadata
-                    .remark("lines of text above a repeated header were skipped", || {
-                        format!("above line {}", line.number)
-                    });
+                self.metadata.remark(
+                    RemarkKind::TextAboveHeader,
+                    "lines of text above a repeated header were skipped",
+                    || format!("above line {}", line.number),
+                );
             }
             return Ok(());
         }

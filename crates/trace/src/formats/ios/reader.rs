@@ -12,7 +12,7 @@ use super::frame::{self, DATA, FRAME_HEADER, INDEX, IndexEntry, METADATA};
 use crate::decompress::read_error;
 use crate::error::{Place, byte_offset};
 use crate::text::skipped;
-use crate::{Batch, CutOff, Metadata, ReadOptions, Source, TraceError, TraceReader};
+use crate::{Batch, CutOff, Metadata, ReadOptions, RemarkKind, Source, TraceError, TraceReader};
 
 pub(super) struct Reader {
     input: Box<dyn Read + Send>,
@@ -145,6 +145,7 @@ impl Reader {
             return;
         }
         self.metadata.remark(
+            RemarkKind::DamagedBlocks,
             "blocks were damaged or truncated, and were left out",
             || error.to_string(),
         );

@@ -15,7 +15,9 @@ use super::pairing::Paired;
 use crate::decompress::read_error;
 use crate::error::{Place, byte_offset};
 use crate::text::skipped;
-use crate::{Flags, Format, Metadata, Op, ReadOptions, Source, TraceError, TraceReader};
+use crate::{
+    Flags, Format, Metadata, Op, ReadOptions, RemarkKind, Source, TraceError, TraceReader,
+};
 use merged::Merged;
 
 /// The binary files of `blktrace`.
@@ -396,9 +398,11 @@ impl FileEvents {
         }
         let event = raw.event(place);
         if event.is_none() && raw.has(PC) && raw.action & 0xff == 8 {
-            metadata.remark("drive commands without data were left out", || {
-                format!("byte {}", self.offset)
-            });
+            metadata.remark(
+                RemarkKind::NoData,
+                "drive commands without data were left out",
+                || format!("byte {}", self.offset),
+            );
         }
         Ok(event.map_or(Next::Other, Next::Event))
     }

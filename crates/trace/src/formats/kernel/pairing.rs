@@ -14,8 +14,8 @@ use iosonar_units::Nanos;
 use super::event::{Action, Event, Events};
 use super::pending::{Completed, Pending};
 use crate::{
-    Batch, Flags, Metadata, Op, Outcome, ReadOptions, Record, Request, StartEvent, TraceError,
-    TraceReader,
+    Batch, Flags, Metadata, Op, Outcome, ReadOptions, Record, RemarkKind, Request, StartEvent,
+    TraceError, TraceReader,
 };
 
 /// The number of events examined to find the one that starts requests.
@@ -134,6 +134,7 @@ impl<E: Events> Paired<E> {
         let device = self.device(event.device);
         let Some(time) = event.time.checked_sub(self.zero).map(Nanos::new) else {
             self.metadata.remark(
+                RemarkKind::TooEarly,
                 "events were earlier than the first one and were left out",
                 || format!("{} ns", event.time),
             );
@@ -144,6 +145,7 @@ impl<E: Events> Paired<E> {
                 batch.push_at(&completion_only(event, time, device), event.place);
             } else if self.pending.begin(event, time, device) {
                 self.metadata.remark(
+                    RemarkKind::Identical,
                     "requests started while an identical one was in flight, and were paired first in, first out",
                     || format!("sector {}", event.sector),
                 );
@@ -164,6 +166,7 @@ impl<E: Events> Paired<E> {
                 // The kernel flushes of its own accord.
                 if matches!(outcome, Completed::Nothing) && event.op != Op::Flush {
                     self.metadata.remark(
+                        RemarkKind::NoStart,
                         "completions had no start event (it was before the recording, or lost)",
                         || format!("at {time}, sector {}", event.sector),
                     );
@@ -185,6 +188,7 @@ impl<E: Events> Paired<E> {
             if !done {
                 let request = slot.record.request;
                 self.metadata.remark(
+                    RemarkKind::NoCompletion,
                     "requests had no completion (it was after the recording, or lost)",
                     || format!("at {}, sector {}", request.start, request.sector),
                 );

@@ -3,7 +3,7 @@
 use super::event::{Action, Event, Events, errno_of, op_of_event};
 use crate::error::excerpt;
 use crate::text::{Line, Lines, skipped, unreadable_row, words};
-use crate::{Metadata, Source, TraceError};
+use crate::{Metadata, RemarkKind, Source, TraceError};
 
 /// What makes events of lines.
 pub(super) trait EventLines: Send {
@@ -56,6 +56,7 @@ impl<P: EventLines> Events for TextEvents<P> {
                     }
                     if memchr::memmem::find(line.bytes, b"EVENTS]").is_some() {
                         self.metadata.remark(
+                            RemarkKind::LostEvents,
                             "gaps in the recording: events were lost (buffers too small)",
                             || format!("line {}: {}", line.number, excerpt(line.bytes)),
                         );

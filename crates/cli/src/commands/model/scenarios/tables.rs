@@ -169,7 +169,38 @@ pub(super) fn describe(answered: &Answered, measured: Option<&(String, Distribut
     for of in &theory.remarks {
         let _ = writeln!(text, "  note: {}", remark(of));
     }
-    text
+    text + &conclusion(answered)
+}
+
+/// What theory says of the mean, and how far a simulation is from it, in a sentence.
+fn conclusion(answered: &Answered) -> String {
+    let (theory, simulated) = (&answered.theory, answered.result.as_ref());
+    let simulated = simulated.map(|result| result.mean_ms.mean);
+    let by_theory = theory.response.as_ref().or(theory.alone.as_ref());
+    match (by_theory.map(|of| (of.mean_ms(), of.standing)), simulated) {
+        (Some((mean, standing)), Some(simulated)) => format!(
+            "{}: the mean is {} ({}), {} from the simulated {}.\n",
+            answered.name,
+            ms(mean),
+            standing.name(),
+            error(mean, simulated, 1),
+            ms(simulated)
+        ),
+        (Some((mean, standing)), None) => {
+            format!(
+                "{}: the mean is {} ({}).\n",
+                answered.name,
+                ms(mean),
+                standing.name()
+            )
+        }
+        (None, Some(simulated)) => format!(
+            "{}: no theory of response times; the simulated mean is {}.\n",
+            answered.name,
+            ms(simulated)
+        ),
+        (None, None) => format!("{}: no theory of response times.\n", answered.name),
+    }
 }
 
 /// How far an approximation was off where it was measured.

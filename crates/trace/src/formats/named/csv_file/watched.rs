@@ -2,7 +2,7 @@
 
 use super::without_column;
 use crate::text::{Line, NO_LINE_END, TAKEN_CUT};
-use crate::{Metadata, TraceError};
+use crate::{Metadata, RemarkKind, TraceError};
 
 /// Where in a field of CSV a byte lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl<R> Watched<R> {
         if !lenient {
             return Err(cut);
         }
-        metadata.remark(TAKEN_CUT, || cut.to_string());
+        metadata.remark(RemarkKind::LastRowCut, TAKEN_CUT, || cut.to_string());
         Ok(())
     }
 

@@ -1,0 +1,188 @@
+//! Why work cannot begin or go on.
+
+use super::messages;
+
+messages! {
+/// Errors that users meet first.
+Error:
+TraceIo = "E001" "a trace cannot be read or written" {
+    "The operating system refused to open, read or write the file; the message says why."
+    "Nothing was done with it."
+    "Check the path and its permissions, and the free space of the disk."
+    "ls -l web.load" }
+StreamCutOff = "E002" "compressed data are truncated" {
+    "The file ends before its compressed data do, as after an interrupted copy."
+    "The last requests are missing."
+    "Fetch the file again, or read the part that exists."
+    "iosonar info web.load.gz --lenient" }
+StreamDamaged = "E003" "compressed data are damaged" {
+    "The decompressor found contents that were never written like that."
+    "What came out before the damage may be wrong, too, so that --lenient does not read it."
+    "Fetch the file again."
+    "gzip -t web.load.gz" }
+FieldWrong = "E004" "a field of a trace is not what its format says" {
+    "The message names the line, the field, its contents and what was expected."
+    "Either the line is damaged, or the file has another format than was recognised."
+    "Correct the line, name the format with --format, or skip such rows."
+    "iosonar info web.csv --lenient" }
+FieldMissing = "E005" "a line of a trace ends too early" {
+    "The line has fewer fields than its format."
+    "Either the line is damaged, or the file has another format than was recognised."
+    "Correct the line, name the format with --format, or skip such rows."
+    "iosonar formats" }
+Unsorted = "E006" "a load goes back in time" {
+    "A request starts before the previous one, but a load must be sorted by intended start."
+    "Records of replays and simulations are in the order of completion, so that they must be sorted before they can be replayed."
+    "Sort the trace once, or while it is read."
+    "iosonar convert run.ios --sort -o run.load" }
+FormatUnknown = "E007" "the format of a trace is not recognised" {
+    "Neither the contents nor the name of the file match a format."
+    "Nothing was read."
+    "See the list of formats; columns of your own can be named for CSV."
+    "iosonar formats" }
+OutputNameUnknown = "E008" "the name of an output does not name a format" {
+    "The ending of a trace's name selects its format."
+    "Nothing was written."
+    "Choose one of the endings in the message, such as .ios or .load."
+    "iosonar convert a.csv -o a.ios" }
+NotWritable = "E009" "a format can be read but not written" {
+    "The format belongs to another tool, and iosonar only reads it."
+    "Nothing was written."
+    "Write .ios or .csv."
+    "iosonar formats" }
+OverwritesInput = "E010" "an output would overwrite an input" {
+    "Both names are of the same file."
+    "The input would be destroyed before it is read completely."
+    "Choose another name for the output."
+    "iosonar convert a.ios -o b.ios" }
+SameOutput = "E011" "two outputs are one file" {
+    "Two options name the same file."
+    "One output would overwrite the other."
+    "Give each output a name of its own."
+    "iosonar sim a.toml --cdf a.png --cdf-data a.csv" }
+NoFolder = "E012" "the folder of an output does not exist" {
+    "The output is to be written into a folder that does not exist."
+    "Nothing was done, so that no result is lost."
+    "Create the folder."
+    "mkdir -p results" }
+OptionUnfit = "E013" "an option of reading or writing does not fit" {
+    "The message names the option and what it needs."
+    "Nothing was done."
+    "Change or leave out the option."
+    "iosonar convert --help" }
+TraceDamaged = "E014" "a trace does not continue as its format says" {
+    "A part of the file is damaged, or its writer was killed."
+    "Everything behind that place is unreadable or missing."
+    "Fetch or record it again; --lenient reads what is whole."
+    "iosonar info run.ios.part --lenient" }
+RequestUnfit = "E015" "a request cannot be served" {
+    "A request of the load does not fit the device or array, such as one beyond its end."
+    "Changing requests silently would change the answer."
+    "Use a larger target, or say how to fit the load."
+    "iosonar sim array.toml --trace web.load --fit" }
+ScenarioIo = "E020" "a scenario cannot be read" {
+    "The operating system refused to open or read the file."
+    "Nothing was simulated."
+    "Check the path; the project's folder examples/ has scenarios to start from."
+    "iosonar sim examples/raid5-mysql.toml --trace web.load" }
+ScenarioSyntax = "E021" "a scenario is not valid TOML" {
+    "The message shows the line and what was expected there."
+    "Nothing was simulated."
+    "Correct the line; words need quotes, numbers do not."
+    "rate = 100" }
+KeyRefused = "E022" "a key of a scenario is refused" {
+    "The key is unknown, misspelt, in the wrong table, or does not go together with another."
+    "An ignored key would give the answer to another question."
+    "Follow the message, or print the scenario with all its defaults."
+    "iosonar sim array.toml --explain" }
+IsTrace = "E023" "a trace was given as a scenario" {
+    "A scenario describes the storage; the file holds requests."
+    "Nothing was simulated."
+    "Simulate the trace with a scenario of the storage."
+    "iosonar sim examples/raid5-mysql.toml --trace web.load" }
+IsProfile = "E024" "a device profile was given as a scenario" {
+    "A profile describes one drive; a scenario also needs the load and the array."
+    "Nothing was simulated."
+    "Name the profile in a scenario."
+    "[disk]\nprofile = \"mine.toml\"" }
+SetRefused = "E025" "--set names a key that is refused" {
+    "The key or value of --set does not fit the scenario."
+    "Nothing was simulated."
+    "Follow the message, or print the scenario with all its keys."
+    "iosonar sim array.toml --explain" }
+Unstable = "E026" "the offered load exceeds the capacity" {
+    "More work arrives at a station than it can do, so that its queue grows without end."
+    "Response times would depend on the length of the run alone."
+    "Lower the rate, or add disks; --unstable simulates it anyway."
+    "iosonar plan array.toml --target 'p99 < 20ms'" }
+ValueWrong = "E027" "the value of a key is wrong" {
+    "The message shows the line, the value and what was expected."
+    "Nothing was simulated."
+    "Correct the value."
+    "iosonar sim array.toml --set load.rate=100" }
+ScenarioIncomplete = "E028" "a scenario lacks something" {
+    "A table or key that has no default is missing."
+    "Nothing was simulated."
+    "Add what the message names."
+    "[load]\nrate = 100\nrequests = 100000" }
+NoWarmup = "E029" "a run is too short to find the end of its warm-up" {
+    "With warmup_requests = \"auto\", the simulation looks for the place from which times no longer change."
+    "A short run does not show it."
+    "Simulate more requests, or give the number to leave out."
+    "iosonar sim array.toml --set load.requests=1000000" }
+NoRequests = "E030" "there are no requests to simulate" {
+    "The trace is empty, the selected part of it is, or all requests lie beyond the end of the array."
+    "There is nothing to answer."
+    "Check the time span and end of the trace; --fit moves requests onto the array."
+    "iosonar info web.load" }
+NothingMeasured = "E031" "no request was measured" {
+    "All requests are warm-up, failed, or have no response time."
+    "There are no times to report."
+    "Simulate more requests, or leave fewer of them out."
+    "iosonar sim array.toml --set load.requests=100000" }
+GeometryWrong = "E032" "an array is impossible" {
+    "The number of disks, the level and the stripe unit contradict each other."
+    "Nothing was simulated."
+    "Follow the message: RAID 5 needs at least 3 disks, for example."
+    "iosonar sim array.toml --set array.disks=4" }
+ProfileWrong = "E033" "a device profile is wrong" {
+    "The message names the file or the built-in profile, the key and what was expected."
+    "Nothing was simulated."
+    "Correct the key, or use a built-in profile."
+    "iosonar profiles" }
+ResultsUnwritable = "E034" "results cannot be written" {
+    "The operating system refused to write the file."
+    "The simulation's results for it are lost."
+    "Check the folder, its permissions and free space."
+    "df -h ." }
+TargetRefused = "E040" "a target is refused" {
+    "The device or file may hold data, is in use, is read-only, or is not what it seems; the message says which."
+    "A replay that writes destroys what is on its target."
+    "Choose another target, or name the device with --destroy if its contents may be lost."
+    "iosonar targets" }
+TargetIo = "E041" "a target cannot be used" {
+    "The operating system refused to open or examine the device or file."
+    "Nothing was replayed."
+    "Check the path and the permissions: devices usually need root or the group 'disk'."
+    "iosonar targets" }
+NothingToPlan = "E042" "nothing can be planned" {
+    "The target is about requests that the load does not have, or no load can be varied."
+    "There is no answer."
+    "Change the target, or the scenario."
+    "iosonar plan array.toml --target 'read p99 < 20ms'" }
+RecordingRefused = "E043" "recording is not possible" {
+    "The kernel's trace points are not available, not permitted, or already in use."
+    "Nothing was recorded."
+    "See what is missing."
+    "iosonar doctor" }
+CalibrationRefused = "E044" "a profile cannot be fitted" {
+    "The records do not have what the fit needs: enough requests with measured latencies, or the right kind of profile to start from."
+    "No profile was written."
+    "Record a longer run, or start from a profile of the same kind of drive."
+    "iosonar calibrate run.ios --profile seagate-st3500630ns -o mine.toml" }
+SweepRefused = "E045" "a sweep cannot run" {
+    "The study file is wrong, or its folder belongs to another study."
+    "No run was begun."
+    "Correct the place that the message names."
+    "iosonar sweep study.toml --dry-run" }
+}
