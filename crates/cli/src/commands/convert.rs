@@ -13,6 +13,7 @@ use crate::low::Convert;
 use crate::render::messages::Warning;
 use crate::render::{progress, remarks};
 
+#[allow(clippy::too_many_lines)] // One remark after the other.
 pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
     let begin = Instant::now();
     for input in &args.inputs {

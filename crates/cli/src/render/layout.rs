@@ -125,7 +125,7 @@ pub(crate) fn in_ascii(text: &str) -> String {
             '·' | '•' => ascii.push('*'),
             '│' | '┃' => ascii.push('|'),
             '┌' | '┐' | '└' | '┘' | '├' | '┤' | '┬' | '┴' | '┼' => {
-                ascii.push('+')
+                ascii.push('+');
             }
             '█' | '▀' | '▄' => ascii.push('#'),
             '\u{a0}' | '\u{202f}' | '\u{2009}' => ascii.push(' '),

@@ -37,6 +37,7 @@ macro_rules! messages {
         { $means:literal $matters:literal $remedy:literal $example:literal })+) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[allow(clippy::doc_markdown, reason = "titles are shown as they are, without backticks")]
         pub(crate) enum $kind {
             $(#[doc = $title] $name,)+
         }
