@@ -106,17 +106,30 @@ fn describe(all: &[Listed]) -> String {
         text += "  no block devices found; --create SIZE creates a file to replay on\n";
         return text;
     }
-    let reads = all.iter().filter(|of| of.no_reads.is_none());
-    let writes = all
+    text + &conclusion(all)
+}
+
+/// How many devices a replay could use.
+fn conclusion(all: &[Listed]) -> String {
+    let readable = all.iter().filter(|of| of.no_reads.is_none());
+    let readable: Vec<_> = readable.collect();
+    let writable = readable.iter().filter(|of| of.no_writes.is_none());
+    let consent = readable
         .iter()
-        .filter(|of| of.no_reads.is_none() && of.no_writes.is_none());
-    text += &format!(
-        "{} of {} devices can be read, {} can be written without --destroy.\n",
-        reads.count(),
+        .filter(|of| of.no_writes.is_some() && of.consent_helps);
+    let consent = match consent.count() {
+        0 => String::new(),
+        count => format!(", {count} more with --destroy"),
+    };
+    format!(
+        "{} of {} devices can be read, {} can be written{consent}.\n",
+        readable.len(),
         all.len(),
-        writes.count()
-    );
-    text
+        match writable.count() {
+            0 => "none".to_owned(),
+            count => count.to_string(),
+        }
+    )
 }
 
 fn to_json(listed: &Listed) -> Value {

@@ -6,7 +6,6 @@ use std::fmt::Write;
 
 use iosonar_analysis::{Burstiness, GAPS, LoadSummary, Measured, OutcomeSummary};
 use iosonar_report::grouped;
-use iosonar_stats::Distribution;
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
 use crate::commands::info::{amount, lines, percent, sectors};
@@ -72,17 +71,31 @@ fn conclusion(measured: &Measured) -> String {
     if all == 0 {
         return "There are no requests to measure.\n".to_owned();
     }
+    let rate = match load.last > load.first {
+        true => format!("{:.1} requests/s", load.requests_per_s),
+        // Requests at one instant have no rate.
+        false => format!(
+            "{} request{}",
+            grouped(all),
+            if all == 1 { "" } else { "s" }
+        ),
+    };
     let mut text = format!(
-        "{:.1} requests/s, {} reads, on {} of distinct data",
-        load.requests_per_s,
+        "{rate}, {} reads, on {} of distinct data",
         percent(load.reads.requests, all),
         Bytes::new(load.distinct_sectors.saturating_mul(SECTOR_BYTES))
     );
     if let Some(outcome) = &measured.outcome {
-        let p99 = |of: &Distribution| of.histogram.quantile(0.99);
-        for (name, of) in [("read", &outcome.reads), ("write", &outcome.writes)] {
-            if let Some(time) = p99(&of.response_time) {
-                let _ = write!(text, "; p99 {time} of {name}s");
+        for (name, of) in [("reads", &outcome.reads), ("writes", &outcome.writes)] {
+            let times = &of.response_time;
+            let p99 = times.histogram.quantile(0.99);
+            match p99.filter(|_| times.histogram.supports_quantile(0.99)) {
+                Some(time) => _ = write!(text, "; p99 {time} of {name}"),
+                None if times.count() > 0 => {
+                    let mean = Nanos::nearest(times.moments.mean());
+                    let _ = write!(text, "; mean {mean} of {name}");
+                }
+                None => {}
             }
         }
     }
