@@ -223,8 +223,13 @@ fn judge(args: &Calibrate, held_out: &Quality, before: Option<&Quality>) -> Endi
     if is_worse.is_some() {
         return Ending::Flagged;
     }
-    if let Some(remark) = demerit_words(held_out).filter(|_| !args.quiet) {
-        note(remark);
+    if !args.quiet && !args.json {
+        note(&format!(
+            "not a poor fit: the KS distance on the held-out half is {:.3}, at most {}",
+            held_out.ks,
+            Quality::POOR
+        ));
+        demerit_words(held_out).into_iter().for_each(note);
     }
     Ending::Done
 }

@@ -55,20 +55,49 @@ fn break_line(broken: &mut String, line: &str, columns: usize) {
     }
 }
 
-/// The words of a line, each with the blanks before it.
+/// The words of a line, each with the blanks before it; a number and its unit are one.
 fn words(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let begin = rest.len() - rest.trim_start_matches(' ').len();
-        let end = rest[begin..].find(' ').map_or(rest.len(), |at| begin + at);
+        let mut end = end_of_word(rest, 0);
+        while rest[..end].ends_with(|c: char| c.is_ascii_digit()) {
+            let next = end_of_word(rest, end);
+            if !is_glued(&rest[end..next]) {
+                break;
+            }
+            end = next;
+        }
         let (word, after) = rest.split_at(end);
         rest = after;
         Some(word)
     })
 }
+
+/// Where the word of `text` ends that begins at `from`, or after the blanks there.
+fn end_of_word(text: &str, from: usize) -> usize {
+    let blanks = text[from..].len() - text[from..].trim_start_matches(' ').len();
+    let begin = from + blanks;
+    text[begin..].find(' ').map_or(text.len(), |at| begin + at)
+}
+
+/// Whether a word with the blanks before it is a unit or a group of digits of the number before it.
+fn is_glued(word: &str) -> bool {
+    let Some(word) = word.strip_prefix(' ') else {
+        return false;
+    };
+    let bare = word.trim_end_matches([',', ';', '.', ')', ':']);
+    let is_group = bare.len() == 3 && bare.bytes().all(|b| b.is_ascii_digit());
+    is_group || UNITS.contains(&bare)
+}
+
+/// What stands behind numbers in texts.
+const UNITS: &[&str] = &[
+    "%", "ns", "µs", "us", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB",
+    "GB", "TB",
+];
 
 /// The column of a value that stands beside its label, at least two blanks to the right of it.
 fn value_at(line: &str) -> Option<usize> {
@@ -168,6 +197,22 @@ mod tests {
         assert_eq!(
             broken(&format!("read {path} again"), Some(20)),
             format!("read\n  {path}\n  again")
+        );
+    }
+
+    #[test]
+    fn a_number_is_not_parted_from_its_unit_nor_its_digits_from_each_other() {
+        assert_eq!(
+            broken("hits of 1 MiB: 100.0 %, 4 MiB: 25 %", Some(20)),
+            "hits of 1 MiB:\n  100.0 %, 4 MiB:\n  25 %"
+        );
+        assert_eq!(
+            broken("after a while 12 345 requests", Some(20)),
+            "after a while 12 345\n  requests"
+        );
+        assert_eq!(
+            broken("after a day or 12 345 requests", Some(20)),
+            "after a day or\n  12 345 requests"
         );
     }
 

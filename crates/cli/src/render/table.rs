@@ -231,7 +231,10 @@ fn fitted(rows: Vec<Vec<String>>, columns: usize) -> String {
             let cells = row.iter().skip(1 + from).take(until - from);
             row.first().into_iter().chain(cells).cloned().collect()
         };
-        let part: Vec<Vec<String>> = rows.iter().map(part).collect();
+        let part = rows.iter().map(part);
+        // Lines of a heading that only columns of other parts need.
+        let part = part.skip_while(|row: &Vec<String>| row.iter().all(String::is_empty));
+        let part: Vec<Vec<String>> = part.collect();
         if from > 0 {
             text.push('\n');
         }
@@ -382,8 +385,10 @@ mod tests {
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(columns.max(22)), "{columns}: {text}");
         }
-        // The first column says in each part what the rows are.
-        assert_eq!(fitted(wide(), 30).matches("drive").count(), 3);
+        // The first column says in each part what the rows are, and no part begins with lines that others need.
+        let parts = fitted(wide(), 30);
+        assert_eq!(parts.matches("drive").count(), 3);
+        assert_eq!(parts.matches("\n\n").count(), 2, "{parts}");
     }
 
     #[test]

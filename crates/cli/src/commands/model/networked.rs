@@ -11,7 +11,7 @@ use iosonar_scenario::networked::{
     NetworkAnalysis, NetworkSimulation, NetworkedRaid, Purchase, Services, Structure,
 };
 use iosonar_study::networked::{
-    chart, chart_of_varied, csv, csv_of_classes, interesting, measured, varied,
+    MeasuredPoint, chart, chart_of_varied, csv, csv_of_classes, interesting, measured, varied,
 };
 use serde_json::json;
 
@@ -20,7 +20,7 @@ use crate::exit::{Ending, Usage, note, print, print_data, write_file};
 use crate::low::{Model, ServicesName, StructureName};
 use crate::render::picture;
 use iosonar_stats::Output;
-use tables::{describe, describe_classes, purchases, table_of_varied};
+use tables::{conclusion, describe, describe_classes, purchases, table_of_varied};
 
 pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Ending> {
     if args.cdf.is_some() {
@@ -69,17 +69,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         let mut json = as_json(&system, &analysis, &simulated, at)?;
         add_purchases(&mut json, &bought, at);
         add_varied(&mut json, args, &varied);
-        for point in measured.iter().flatten() {
-            let labels = Labels::of("jobs", point.jobs);
-            let (value, stderr) = (point.response_s, point.stderr_s.unwrap_or(f64::NAN));
-            json.figure_with(
-                "response_time_measured",
-                &labels,
-                MetricUnit::Seconds,
-                value,
-                stderr,
-            );
-        }
+        add_measured(&mut json, measured.as_deref().unwrap_or_default());
         print_data(&json.text())?;
     } else {
         let measured = measured.as_deref();
@@ -100,6 +90,9 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         }
     } else if args.vary.is_some() && !args.common.json {
         print(&table_of_varied(&varied))?;
+    }
+    if !args.common.json {
+        print(&conclusion(&system, &analysis, at))?;
     }
     Ok(Ending::Done)
 }
@@ -129,6 +122,20 @@ fn simulate(
             })
             .collect()
     })?
+}
+
+fn add_measured(json: &mut Output, points: &[MeasuredPoint]) {
+    for point in points {
+        let labels = Labels::of("jobs", point.jobs);
+        let (value, stderr) = (point.response_s, point.stderr_s.unwrap_or(f64::NAN));
+        json.figure_with(
+            "response_time_measured",
+            &labels,
+            MetricUnit::Seconds,
+            value,
+            stderr,
+        );
+    }
 }
 
 /// The same for programs.

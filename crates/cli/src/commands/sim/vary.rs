@@ -369,7 +369,7 @@ fn conclusion(varied: &Varied) -> String {
         if varied.scenarios.len() > 1 {
             values.insert(0, point.name.clone());
         }
-        format!("{} with {}", found.all.quantile(0.99), values.join(" "))
+        format!("{} ({})", found.all.quantile(0.99), values.join(" "))
     };
     let mut text = String::new();
     if !varied.targets.is_empty() {
@@ -392,7 +392,7 @@ fn conclusion(varied: &Varied) -> String {
     }
     match found.len() {
         1 => text += &format!("The p99 is {}.\n", of(lowest)),
-        _ => text += &format!("The p99 is from {} to {}.\n", of(lowest), of(highest)),
+        _ => text += &format!("The p99 ranges from {} to {}.\n", of(lowest), of(highest)),
     }
     text
 }

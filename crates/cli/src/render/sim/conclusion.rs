@@ -19,18 +19,21 @@ pub(crate) fn sentence(
     }
     let time = |ms: f64| Nanos::from_millis_f64(ms).to_string();
     let mut text = format!(
-        "{name}: {}mean {}, p99 {}",
+        "{name}: {}mean {}",
         outcome(targets),
         time(result.mean_ms.mean),
-        time(result.quantile_ms(0.99).mean)
     );
+    // Of few requests the p99 is the longest, which the table marks.
+    if result.response_time.histogram.supports_quantile(0.99) {
+        text += &format!(", p99 {}", time(result.quantile_ms(0.99).mean));
+    }
     let rate = result.throughput_per_s.mean;
     if rate.is_finite() && rate > 0.0 {
         text += &format!(" at {} requests/s", short((10.0 * rate).round() / 10.0));
     }
     if let Some((device, share)) = busiest(result) {
         text += &format!(
-            "; the busiest device, {}, is used {:.1} % of the time",
+            "; the busiest device, {}, is busy {:.1} % of the time",
             simulation.array().station(device),
             100.0 * share
         );

@@ -114,6 +114,19 @@ pub(super) fn describe(
     Ok(text)
 }
 
+/// What most came for, in a sentence.
+pub(super) fn conclusion(system: &NetworkedRaid, analysis: &NetworkAnalysis, at: u32) -> String {
+    let point = &analysis.points[at as usize - 1];
+    format!(
+        "With {at} job{}, each takes {} ({:.2} jobs/h); the bottleneck, {}, is busy {:.1} % of the time.\n",
+        if at == 1 { "" } else { "s" },
+        seconds(point.response_s),
+        3600.0 * point.throughput_per_s,
+        of_all(&analysis.bottleneck.station, system.stations_of),
+        100.0 * analysis.bottleneck.seconds * point.throughput_per_s
+    )
+}
+
 /// What was measured with `n` jobs.
 pub(super) fn measured_with(points: &[MeasuredPoint], n: u32) -> String {
     let of = points.iter().filter(|p| p.jobs == f64::from(n));
