@@ -160,7 +160,7 @@ fn hash(output: &Output) -> String {
     let at = text
         .find("hash ")
         .unwrap_or_else(|| panic!("{text}{}", err(output)));
-    text[at..].trim().to_owned()
+    text[at..at + 21].to_owned()
 }
 
 #[test]

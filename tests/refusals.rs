@@ -4,6 +4,7 @@
 mod scratch;
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -26,12 +27,17 @@ fn unprivileged(arguments: &[&str]) -> Option<Output> {
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let copy = folder.path().join("iosonar");
     fs::copy(assert_cmd::cargo::cargo_bin!("iosonar"), &copy).unwrap();
-    let run = Command::new(&copy)
-        .args(arguments)
-        .current_dir("/")
-        .uid(USER)
-        .gid(USER)
-        .output();
+    let mut command = Command::new(&copy);
+    let command = command.args(arguments).current_dir("/");
+    let command = command.uid(USER).gid(USER);
+    let mut run = command.output();
+    // A child of another test may hold the copy open for writing until it executes its own program.
+    while run
+        .as_ref()
+        .is_err_and(|e| e.kind() == ErrorKind::ExecutableFileBusy)
+    {
+        run = command.output();
+    }
     if let Err(e) = &run {
         eprintln!("skipped: nothing can be run as another user: {e}");
     }

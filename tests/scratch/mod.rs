@@ -35,7 +35,11 @@ impl Scratch {
 
 pub fn iosonar() -> assert_cmd::Command {
     let mut command = assert_cmd::Command::cargo_bin("iosonar").unwrap();
-    command.env("NO_COLOR", "1");
+    // Whatever the terminal is in which the tests run.
+    for variable in ["COLUMNS", "CLICOLOR_FORCE", "IOSONAR_PLAIN"] {
+        command.env_remove(variable);
+    }
+    command.env("NO_COLOR", "1").env("LC_ALL", "C.UTF-8");
     command
 }
 
