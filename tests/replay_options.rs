@@ -93,11 +93,12 @@ fn options_that_the_engine_has_no_use_for_are_refused() {
             &[
                 "--engine",
                 "threads",
-                "--task-work",
-                "interrupt",
-                "--plain-buffers",
+                "--engine-opt",
+                "task-work=interrupt",
+                "--engine-opt",
+                "buffers=plain",
             ],
-            "--task-work, --plain-buffers need --engine io_uring, passthrough or auto (got threads)",
+            "--engine-opt task-work, --engine-opt buffers=plain need --engine io_uring, passthrough or auto (got threads)",
         ),
         (
             &["--engine", "simulate", "--iopoll"],

@@ -4,6 +4,7 @@
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -337,14 +338,56 @@ pub(crate) struct EngineArgs {
     /// Needs poll queues, and io_uring or passthrough.
     #[arg(long, alias = "hipri")]
     pub(crate) iopoll: bool,
-    /// Run the kernel's completion work at this point [default: coop]
+    /// Set a rare option of io_uring [repeatable]
     ///
-    /// io_uring: interrupt, coop or defer.
-    #[arg(long, value_name = "WHEN", value_parser = ["interrupt", "coop", "defer"])]
-    pub(crate) task_work: Option<String>,
-    /// Submit unregistered buffers (io_uring)
-    #[arg(long)]
-    pub(crate) plain_buffers: bool,
+    /// task-work=interrupt, coop or defer: when the kernel does its part of a completion [default: coop];
+    /// buffers=registered or plain [default: registered].
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) engine_opt: Vec<EngineOption>,
+}
+
+/// An option of an engine that only those ask for who study the engine itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EngineOption {
+    TaskWork(TaskWork),
+    PlainBuffers(bool),
+}
+
+impl FromStr for EngineOption {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "task-work=interrupt" => Self::TaskWork(TaskWork::Interrupt),
+            "task-work=coop" => Self::TaskWork(TaskWork::Cooperative),
+            "task-work=defer" => Self::TaskWork(TaskWork::Deferred),
+            "buffers=registered" => Self::PlainBuffers(false),
+            "buffers=plain" => Self::PlainBuffers(true),
+            _ => {
+                return Err(
+                    "expected task-work=interrupt, coop or defer, or buffers=registered or plain"
+                        .to_owned(),
+                );
+            }
+        })
+    }
+}
+
+impl EngineArgs {
+    fn ring(&self) -> RingOptions {
+        let mut ring = RingOptions {
+            submission_thread: self.sqpoll,
+            poll_completions: self.iopoll,
+            ..RingOptions::default()
+        };
+        for option in &self.engine_opt {
+            match *option {
+                EngineOption::TaskWork(when) => ring.task_work = when,
+                EngineOption::PlainBuffers(plain) => ring.plain_buffers = plain,
+            }
+        }
+        ring
+    }
 }
 
 #[derive(Args, Clone, Debug)]
@@ -431,16 +474,7 @@ impl Replay {
             buffer_memory: self.limits.buffer_memory,
             max_errors: self.limits.max_errors,
             engine: engine.engine,
-            ring: RingOptions {
-                submission_thread: engine.sqpoll,
-                poll_completions: engine.iopoll,
-                task_work: match engine.task_work.as_deref() {
-                    Some("interrupt") => TaskWork::Interrupt,
-                    Some("defer") => TaskWork::Deferred,
-                    _ => TaskWork::Cooperative,
-                },
-                plain_buffers: engine.plain_buffers,
-            },
+            ring: engine.ring(),
             threads: self.pace.threads,
             pacing: Pacing {
                 style: match self.pace.pacing {
@@ -544,8 +578,18 @@ mod tests {
             let takes_value = option.get_action().takes_values();
             // The first of some texts that the option takes by itself.
             let values = [
-                "1", "1s", "read", "W=R", "a=b", "0..1", "first", "out", "shift", "p99 < 1s",
+                "1",
+                "1s",
+                "read",
+                "W=R",
+                "a=b",
+                "0..1",
+                "first",
+                "out",
+                "shift",
+                "p99 < 1s",
                 "4096,8",
+                "buffers=plain",
             ];
             let all: Vec<String> = option
                 .get_possible_values()
@@ -586,7 +630,7 @@ mod tests {
     fn a_spec_is_the_same_from_options_and_from_keys_with_their_names() {
         let typed = "x --target a --write --destroy a --from 2s --speed 3 --until 9s --ops read,flush --slip \
                      --in-flight 7 --max-dropped 2.5 --spin 5us --cpu 0,2-3 --priority slice --conflicts with-drop \
-                     --strong 0 --sync dsync --zone-append --data random:50 --verify reads --task-work defer \
+                     --strong 0 --sync dsync --zone-append --data random:50 --verify reads --engine-opt task-work=defer \
                      --engine io-uring --latency 2ms --merges forbid --align --clip --warmup 1s --round out \
                      --start-at issue --columns time_s=T,op=O --spill-memory 1MiB --create 5000";
         let typed = replay(typed).to_spec().unwrap();

@@ -35,8 +35,12 @@ impl RingOptions {
         [
             ("--sqpoll", self.submission_thread, has_ring),
             ("--iopoll", self.poll_completions, has_ring),
-            ("--task-work", self.task_work != default.task_work, has_ring),
-            ("--plain-buffers", self.plain_buffers, registers),
+            (
+                "--engine-opt task-work",
+                self.task_work != default.task_work,
+                has_ring,
+            ),
+            ("--engine-opt buffers=plain", self.plain_buffers, registers),
         ]
         .into_iter()
         .filter(|(_, is_given, is_used)| *is_given && !is_used)

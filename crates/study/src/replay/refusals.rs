@@ -25,7 +25,7 @@ pub(super) fn refuse_impossible(spec: &ReplaySpec) -> Result<(), ReplayPlanError
     let options = &spec.options;
     if options.ring.submission_thread && options.ring.task_work == TaskWork::Deferred {
         return Err(refused(
-            "--sqpoll cannot be used with --task-work defer: a kernel thread submits, so there is no work to defer",
+            "--sqpoll cannot be used with --engine-opt task-work=defer: a kernel thread submits, so there is no work to defer",
         ));
     }
     if matches!(options.engine, EngineKind::Auto | EngineKind::IoUring) {
@@ -72,8 +72,11 @@ pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> Result<(), ReplayPlanE
     let of_ring = given(&[
         ("--sqpoll", ring.submission_thread),
         ("--iopoll", ring.poll_completions),
-        ("--task-work", ring.task_work != TaskWork::default()),
-        ("--plain-buffers", ring.plain_buffers),
+        (
+            "--engine-opt task-work",
+            ring.task_work != TaskWork::default(),
+        ),
+        ("--engine-opt buffers=plain", ring.plain_buffers),
     ]);
     if let Some(need) = of_ring.filter(|_| !matches!(kind, Auto | IoUring | Passthrough)) {
         return Err(refused(&format!(
@@ -83,7 +86,7 @@ pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> Result<(), ReplayPlanE
     }
     if kind == Passthrough && ring.plain_buffers {
         return Err(refused(
-            "--plain-buffers needs --engine io_uring (got passthrough, which registers no buffers), and would have no \
+            "--engine-opt buffers=plain needs --engine io_uring (got passthrough, which registers no buffers), and would have no \
              effect: leave it out",
         ));
     }
