@@ -47,7 +47,13 @@ pub(crate) fn of_fitted(fitted: &Fitted) -> String {
     ]
     .into_iter()
     .filter(|(n, _)| *n > 0)
-    .map(|(n, what)| format!("{} requests {what}", grouped(n)))
+    .map(|(n, what)| {
+        format!(
+            "{} request{} {what}",
+            grouped(n),
+            if n == 1 { "" } else { "s" }
+        )
+    })
     .collect();
     parts.join(", ")
 }
