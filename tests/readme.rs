@@ -1,7 +1,8 @@
 //! The commands of the README and the manual, with the output that the pages show.
 //!
-//! A command in a block marked `console` is run in a folder that has the project's `examples` and `fixtures`; standard
-//! output and standard error together must be the lines below it. `[..]` in a line and `...` alone on one replace what
+//! A command in a block marked `console` is run in a folder that has the project's `examples` and `fixtures`, and the page's
+//! own files, such as a block marked `toml,file=array.toml`; standard output and standard error together must be the lines
+//! below it. `[..]` in a line and `...` alone on one replace what
 //! differs from run to run, and a line `? 3` below the command is an exit status other than 0. Blocks marked `sh` are
 //! for commands that need a device, a network or minutes: of these only the options are checked.
 //!
@@ -22,6 +23,9 @@ use std::{
 /// How the lines of a block of commands begin in a page.
 const BLOCK: &str = "```console";
 
+/// What marks a block as the content of a file, in its first line.
+const FILE: &str = ",file=";
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -29,12 +33,14 @@ fn root() -> &'static Path {
 /// The README and the pages of the manual, with their contents.
 fn pages() -> Vec<(PathBuf, String)> {
     let mut paths = vec![root().join("README.md")];
-    let manual = fs::read_dir(root().join("docs/src")).expect("the manual");
-    paths.extend(
-        manual
-            .map(|entry| entry.expect("an entry").path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "md")),
-    );
+    for folder in ["docs/src", "docs/src/tutorials"] {
+        let manual = fs::read_dir(root().join(folder)).expect("the manual");
+        paths.extend(
+            manual
+                .map(|entry| entry.expect("an entry").path())
+                .filter(|path| path.extension().is_some_and(|extension| extension == "md")),
+        );
+    }
     paths.sort();
     let read = |path: PathBuf| {
         let content = fs::read_to_string(&path).expect("a page is text");
@@ -55,6 +61,23 @@ fn console_lines(page: &str) -> Vec<(usize, &str)> {
         }
     }
     lines
+}
+
+/// The files that the page asks its reader to write: their names and contents.
+fn files(page: &str) -> Vec<(&str, String)> {
+    let mut files: Vec<(&str, String)> = Vec::new();
+    let mut inside = false;
+    for line in page.lines() {
+        if line.starts_with("```") {
+            let name = line.split_once(FILE).map(|(_, name)| name);
+            inside = name.is_some();
+            files.extend(name.map(|name| (name, String::new())));
+        } else if let Some((_, content)) = files.last_mut().filter(|_| inside) {
+            content.push_str(line);
+            content.push('\n');
+        }
+    }
+    files
 }
 
 /// The program's commands in the page's other blocks, with the numbers of their first lines.
@@ -95,6 +118,10 @@ fn run(page: &Path) {
     let folder = tempfile::tempdir().expect("a scratch folder");
     for name in ["examples", "fixtures"] {
         symlink(root().join(name), folder.path().join(name)).expect("a link");
+    }
+    let content = fs::read_to_string(page).expect("a page is text");
+    for (name, content) in files(&content) {
+        fs::write(folder.path().join(name), content).expect("a file of the page");
     }
     // The runner has no setting for it. No other test of this file depends on the current folder.
     env::set_current_dir(folder.path()).expect("the scratch folder");
@@ -211,4 +238,14 @@ fn a_command_of_the_shell_ends_at_its_comment_and_goes_on_after_a_backslash() {
     ];
     let expected = expected.map(|(line, command)| (line, command.to_owned()));
     assert_eq!(found, expected);
+}
+
+#[test]
+fn a_file_of_a_page_is_the_block_that_names_it() {
+    let page = "```toml\na = 1\n```\n```toml,file=b.toml\n[b]\nc = 2\n```\nnothing\n```python,file=d.py\n```\n";
+    let expected = [("b.toml", "[b]\nc = 2\n"), ("d.py", "")];
+    assert_eq!(
+        files(page),
+        expected.map(|(name, text)| (name, text.to_owned()))
+    );
 }
