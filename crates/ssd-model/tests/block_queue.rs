@@ -32,7 +32,7 @@ proptest! {
 
 #[test]
 fn below_twice_the_block_sizes_alternate() {
-    // specs/ssd-block-queue.md: T = 16, B = 16 gives 15, 1, 15, 1; T = 24 gives 16, 8.
+    // T = 16, B = 16 gives 15, 1, 15, 1; T = 24 gives 16, 8.
     for (threads, sizes) in [(16, [15, 1]), (24, [16, 8])] {
         // Which sizes they are is set by what the driver takes for each bio; here nothing.
         let quick = "[block_queue]\nwrap = true\n[driver]\nsubmit_us = 0.0\ncomplete_us = 0.0";

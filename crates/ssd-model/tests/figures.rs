@@ -1,6 +1,7 @@
 //! What must come out: the statements of the paper's figures 5 to 8, over random profiles.
 //!
-//! Source: specs/ssd-block-queue.md, "Results that must come out".
+//! Source: Bougioukou et al., "Prototyping and Performance Evaluation of a Dynamically Adaptable Block Device Driver for
+//! PCIe-based SSDs" (2014).
 
 mod bench;
 

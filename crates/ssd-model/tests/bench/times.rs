@@ -89,7 +89,7 @@ impl Times {
         self.data_setup + 2048
     }
 
-    /// The cycle of a full block of `b`: specs/ssd-block-queue.md, "Closed forms".
+    /// The cycle of a full block of `b`, as in the manual (docs/src/models.md, "SSDs").
     pub(crate) fn cycle(&self, b: u64) -> u64 {
         let turnaround = self.interrupt + self.select + self.doorbell;
         let moves = |n: u64| self.setup + 16 * n;
