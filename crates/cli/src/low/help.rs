@@ -4,6 +4,8 @@
 //! commands, the few options that `-h` shows, and the examples that `--help` begins with. An option that
 //! [`pages`] does not list is in `--help` only.
 
+#[cfg(test)]
+mod manual;
 mod pages;
 #[cfg(test)]
 mod tests;
