@@ -58,7 +58,7 @@ mod watch;
 mod zone_plan;
 mod zones;
 
-pub use advice::advice;
+pub use advice::{Advice, RUN_PER_WARMUP, advice};
 pub use conflicts::{Conflicts, Strong};
 pub use engine::{
     AccessKind, ConstantLatency, Durability, EngineKind, RingOptions, SimulatedDevice, TaskWork,

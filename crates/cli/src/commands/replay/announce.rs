@@ -11,7 +11,7 @@ use iosonar_study::replay::{Preparer, Preparing, ReplayPlan, speed_is_changed};
 use crate::exit::{note, warn};
 use crate::render::messages::{Warning, codes};
 use crate::render::progress::bar;
-use crate::render::replay::notes::of_target;
+use crate::render::replay::notes::{of_advice, of_target};
 use crate::signals;
 
 /// Shows how a replay is prepared, and stops it at a signal.
@@ -104,7 +104,7 @@ pub(super) fn announce(plan: &ReplayPlan) {
         if plan.options.engine.is_real() {
             advice(scan, target, &plan.options, &Host::default())
                 .iter()
-                .for_each(|text| warn(Warning::TargetAdvice, text));
+                .for_each(|of| warn(Warning::TargetAdvice, &of_advice(of)));
         }
         if speed_is_changed(&load.reading) {
             warn(

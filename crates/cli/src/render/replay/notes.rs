@@ -4,8 +4,8 @@ use std::path::Path;
 
 use iosonar_guard::named;
 use iosonar_replay::{
-    EngineNote, Left, Note, QueueNote, QueueSetting, Restoring, TargetNote, ThreadNote,
-    ThreadPriority, VerificationNote,
+    Advice, EngineNote, Left, Note, QueueNote, QueueSetting, RUN_PER_WARMUP, Restoring, TargetNote,
+    ThreadNote, ThreadPriority, VerificationNote,
 };
 use iosonar_report::grouped;
 
@@ -16,6 +16,39 @@ pub(crate) fn of_replay(note: &Note) -> String {
         Note::Target(note) => of_target(note),
         Note::Queue(note) => of_queue(note),
         Note::Verification(note) => of_verification(note),
+    }
+}
+
+pub(crate) fn of_advice(advice: &Advice) -> String {
+    match advice {
+        Advice::SmallPart { end, sectors } => format!(
+            "the load extends to sector {end} of {sectors} ({:.1} % of the target): a disk seeks less than over its \
+             whole span, and a thin or cached volume answers from its fast part",
+            100.0 * end.get() as f64 / *sectors as f64
+        ),
+        Advice::WrapsOften { factor } => format!(
+            "the load's span is {factor:.1} times the target: wrapped requests hit the same sectors again, with warm \
+             caches and conflicts"
+        ),
+        Advice::Scheduler(name) => format!(
+            "the I/O scheduler is {name}, which reorders and delays requests (--scheduler none avoids this)"
+        ),
+        Advice::SchedulerUnknown => "the I/O scheduler is unknown".to_owned(),
+        Advice::VolatileCache => {
+            "the device has a volatile write cache: writes complete before they reach the medium (--sync dsync waits \
+             for it)"
+                .to_owned()
+        }
+        Advice::CacheUnknown => {
+            "whether the device has a volatile write cache is unknown".to_owned()
+        }
+        Advice::Governor(name) => format!(
+            "the CPU frequency governor is {name}: wake-up times and short latencies vary with it"
+        ),
+        Advice::ShortRun { warmup } => format!(
+            "the run is shorter than {RUN_PER_WARMUP} times the warm-up of {warmup}: its statistics are based on \
+             little data"
+        ),
     }
 }
 
