@@ -6,6 +6,7 @@ mod clip;
 mod cloud;
 mod described;
 mod fit;
+mod fonts;
 mod foot;
 mod frame;
 mod head;
@@ -371,8 +372,8 @@ fn draw_marks<B: DrawingBackend>(area: &Area<B>, frame: &Frame<'_>) -> Result<()
 fn embed_fonts() -> Result<(), PlotError> {
     static EMBEDDED: OnceLock<bool> = OnceLock::new();
     let embedded = EMBEDDED.get_or_init(|| {
-        register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular()).is_ok()
-            && register_font("sans-serif", FontStyle::Bold, dejavu::sans::bold()).is_ok()
+        register_font("sans-serif", FontStyle::Normal, fonts::regular()).is_ok()
+            && register_font("sans-serif", FontStyle::Bold, fonts::bold()).is_ok()
     });
     if *embedded {
         Ok(())

@@ -1,14 +1,16 @@
-//! The embedded fonts, and how wide words are in them.
+//! How wide words are in the embedded fonts.
 
 use std::sync::OnceLock;
 
 use ab_glyph::{Font, FontRef, GlyphId, PxScaleFont, ScaleFont};
 
+use super::fonts;
+
 /// The embedded fonts, regular and bold.
 pub(super) fn fonts() -> Option<&'static [FontRef<'static>; 2]> {
     static FONTS: OnceLock<Option<[FontRef<'static>; 2]>> = OnceLock::new();
     let read = |bytes| FontRef::try_from_slice(bytes).ok();
-    let both = || Some([read(dejavu::sans::regular())?, read(dejavu::sans::bold())?]);
+    let both = || Some([read(fonts::regular())?, read(fonts::bold())?]);
     FONTS.get_or_init(both).as_ref()
 }
 
