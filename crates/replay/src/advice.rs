@@ -27,11 +27,11 @@ pub enum Advice {
     },
     /// This I/O scheduler reorders and delays requests.
     Scheduler(String),
-    /// The kernel does not tell the I/O scheduler.
+    /// The kernel does not report an I/O scheduler.
     SchedulerUnknown,
     /// Writes complete before they reach the medium.
     VolatileCache,
-    /// The kernel does not tell whether there is a volatile cache.
+    /// The kernel does not report whether there is a volatile cache.
     CacheUnknown,
     /// Wake-up times and short latencies vary with this governor of the processors' frequency.
     Governor(String),
