@@ -113,8 +113,8 @@ impl Arrivals {
     }
 
     /// Arrivals at independent distances; exponential ones make a Poisson process.
-    pub fn every(distance: Law) -> Self {
-        Self::of(Process::Renewal(distance))
+    pub fn every(distance: impl Into<Law>) -> Self {
+        Self::of(Process::Renewal(distance.into()))
     }
 
     /// A source that is on and off in turn, and lets jobs come at `distance`s while it is on.
@@ -149,9 +149,9 @@ impl Arrivals {
     /// # Errors
     /// If a distribution in it is invalid.
     pub fn check(&self) -> Result<(), LawError> {
-        let takes_time = |law: &Law| match law.mean_ns() {
-            0.0 => Err(LawError::NoTime),
-            _ => law.check(),
+        let takes_time = |law: &Law| match law.is_zero() {
+            true => Err(LawError::NoTime),
+            false => law.check(),
         };
         match &self.process {
             Process::Renewal(law) => takes_time(law),

@@ -53,7 +53,8 @@ mod ziggurat;
 
 pub use calendar::{Calendar, EventId, EventPriority};
 pub use completion_hash::CompletionHash;
-pub use law::{Law, LawError};
+pub use law::{Law, LawError, Sampler};
 pub use network::Network;
+pub use rand_xoshiro::rand_core;
 pub use slab::Slab;
 pub use stream::{Geometric, Seed, Stream, hashed_bits};

@@ -7,10 +7,11 @@
 
 use iosonar_units::Nanos;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use rand_xoshiro::rand_core::{Rng, SeedableRng, TryRng};
+use std::convert::Infallible;
 
 use crate::unit::unit_of;
-use crate::ziggurat::{LAYERS_OF_EXP, Layers};
+use crate::ziggurat::{LAYERS_OF_EXP, Layers, draw_normal};
 
 /// Where all randomness of a run comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,10 +73,7 @@ impl Seed {
             state = mix(state);
             word.copy_from_slice(&state.to_le_bytes());
         }
-        Stream {
-            generator: Xoshiro256PlusPlus::from_seed(bytes),
-            layers: &LAYERS_OF_EXP,
-        }
+        Stream::from_seed(bytes)
     }
 }
 
@@ -90,6 +88,38 @@ pub struct Stream {
 impl std::fmt::Debug for Stream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Stream").field(&self.generator).finish()
+    }
+}
+
+/// A stream is a generator of the `rand` crates: their distributions draw from it.
+impl TryRng for Stream {
+    type Error = Infallible;
+
+    #[inline]
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.generator.try_next_u32()
+    }
+
+    #[inline]
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.generator.try_next_u64()
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.generator.try_fill_bytes(bytes)
+    }
+}
+
+/// From the state of its generator, for code that wants a generator of its own; parts of a model take theirs from
+/// [`Seed::stream`].
+impl SeedableRng for Stream {
+    type Seed = [u8; 32];
+
+    fn from_seed(seed: [u8; 32]) -> Self {
+        Self {
+            generator: Xoshiro256PlusPlus::from_seed(seed),
+            layers: &LAYERS_OF_EXP,
+        }
     }
 }
 
@@ -133,6 +163,39 @@ impl Stream {
     pub fn standard_exponential(&mut self) -> f64 {
         let generator = &mut self.generator;
         self.layers.draw(|| generator.next_u64())
+    }
+
+    /// Normal with mean 0 and variance 1.
+    #[inline]
+    pub fn standard_normal(&mut self) -> f64 {
+        let generator = &mut self.generator;
+        draw_normal(|| generator.next_u64())
+    }
+
+    /// Gamma with this shape, above 0, and scale 1 (Marsaglia and Tsang, "A Simple Method for Generating Gamma
+    /// Variables", ACM Transactions on Mathematical Software 26(3), 2000).
+    pub fn standard_gamma(&mut self, shape: f64) -> f64 {
+        if shape < 1.0 {
+            let boost = libm::exp(-self.standard_exponential() / shape);
+            return self.standard_gamma(shape + 1.0) * boost;
+        }
+        let d = shape - 1.0 / 3.0;
+        let c = 1.0 / (9.0 * d).sqrt();
+        loop {
+            let x = self.standard_normal();
+            let root = 1.0 + c * x;
+            if root <= 0.0 {
+                continue;
+            }
+            let v = root * root * root;
+            let u = self.uniform();
+            // The squeeze saves the logarithms nearly always.
+            let x2 = x * x;
+            if u < 1.0 - 0.0331 * x2 * x2 || libm::log(u) < 0.5 * x2 + d * (1.0 - v + libm::log(v))
+            {
+                return d * v;
+            }
+        }
     }
 
     /// A time from the exponential distribution, rounded to nanoseconds.

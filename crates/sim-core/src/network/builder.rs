@@ -166,12 +166,14 @@ impl Builder {
     }
 
     /// A delay: as many servers as there are jobs.
-    pub fn delay(&mut self, name: &str, law: Law) -> NodeId {
+    pub fn delay(&mut self, name: &str, law: impl Into<Law>) -> NodeId {
+        let law = law.into();
         self.add(name, Kind::Delay { law, think: false })
     }
 
     /// A delay after which a job's response time begins anew: the think time of a closed chain.
-    pub fn think(&mut self, name: &str, law: Law) -> NodeId {
+    pub fn think(&mut self, name: &str, law: impl Into<Law>) -> NodeId {
+        let law = law.into();
         self.add(name, Kind::Delay { law, think: true })
     }
 

@@ -45,11 +45,11 @@ pub struct Queue {
 
 impl Queue {
     /// `servers` servers, first come first served.
-    pub fn fcfs(servers: u32, service: Law) -> Self {
+    pub fn fcfs(servers: u32, service: impl Into<Law>) -> Self {
         Self {
             servers,
             discipline: Discipline::Fcfs,
-            service,
+            service: service.into(),
             by_class: Vec::new(),
             ranks: Vec::new(),
             batch: (1, 1),
@@ -65,8 +65,8 @@ impl Queue {
 
     /// Jobs of `class` are served by a law of their own.
     #[must_use]
-    pub fn service_of(mut self, class: Class, service: Law) -> Self {
-        self.by_class.push((class, service));
+    pub fn service_of(mut self, class: Class, service: impl Into<Law>) -> Self {
+        self.by_class.push((class, service.into()));
         self
     }
 
