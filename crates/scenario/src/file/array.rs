@@ -17,69 +17,77 @@ table_of_keys! {
         /// number of identical disks, without spares
         #[comment = "spares not counted"]
         pub disks: Spanned<usize>,
-        /// `"linux-md"`: laid out and served [as Linux's software RAID does it](md.md), from the addresses of requests;
-        /// RAID 0, 1, 10, 5 and 6
+        /// `"linux-md"`: the array has the layout and the rules of [Linux's software RAID](md.md), and requests have
+        /// addresses; RAID 0, 1, 10, 5 and 6
         #[default = "as in the papers"]
         #[comment = "its layout and rules"]
         pub like: Option<Spanned<LikeName>>,
         /// The table `[array.md]`, with `like = "linux-md"`.
         #[table = "[array.md]"]
         pub md: Option<MdFile>,
-        /// such as `"128KiB"`; a decimal unit (`"64KB"`, 64 000 bytes) only if the size is a multiple of 4 KiB
+        /// size of a stripe unit, such as `"128KiB"`; decimal units (`"64KB"`, 64 000 bytes) are accepted only if the
+        /// size is a multiple of 4 KiB
         #[default = "128 KiB"]
         #[comment = "bytes"]
         pub stripe_unit: Option<Spanned<String>>,
-        /// `"random"` (the papers') or `"addressed"`
+        /// where requests go: `"random"` (to random stripe units, as in the papers) or `"addressed"` (to their
+        /// addresses)
         #[default = "random for synthetic loads with sizes in blocks and without `addresses` on sampled disks, else addressed"]
         #[comment = "of requests"]
         pub placement: Option<Spanned<Given<Placement>>>,
-        /// parity, addresses: `"left-symmetric"`, `"left-asymmetric"`, `"right-symmetric"`, `"right-asymmetric"`
+        /// for parity levels with `"addressed"`: `"left-symmetric"`, `"left-asymmetric"`, `"right-symmetric"`,
+        /// `"right-asymmetric"`
         #[default = "left-symmetric"]
         #[comment = "of parity and data"]
         pub layout: Option<Given<ParityLayout>>,
-        /// parity, random placement: `"after-parity"`, `"array-first"`, `"random"`
+        /// for parity levels with random placement, the first disk of a write: `"after-parity"`, `"array-first"` (disk
+        /// 0), `"random"`
         #[default = "after-parity"]
         #[comment = "first disk of a write"]
         pub write_start: Option<Given<WriteStart>>,
-        /// RAID 1, 10, 01: `"random"`, `"turns"`, `"shorter-queue"`, `"nearer-arm"` (positional); the papers'
-        /// `"halves"`, `"round-robin"`, `"alternating-rows"`, `"random-per-block"`
+        /// for RAID 1, 10 and 01, which copy is read: `"random"`, `"turns"`, `"shorter-queue"`, `"nearer-arm"`
+        /// (positional disks only); as in the papers `"halves"`, `"round-robin"`, `"alternating-rows"`,
+        /// `"random-per-block"`
         #[default = "RAID 01: halves, else random"]
         #[comment = "the copy that is read"]
         pub mirror_read: Option<Given<MirrorRead>>,
-        /// parity, random placement: how a read continues: `"continue"`, `"restart"`, `"wrap"`
+        /// for parity levels with random placement, how a read continues in the next stripe: `"continue"` (with the
+        /// next disk), `"restart"` (with its first disk), `"wrap"` (the stripe ends with the last disk of the array)
         #[default = "continue"]
         #[comment = "from stripe to stripe"]
         pub read_layout: Option<Given<ReadLayout>>,
-        /// parity: when the last pre-read ends, `"writes-first"` or `"disk-first"`
+        /// for parity levels, what happens first when the last pre-read ends: the writes are issued (`"writes-first"`),
+        /// or the disk takes its next job (`"disk-first"`)
         #[default = "writes-first"]
         #[comment = "when the last pre-read ends"]
         pub join: Option<Given<JoinOrder>>,
-        /// parity: the seek curve of pre-reads, `"read"` or `"write"`
+        /// for parity levels, the seek curve of pre-reads: `"read"` or `"write"`
         #[default = "read"]
         #[comment = "curve of pre-reads"]
         pub preread_seek: Option<Given<PrereadSeek>>,
-        /// parity: the turn of a read-modify-write, `"revolution"` or `"less-transfer"`
+        /// for parity levels, the rotation between the read and the write of a read-modify-write: a full
+        /// `"revolution"`, or a revolution less the transfer (`"less-transfer"`)
         #[default = "revolution"]
         #[comment = "of a read-modify-write"]
         pub full_turn: Option<Given<FullTurn>>,
-        /// parity: the track of a write is that of the `"last-access"` of its request to the
-        /// disk, or `"one-per-request"`
+        /// for parity levels, which track a write is on: that of the `"last-access"` of its request to the disk, or
+        /// `"one-per-request"`
         #[default = "last-access"]
         #[comment = "of a disk"]
         pub transfer_memory: Option<Given<TransferMemory>>,
-        /// RAID 10 and 01: copies of each block
+        /// for RAID 10 and 01, the number of copies of each block
         #[default = "2"]
         #[comment = "of each block"]
         pub copies: Option<Spanned<usize>>,
-        /// RAID 50 and 60: number of groups, each with its own parity
+        /// for RAID 50 and 60, the number of groups, each with its own parity
         #[default = "2"]
         #[comment = "each with parity of its own"]
         pub groups: Option<Spanned<usize>>,
-        /// disks that have failed, such as `[2]`
+        /// the numbers of the disks that have failed, such as `[2]`
         #[default = "none"]
         #[comment = "disks"]
         pub failed: Option<Spanned<Vec<usize>>>,
-        /// `"fork-join"` or `"split-merge"`: one request at a time
+        /// `"fork-join"` (requests overlap) or `"split-merge"` (one request at a time)
         #[default = "fork-join"]
         #[comment = "whether requests overlap"]
         pub mode: Option<ModeName>,

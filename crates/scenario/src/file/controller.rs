@@ -84,24 +84,24 @@ table_of_keys! {
         #[default = "none"]
         #[comment = "the defaults of the keys below"]
         pub like: Option<Spanned<Given<ControllerLike>>>,
-        /// from the arrival of a request until its data cross the link to the host or its sub-requests are issued
+        /// time from the arrival of a request until its data cross the link to the host or its sub-requests are issued
         #[default = "0; with a `cache` 6.5"]
         #[comment = "from arrival to issue"]
         pub command_us: Option<Spanned<f64>>,
-        /// the link to the host, in 10^6 bytes/s each way: data of writes cross it before they are in the cache or go to
-        /// the disks, data of reads before they are complete
+        /// rate of the link to the host, in 10^6 bytes/s each way. Data of a write cross it before they reach the cache
+        /// or the disks, data of a read before the read is complete
         #[default = "no link; with a `cache` 7877"]
         #[comment = "link to the host, each way"]
         pub host_mb_per_s: Option<Spanned<f64>>,
-        /// time of the exclusive-or, before parity is written and after lost data are rebuilt
+        /// time of the exclusive-or for each byte, before parity is written and when lost data are reconstructed
         #[default = "0"]
         #[comment = "of parity"]
         pub xor_ns_per_byte: Option<Spanned<f64>>,
-        /// one bus for the data of all disks, in 10^6 bytes/s
+        /// rate of a bus that all disks share, in 10^6 bytes/s
         #[default = "no bus"]
         #[comment = "one bus for all disks"]
         pub bus_mb_per_s: Option<Spanned<f64>>,
-        /// a write-back cache, such as `"64MiB"`; writes complete when they are cached; `"0"`: no cache
+        /// size of a write-back cache, such as `"64MiB"`, in which writes complete; `"0"` means no cache
         #[default = "none"]
         #[comment = "sectors of 512 B, for writes"]
         pub cache: Option<Spanned<String>>,

@@ -14,37 +14,38 @@ table_of_keys! {
         /// instead of a profile: what a data sheet says of the drive
         #[table = "[disk.from_data_sheet]"]
         pub from_data_sheet: Option<DataSheet>,
-        /// `"positional"` (with arm and rotation) or `"sampled"` (the papers': every position is random)
+        /// `"positional"` (with arm and rotation) or `"sampled"` (every position is random, as in the papers)
         #[default = "positional if requests have addresses and the profile a geometry, otherwise and for profiles from papers sampled"]
         pub model: Option<DiskModelName>,
-        /// `"fcfs"`; sampled: `"rpo"`; positional: `"sstf"`, `"look"`, `"c-look"`, `"sptf"`
+        /// `"fcfs"`; for sampled disks also `"rpo"`; for positional disks also `"sstf"`, `"look"`, `"c-look"`, `"sptf"`
         #[default = "the drive's, or fcfs"]
         pub scheduler: Option<Spanned<SchedulerName>>,
-        /// positional: number of jobs the disk chooses from
+        /// for positional disks, the number of jobs from which the disk chooses the next one
         #[default = "the drive's, or no limit"]
         #[comment = "jobs to choose from"]
         pub queue_depth: Option<Spanned<usize>>,
-        /// positional: a job that has waited longer is served next
+        /// for positional disks, the wait after which a job is served next
         #[default = "2 000 for SSTF and SPTF, else no limit"]
         #[comment = "after which a job is served next"]
         pub most_wait_ms: Option<Spanned<f64>>,
-        /// positional: whether the drive has its buffer
+        /// for positional disks, whether the buffer of the profile's drive is simulated
         #[default = "the profile's"]
         #[comment = "the drive's buffer"]
         pub buffer: Option<Spanned<bool>>,
-        /// positional: whether a write completes in the drive's buffer
+        /// for positional disks, whether writes complete in the drive's buffer
         #[default = "the profile's"]
         #[comment = "complete in the buffer"]
         pub write_back: Option<Spanned<bool>>,
-        /// jobs that RPO counts, the one that starts `"including"` or `"excluding"`
+        /// for RPO, whether the number of waiting jobs is counted `"including"` or `"excluding"` the one that starts
         #[default = "including"]
         #[comment = "the job that starts"]
         pub rpo_count: Option<Given<RpoCount>>,
-        /// the maximum number of draws
+        /// for RPO, the maximum number of draws of a positioning time
         #[default = "no limit"]
         #[comment = "draws"]
         pub rpo_most: Option<Spanned<usize>>,
-        /// `"sectors-per-track-linear"` or `"time-per-sector-linear"` from the outermost cylinder in
+        /// what changes linearly from the outermost to the innermost cylinder: the sectors per track
+        /// (`"sectors-per-track-linear"`) or the time per sector (`"time-per-sector-linear"`)
         #[default = "the profile's"]
         #[comment = "from the outermost cylinder in"]
         pub zoning: Option<Given<Zoning>>,

@@ -16,47 +16,48 @@ table_of_keys! {
         /// a trace; or use `--trace`
         #[comment = "its requests at their recorded times"]
         pub trace: Option<Spanned<PathBuf>>,
-        /// what happens to requests of a trace beyond the end of the array: `"refuse"`, `"fit"` (all positions are scaled),
-        /// `"wrap"` (sector modulo size) or `"clip"` (cut off, or left out); or use `--fit`, `--wrap`, `--clip`
+        /// what happens to requests of a trace beyond the end of the array: `"refuse"`, `"fit"` (all positions are
+        /// scaled), `"wrap"` (sector modulo size) or `"clip"` (requests are cut at the end, and those past it are left
+        /// out); `--fit`, `--wrap` and `--clip` do the same
         #[default = "refuse"]
         #[comment = "requests beyond the end of the array"]
         pub beyond: Option<Spanned<Given<Beyond>>>,
-        /// speed-up factor of a trace, such as `2.5`; applied before the options of the command line, of
-        /// which `--speed` is equivalent
+        /// speed-up factor of a trace, such as `2.5`; applied before the options of the command line; `--speed` has the
+        /// same effect
         #[default = "1"]
         #[comment = "times as fast as recorded"]
         pub speed: Option<Spanned<f64>>,
-        /// number of independent copies of a trace, after `speed`: each with different data and shifted
-        /// in time; `--scale-load` is equivalent ([changes of a load](transform.md#transformations))
+        /// number of independent copies of a trace, made after `speed` is applied: each accesses different data and is
+        /// shifted in time; `--scale-load` has the same effect ([transformations](transform.md#transformations))
         #[default = "1"]
         #[comment = "of the trace, shifted in time and space"]
         pub copies: Option<Spanned<u64>>,
-        /// measured requests of each run
+        /// number of requests that each run measures
         #[comment = "measured in each run"]
         pub requests: Option<Spanned<u64>>,
-        /// one of the laws below
+        /// how requests arrive: one of the laws below
         pub arrivals: Option<Spanned<ArrivalsFile>>,
-        /// requests per second, such as `75.0`: the short form of `arrivals = { poisson_per_s = 75.0 }`; `rate` is the
-        /// same key
+        /// requests per second, such as `75.0`: short for `arrivals = { poisson_per_s = 75.0 }`; `rate` is another name
+        /// of this key
         #[serde(alias = "rate")]
         #[comment = "requests per second, Poisson"]
         pub rate_per_s: Option<Spanned<f64>>,
-        /// instead of `arrivals`: `{ outstanding = 8, think_ms = 5.0 }`, users who wait for their requests
-        /// and then think (exponential); `requests` must be at least the number of users, and 10 per user are enough
-        /// for a steady state
+        /// instead of `arrivals`: `{ outstanding = 8, think_ms = 5.0 }` is 8 users who each wait for a request and then
+        /// think for an exponential time of 5 ms on average; `requests` must be at least the number of users, and 10
+        /// per user are enough for a steady state
         #[comment = "users who wait for their requests"]
         pub closed: Option<Spanned<ClosedFile>>,
-        /// requests at each arrival: `{ requests = 3 }` or `{ geometric_mean = 3.0 }`,
-        /// `{ table = [{ requests = 1, share = 0.7 }, { requests = 8, share = 0.3 }] }`
+        /// number of requests at each arrival: `{ requests = 3 }` or `{ geometric_mean = 3.0 }`, `{ table = [{ requests
+        /// = 1, share = 0.7 }, { requests = 8, share = 0.3 }] }`
         #[default = "one"]
         #[comment = "at each arrival"]
         pub batch: Option<Spanned<BatchFile>>,
-        /// in bytes: `"8KiB"` or `{ bytes = "8KiB" }`, `{ geometric_mean_bytes = "16KiB" }` or
-        /// `{ table = [{ bytes = "4KiB", share = 0.75 }, { bytes = "64KiB", share = 0.25 }] }`; in blocks:
-        /// `{ blocks = 4 }`, `{ geometric_mean_blocks = 4.0 }` or `{ table = [{ blocks = 1, share = 1.0 }] }`; separately
-        /// for reads and writes: `{ read = "8KiB", write = "64KiB" }`, each any of these
+        /// in bytes: `"8KiB"` or `{ bytes = "8KiB" }`, `{ geometric_mean_bytes = "16KiB" }` or `{ table = [{ bytes =
+        /// "4KiB", share = 0.75 }, { bytes = "64KiB", share = 0.25 }] }`; in blocks: `{ blocks = 4 }`, `{
+        /// geometric_mean_blocks = 4.0 }` or `{ table = [{ blocks = 1, share = 1.0 }] }`; separately for reads and
+        /// writes: `{ read = "8KiB", write = "64KiB" }`, where each value may have any of these forms
         pub size: Option<Spanned<SizeFile>>,
-        /// the unit of sizes and the alignment of addresses, such as `"4KiB"`; only if requests have addresses
+        /// the unit of sizes and the alignment of addresses, such as `"4KiB"`; allowed only if requests have addresses
         #[default = "sizes in bytes: the greatest common divisor of all sizes, 4 KiB for geometric ones; in blocks: the stripe unit, for SSDs 4 KiB"]
         #[comment = "bytes; the unit of sizes"]
         pub block: Option<Spanned<String>>,
@@ -64,9 +65,10 @@ table_of_keys! {
         #[default = "1"]
         #[comment = "the others are writes"]
         pub read_share: Option<Spanned<Share>>,
-        /// `{ sequential_run = 16.0 }` (mean requests of a run, or `inf`), `{ zipf = 0.9 }`,
-        /// `{ mixed = { follow = 0.3, zipf = 0.9, used = 0.1 } }` (the share of requests that continue
-        /// the previous one; the share of blocks that are used), `{ hot = { space = 0.1, requests = 0.9 } }`
+        /// the law of the positions: `{ sequential_run = 16.0 }` (the mean number of requests of a sequential run, or
+        /// `inf`), `{ zipf = 0.9 }` (the exponent), `{ mixed = { follow = 0.3, zipf = 0.9, used = 0.1 } }` (`follow` is
+        /// the share of requests that continue the previous one, `used` the share of blocks that are ever accessed), `{
+        /// hot = { space = 0.1, requests = 0.9 } }` (10 % of the space receive 90 % of the requests)
         #[default = "uniform"]
         pub addresses: Option<Spanned<AddressesFile>>,
         /// Several classes, each with laws of its own, in place of the laws above.

@@ -17,24 +17,24 @@ table_of_keys! {
     /// The table `[array.md]`.
     #[derive(Default)]
     pub struct MdFile {
-        /// the start of the data on each disk: in `mdadm --examine` `Data Offset`
+        /// the start of the data on each disk, which `mdadm --examine` shows as `Data Offset`
         #[default = "1 MiB"]
         #[comment = "bytes before the data"]
         pub data_offset: Option<Spanned<String>>,
-        /// the chunk of a write-intent bitmap, such as `"64MiB"`; not with RAID 0
+        /// the chunk size of a write-intent bitmap, such as `"64MiB"`; not for RAID 0
         #[default = "no bitmap"]
         #[comment = "bytes of a chunk of the bitmap"]
         pub bitmap: Option<Spanned<String>>,
-        /// RAID 10: `"near"`, `"far"`, `"offset"`
+        /// for RAID 10, the placement of the copies: `"near"`, `"far"`, `"offset"`
         #[default = "near"]
         #[comment = "on the disks"]
         pub copies_lie: Option<Spanned<Given<CopiesLie>>>,
-        /// RAID 5, 6: a read-modify-write `"never"` (md's `rmw_level` 0), `"allowed"` (1: where it reads less than a
-        /// reconstruct-write) or `"preferred"` (2: where it reads no more)
+        /// for RAID 5 and 6, when a read-modify-write is used: `"never"` (md's `rmw_level` 0), `"allowed"` (1: where it
+        /// reads less than a reconstruct-write) or `"preferred"` (2: where it does not read more)
         #[default = "allowed"]
         #[comment = "read-modify-writes"]
         pub rmw: Option<Spanned<Given<RmwLevel>>>,
-        /// RAID 5, 6: rows of pages in the stripe cache, 17 to 32768
+        /// for RAID 5 and 6, the number of rows of pages in the stripe cache, 17 to 32768
         #[default = "256"]
         #[comment = "rows of pages"]
         pub stripe_cache_size: Option<Spanned<usize>>,
