@@ -6,8 +6,8 @@ messages! {
 /// Errors that users meet first.
 Error:
 TraceIo = "E001" "a trace cannot be read or written" {
-    "The operating system refused to open, read or write the file; the message says why."
-    "Nothing was done with it."
+    "The operating system refused to open, read or write the file. The message shows the reason."
+    "The file was not processed."
     "Check the path and its permissions, and the free space of the disk."
     "ls -l web.load" }
 StreamCutOff = "E002" "compressed data are truncated" {
@@ -16,11 +16,11 @@ StreamCutOff = "E002" "compressed data are truncated" {
     "Fetch the file again, or read the part that exists."
     "iosonar info web.load.gz --lenient" }
 StreamDamaged = "E003" "compressed data are damaged" {
-    "The decompressor found contents that were never written like that."
-    "What came out before the damage may be wrong, too, so that --lenient does not read it."
+    "The decompressor found data that no compressor could have written."
+    "The data decompressed before the damage may be wrong, too. For this reason --lenient does not read them."
     "Fetch the file again."
     "gzip -t web.load.gz" }
-FieldWrong = "E004" "a field of a trace is not what its format says" {
+FieldWrong = "E004" "a field of a trace does not match its format" {
     "The message names the line, the field, its contents and what was expected."
     "Either the line is damaged, or the file has another format than was recognised."
     "Correct the line, name the format with --format, or skip such rows."
@@ -32,13 +32,13 @@ FieldMissing = "E005" "a line of a trace ends too early" {
     "iosonar formats" }
 Unsorted = "E006" "a load goes back in time" {
     "A request starts before the previous one, but a load must be sorted by intended start."
-    "Records of replays and simulations are in the order of completion, so that they must be sorted before they can be replayed."
-    "Sort the trace once, or while it is read."
+    "Records of replays and simulations are in the order of completion, so they must be sorted before they can be replayed."
+    "Sort the trace with 'iosonar convert --sort', or while it is read with --sort."
     "iosonar convert run.ios --sort -o run.load" }
 FormatUnknown = "E007" "the format of a trace is not recognised" {
     "Neither the contents nor the name of the file match a format."
     "Nothing was read."
-    "See the list of formats; columns of your own can be named for CSV."
+    "Choose a format from the list. For a CSV file with other columns, name them with --columns."
     "iosonar formats" }
 OutputNameUnknown = "E008" "the name of an output does not name a format" {
     "The ending of a trace's name selects its format."
@@ -51,39 +51,39 @@ NotWritable = "E009" "a format can be read but not written" {
     "Write .ios or .csv."
     "iosonar formats" }
 OverwritesInput = "E010" "an output would overwrite an input" {
-    "Both names are of the same file."
+    "The input and the output have the same path."
     "The input would be destroyed before it is read completely."
     "Choose another name for the output."
     "iosonar convert a.ios -o b.ios" }
 SameOutput = "E011" "two outputs are one file" {
     "Two options name the same file."
     "One output would overwrite the other."
-    "Give each output a name of its own."
+    "Give each output a different name."
     "iosonar sim a.toml --cdf a.png --cdf-data a.csv" }
 NoFolder = "E012" "the folder of an output does not exist" {
-    "The output is to be written into a folder that does not exist."
-    "Nothing was done, so that no result is lost."
+    "The folder in the name of the output does not exist."
+    "The command stopped before it did any work, so no result is lost."
     "Create the folder."
     "mkdir -p results" }
-OptionUnfit = "E013" "an option of reading or writing does not fit" {
+OptionUnfit = "E013" "an option for reading or writing does not fit" {
     "The message names the option and what it needs."
     "Nothing was done."
     "Change or leave out the option."
     "iosonar convert --help" }
-TraceDamaged = "E014" "a trace does not continue as its format says" {
+TraceDamaged = "E014" "the rest of a trace does not match its format" {
     "A part of the file is damaged, or its writer was killed."
-    "Everything behind that place is unreadable or missing."
-    "Fetch or record it again; --lenient reads what is whole."
+    "Everything after that place is unreadable or missing."
+    "Fetch or record the file again. --lenient reads the intact part."
     "iosonar info run.ios.part --lenient" }
 RequestUnfit = "E015" "a request cannot be served" {
     "A request of the load does not fit the device or array, such as one beyond its end."
     "Changing requests silently would change the answer."
-    "Use a larger target, or say how to fit the load."
+    "Use a larger target, or choose --fit, --wrap or --clip."
     "iosonar sim array.toml --trace web.load --fit" }
 ScenarioIo = "E020" "a scenario cannot be read" {
     "The operating system refused to open or read the file."
     "Nothing was simulated."
-    "Check the path; the project's folder examples/ has scenarios to start from."
+    "Check the path. The folder examples/ of the project contains scenarios to start from."
     "iosonar sim examples/raid5-mysql.toml --trace web.load" }
 ScenarioSyntax = "E021" "a scenario is not valid TOML" {
     "The message shows the line and what was expected there."
@@ -91,9 +91,9 @@ ScenarioSyntax = "E021" "a scenario is not valid TOML" {
     "Correct the line; words need quotes, numbers do not."
     "rate = 100" }
 KeyRefused = "E022" "a key of a scenario is refused" {
-    "The key is unknown, misspelt, in the wrong table, or does not go together with another."
-    "An ignored key would give the answer to another question."
-    "Follow the message, or print the scenario with all its defaults."
+    "The key is unknown, misspelt, in the wrong table, or contradicts another key."
+    "If the key were ignored, the result would answer a different question."
+    "Correct the key as the message says, or print the scenario with all its defaults."
     "iosonar sim array.toml --explain" }
 IsTrace = "E023" "a trace was given as a scenario" {
     "A scenario describes the storage; the file holds requests."
@@ -108,11 +108,11 @@ IsProfile = "E024" "a device profile was given as a scenario" {
 SetRefused = "E025" "--set names a key that is refused" {
     "The key or value of --set does not fit the scenario."
     "Nothing was simulated."
-    "Follow the message, or print the scenario with all its keys."
+    "Correct the key or value as the message says, or print the scenario with all its keys."
     "iosonar sim array.toml --explain" }
 Unstable = "E026" "the offered load exceeds the capacity" {
-    "More work arrives at a station than it can do, so that its queue grows without end."
-    "Response times would depend on the length of the run alone."
+    "More work arrives at a station than it can complete, so its queue grows without end."
+    "Response times would depend only on the length of the run."
     "Lower the rate, or add disks; --unstable simulates it anyway."
     "iosonar plan array.toml --target 'p99 < 20ms'" }
 ValueWrong = "E027" "the value of a key is wrong" {
@@ -126,24 +126,24 @@ ScenarioIncomplete = "E028" "a scenario lacks something" {
     "Add what the message names."
     "[load]\nrate = 100\nrequests = 100000" }
 NoWarmup = "E029" "a run is too short to find the end of its warm-up" {
-    "With warmup_requests = \"auto\", the simulation looks for the place from which times no longer change."
-    "A short run does not show it."
-    "Simulate more requests, or give the number to leave out."
+    "With warmup_requests = \"auto\", the simulation looks for the point after which response times no longer change systematically."
+    "A short run does not show this point."
+    "Simulate more requests, or set warmup_requests to a number."
     "iosonar sim array.toml --set load.requests=1000000" }
 NoRequests = "E030" "there are no requests to simulate" {
-    "The trace is empty, the selected part of it is, or all requests lie beyond the end of the array."
-    "There is nothing to answer."
-    "Check the time span and end of the trace; --fit moves requests onto the array."
+    "The trace or the selected part of it is empty, or all requests lie beyond the end of the array."
+    "A simulation without requests has no result."
+    "Check the time span of the trace and its highest sector. --fit moves requests onto the array."
     "iosonar info web.load" }
 NothingMeasured = "E031" "no request was measured" {
-    "All requests are warm-up, failed, or have no response time."
+    "All requests belong to the warm-up, failed, or have no response time."
     "There are no times to report."
     "Simulate more requests, or leave fewer of them out."
     "iosonar sim array.toml --set load.requests=100000" }
 GeometryWrong = "E032" "an array is impossible" {
     "The number of disks, the level and the stripe unit contradict each other."
     "Nothing was simulated."
-    "Follow the message: RAID 5 needs at least 3 disks, for example."
+    "Change the array as the message says. RAID 5, for example, needs at least 3 disks."
     "iosonar sim array.toml --set array.disks=4" }
 ProfileWrong = "E033" "a device profile is wrong" {
     "The message names the file or the built-in profile, the key and what was expected."
@@ -152,11 +152,11 @@ ProfileWrong = "E033" "a device profile is wrong" {
     "iosonar profiles" }
 ResultsUnwritable = "E034" "results cannot be written" {
     "The operating system refused to write the file."
-    "The simulation's results for it are lost."
+    "The results for this file are lost."
     "Check the folder, its permissions and free space."
     "df -h ." }
 TargetRefused = "E040" "a target is refused" {
-    "The device or file may hold data, is in use, is read-only, or is not what it seems; the message says which."
+    "The device or file may hold data, is in use, is read-only, or is of an unexpected kind. The message shows which."
     "A replay that writes destroys what is on its target."
     "Choose another target, or name the device with --destroy if its contents may be lost."
     "iosonar targets" }
@@ -166,23 +166,23 @@ TargetIo = "E041" "a target cannot be used" {
     "Check the path and the permissions: devices usually need root or the group 'disk'."
     "iosonar targets" }
 NothingToPlan = "E042" "nothing can be planned" {
-    "The target is about requests that the load does not have, or no load can be varied."
+    "The target limits requests that the load does not contain, or the scenario has no load that can be varied."
     "There is no answer."
     "Change the target, or the scenario."
     "iosonar plan array.toml --target 'read p99 < 20ms'" }
 RecordingRefused = "E043" "recording is not possible" {
     "The kernel's trace points are not available, not permitted, or already in use."
     "Nothing was recorded."
-    "See what is missing."
+    "Run 'iosonar doctor' to see what is missing."
     "iosonar doctor" }
 CalibrationRefused = "E044" "a profile cannot be fitted" {
-    "The records do not have what the fit needs: enough requests with measured latencies, or the right kind of profile to start from."
+    "The records have too few requests with measured latencies, or the fit started from a profile of the wrong kind."
     "No profile was written."
     "Record a longer run, or start from a profile of the same kind of drive."
     "iosonar calibrate run.ios --profile seagate-st3500630ns -o mine.toml" }
 SweepRefused = "E045" "a sweep cannot run" {
     "The study file is wrong, or its folder belongs to another study."
-    "No run was begun."
+    "No run was started."
     "Correct the place that the message names."
     "iosonar sweep study.toml --dry-run" }
 }
