@@ -220,7 +220,7 @@ fn what_another_process_has_open_for_writing_is_not_written_to() {
     let written = write(&scratch, &target);
     assert_done(&written);
     let seen = format!(
-        "which will see the data written: sh (process {})",
+        "which will see the data that the replay writes: sh (process {})",
         reader.0.id()
     );
     assert!(err(&written).contains(&seen), "{}", err(&written));

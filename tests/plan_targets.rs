@@ -185,7 +185,10 @@ fn a_target_that_is_never_met_is_named() {
     );
     assert_refused(&printed, "mean < 1 ms cannot be met at any rate");
     let printed = plan(&scratch, [LOAD, RAID5], "p90 < 60ms, throughput > 5", &[]);
-    assert_refused(&printed, "the throughput is the rate");
+    assert_refused(&printed, "the throughput is the arrival rate");
     let printed = plan(&scratch, [LOAD, RAID5], "p90 < 60ms, delay p99 < 5ms", &[]);
-    assert_refused(&printed, "without latency and delay: write \"p99 < 5 ms\"");
+    assert_refused(
+        &printed,
+        "not with 'latency' or 'delay': write \"p99 < 5 ms\"",
+    );
 }

@@ -73,7 +73,7 @@ fn failed_requests_are_not_blamed_on_another_user_of_the_device() {
     assert_eq!(run.status.code(), Some(3), "{}", err(&run));
     let text = out(&run) + &err(&run);
     assert!(text.contains("failed"), "{text}");
-    for blamed in ["the device did", "used it", "another process"] {
+    for blamed in ["the device performed", "used it", "another process"] {
         assert!(!text.contains(blamed), "{text}");
     }
 }

@@ -293,7 +293,7 @@ fn page_layout(root: &Path) -> Result<PageLayout, GuardError> {
         .map(|got| String::from_utf8_lossy(&text[..got]).into_owned())
         .and_then(|text| {
             PageLayout::parse(&text)
-                .ok_or_else(|| io::Error::other("it does not show where the data are"))
+                .ok_or_else(|| io::Error::other("its mount options do not show where its data are"))
         })
         .map_err(|source| GuardError::Io {
             path,

@@ -151,7 +151,7 @@ impl Preparation {
                 let written = zones.write(&request, true);
                 let at = written.map_err(|misplaced| TraceError::Request {
                     place: Place::of(&self.path, batch.place(row)),
-                    problem: format!("the file has changed since: {misplaced}"),
+                    problem: format!("the file has changed since it was checked: {misplaced}"),
                 })?;
                 request.sector = Sector::new(at);
             }
@@ -173,7 +173,7 @@ impl Preparation {
     fn misfit(&self, request: &Request, fed: u64) -> Option<String> {
         let changed = || {
             Some(
-                "this request did not exist when the load was checked: the file has changed since"
+                "this request did not exist when the load was checked: the file has changed since then"
                     .to_owned(),
             )
         };
@@ -209,8 +209,8 @@ impl Preparation {
         }
         if fitted.op.moves_data() && fitted.sectors > self.longest {
             return Some(format!(
-                "the request of {} sectors is longer than the buffers of {}, as the \
-                 load could not be read in advance: give it as a file",
+                "the request of {} sectors is longer than the buffers of {}, because the load could not be read in \
+                 advance: give the load as a file",
                 fitted.sectors, self.longest
             ));
         }

@@ -165,7 +165,7 @@ fn overlaid(charts: Vec<(&Measured, Chart)>) -> Option<Chart> {
                     warnings,
                     footer: tool(),
                     notes: if labels.len() > 1 {
-                        vec![format!("of each input: {}", joined(&labels))]
+                        vec![format!("for each input: {}", joined(&labels))]
                     } else {
                         Vec::new()
                     },
@@ -308,8 +308,8 @@ pub const CATALOGUE: &[Entry] = &[
         "The sonar diagram over the request number in order of completion: busy periods take \
          more space, idle periods none."),
     together("throughput", Overview, "overview.thrp", OUTCOME, overview::throughput,
-        "Requests per second, demanded by the load and completed: where the curves differ, the device or the replay \
-         does not keep up; where more is completed than demanded, a backlog drains."),
+        "Requests per second, demanded by the load and completed. Where fewer requests complete than are demanded, \
+         the device or the replay does not keep up; where more complete, a backlog drains."),
     together("bandwidth", Overview, "overview.thrs", OUTCOME, overview::bandwidth,
         "Bytes per second, demanded by the load and completed."),
     each("throughput-intended", Overview, "thrp.setpoint", OUTCOME, overview::throughput_intended,
@@ -323,15 +323,14 @@ pub const CATALOGUE: &[Entry] = &[
     together("cdf", Distribution, "", Needs::BANDS, distribution::cdf,
         "The share of requests completed within a given time. The further left, the faster; the steeper, the more \
          uniform; each step is a kind of request. Marks show the median and p99. Several inputs are compared with the first: KS is \
-         the largest vertical distance, demerit the root mean square horizontal distance."),
+         the largest vertical distance, and the demerit is the root mean square horizontal distance."),
     together("ccdf", Distribution, "", Needs::NONE, distribution::ccdf,
         "The share of requests that took longer than a given time, on two logarithmic axes: the tail. A straight line \
          is a power law, a cliff a timeout; 0.1 % is p99.9."),
     each("quantiles", Distribution, "", view(View::Started), distribution::quantiles,
         "Median, p90, p99 and maximum over time: the typical and the slowest requests."),
     each("heat-map", Distribution, "", view(View::Started), distribution::heat_map,
-        "The number of requests by time and latency, all kinds together; the colour scale \
-         is logarithmic."),
+        "The number of requests by time and latency, all operations together; the colour scale is logarithmic."),
     together("model-ratio", Distribution, "", Needs::NONE, distribution::model_ratio,
         "For two or more inputs: the ratio of each quantile to that of the first input. One is equal; \
          above one is slower."),
@@ -360,7 +359,8 @@ pub const CATALOGUE: &[Entry] = &[
     each("latency-by-size", Correlation, "", view(View::LatencyBySize), flight::latency_by_size,
         "Latency against request size: the flat part is positioning or overhead, the rising part transfer."),
     each("addresses", Load, "", view(View::Addresses), working_set::addresses,
-        "The start position of each request on the device over time: lines are sequential streams, clouds are random accesses."),
+        "The start position of each request on the device over time. Lines are sequential streams, clouds are \
+         random accesses."),
     each("sizes", Load, "rqsize", LOAD, histogram::sizes,
         "The number of requests by size, reads and writes stacked."),
     each("positions", Load, "rqpos", LOAD, histogram::positions,
@@ -389,8 +389,8 @@ pub const CATALOGUE: &[Entry] = &[
         "Requests active in each interval of 2 ms, as quantiles by period, and the number in flight \
          at the start of the intervals."),
     each("utilisation", Activity, "", OUTCOME, activity::utilisation,
-        "The share of intervals of 2 ms with an active request by period, and the exact share \
-         of busy time: on fast devices only the latter is meaningful."),
+        "The share of intervals of 2 ms with an active request by period, and the exact share of busy time. On fast \
+         devices only the exact share is meaningful."),
     each("response-time", Activity, "", OUTCOME, activity::response_time,
         "Median, p75, p95 and p99 of the response time by period, reads and writes separately."),
     each("response-by-size", Activity, "", OUTCOME, activity::response_by_size,
@@ -423,7 +423,8 @@ pub const CATALOGUE: &[Entry] = &[
         "The longest time between two polls for completions while requests were in flight (replay --self-check): \
          the largest possible error of a measured latency."),
     each("answer-wait-cumulated", SelfCheck, "answer_wait_cumul", Needs::NONE, self_check::answer_wait_cumulated,
-        "The sum of these times: how long the replay was busy with other work than completions."),
+        "The sum of the times between polls for completions: how long the replay was busy with work other than \
+         completions."),
 ];
 
 /// The chart of this name.

@@ -228,7 +228,7 @@ impl Display for Finding {
             ),
             Self::Hot { pages, accesses } => write!(
                 f,
-                "The hottest {} of the pages have {} of the accesses.",
+                "The hottest {} of the pages receive {} of the accesses.",
                 percent(*pages),
                 percent(*accesses)
             ),
@@ -237,7 +237,7 @@ impl Display for Finding {
             ),
             Self::WorkingSet { all, most, within } => write!(
                 f,
-                "{} are accessed in all, at most {} in {within}.",
+                "{} of distinct data are accessed in total, at most {} in {within}.",
                 Unit::Bytes.text(*all),
                 Unit::Bytes.text(*most)
             ),

@@ -68,7 +68,7 @@ pub trait Format: Sync {
         Err(TraceError::NotWritable {
             path: sink.path,
             format: self.name(),
-            writable: "those that list what they cannot represent".to_owned(),
+            writable: "formats that list what they cannot represent".to_owned(),
         })
     }
 }

@@ -146,13 +146,13 @@ fn words(figure: &Figure) -> String {
             with_statistics,
         }) => {
             let all = with_statistics.map_or_else(String::new, |ratio| {
-                format!(", {ratio:.2} of that with all statistics")
+                format!("; with all statistics {ratio:.2} of it")
             });
-            format!("{plain:.2} of the event loop{all}")
+            format!("{plain:.2} of the speed of the event loop{all}")
         }
         Some(Note::WithEvents) => "with events".to_owned(),
         Some(Note::ByRecursion) => "by recursion".to_owned(),
-        Some(Note::OfOneThread(ratio)) => format!("{ratio:.2} times one thread"),
+        Some(Note::OfOneThread(ratio)) => format!("{ratio:.2} times the speed of one thread"),
         Some(Note::Cleaning {
             millions_of_pages_per_s: pages,
             write_amplification,
@@ -160,7 +160,7 @@ fn words(figure: &Figure) -> String {
             format!("{pages:.2} M page operations/s, write amplification {write_amplification:.2}")
         }
         Some(Note::Charts { drawn, looking_s }) => {
-            format!("{drawn} charts, {looking_s:.2} s of it reading the records; all threads")
+            format!("{drawn} charts with all threads; reading the records took {looking_s:.2} s")
         }
         Some(Note::MillionsPerSecond(rate)) => format!("{rate:.1} million requests/s"),
         Some(Note::ProcessorTime {

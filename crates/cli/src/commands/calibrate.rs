@@ -172,8 +172,8 @@ fn judge_throughput(off: f64, missing: Option<Missing>) -> Ending {
     warn(
         Warning::PoorFit,
         &format!(
-            "poor fit: in some part of the run throughput is {:.0} % off; either the device does something \
-         that the model lacks, or it was not kept busy, or its initial state differed (flash.precondition)",
+            "poor fit: in some part of the run the throughput is {:.0} % off; the device behaves in a way that the \
+             model does not cover, or it was not kept busy, or its initial state differed (flash.precondition)",
             100.0 * off
         ),
     );
@@ -213,8 +213,8 @@ fn judge(args: &Calibrate, held_out: &Quality, before: Option<&Quality>) -> Endi
         warn(
             Warning::PoorFit,
             &format!(
-                "poor fit: the KS distance on the held-out half is {:.3}; the device does something, \
-             at least at times, that the model lacks",
+                "poor fit: the KS distance on the held-out half is {:.3}; at least at times, the device behaves in \
+                 a way that the model does not cover",
                 held_out.ks
             ),
         );
@@ -225,7 +225,7 @@ fn judge(args: &Calibrate, held_out: &Quality, before: Option<&Quality>) -> Endi
     }
     if !args.quiet && !args.json {
         note(&format!(
-            "not a poor fit: the KS distance on the held-out half is {:.3}, at most {}",
+            "acceptable fit: the KS distance on the held-out half is {:.3}, and the limit is {}",
             held_out.ks,
             Quality::POOR
         ));

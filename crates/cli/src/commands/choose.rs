@@ -57,8 +57,7 @@ fn check(args: &Choose) -> anyhow::Result<()> {
     }
     if args.beyond.beyond() == Beyond::Clip {
         return Err(Usage(
-            "--clip would drop requests for small candidates, so they would have less to do: use --fit or \
-             --wrap"
+            "--clip would drop requests for small candidates, so their load would be lighter: use --fit or --wrap"
                 .to_owned(),
         )
         .into());
@@ -66,7 +65,7 @@ fn check(args: &Choose) -> anyhow::Result<()> {
     let is_no_response = |of: &&Objective| of.quantity != Quantity::ResponseTime;
     if let Some(of) = args.target.0.iter().find(is_no_response) {
         return Err(Usage(format!(
-            "--target '{of}': simulations answer for response times: leave out latency and delay"
+            "--target '{of}': simulations have only response times: leave out latency and delay"
         ))
         .into());
     }

@@ -116,7 +116,7 @@ fn targets(text: &str) -> Result<Objectives, Usage> {
             ..objective
         };
         return Err(wrong(format!(
-            "plan answers for the response time, without latency and delay: write \"{meant}\""
+            "plan works with response times only, not with 'latency' or 'delay': write \"{meant}\""
         )));
     }
     Ok(targets)

@@ -299,14 +299,17 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
         let n = drawn.iter().filter(|drawn| **drawn).count();
         let records: u64 = inputs.iter().map(Measured::records).sum();
         note(&format!(
-            "{n} charts of {} requests in {} ({:.2} s, {:.2} s of it reading)",
+            "{n} charts of {} requests in {} ({:.2} s, of which {:.2} s for reading)",
             grouped(records),
             dir.display(),
             begin.elapsed().as_secs_f64(),
             read.as_secs_f64(),
         ));
         if !without.is_empty() && failed.is_none() {
-            note(&format!("nothing to show in: {}", without.join(", ")));
+            note(&format!(
+                "these charts have no data and were not drawn: {}",
+                without.join(", ")
+            ));
         }
     }
     if let Some(error) = failed {

@@ -106,7 +106,7 @@ fn describe(
     let none_checked = findings.checked == 0 && whole;
     if none_checked {
         text += &format!(
-            "  contents NOT CHECKED: the log has {} writes, but the expected contents of no sector\n",
+            "  contents NOT CHECKED: the log has {} writes, but does not contain the expected contents of any sector\n",
             grouped(kept.writes)
         );
     }

@@ -328,8 +328,8 @@ impl Answer<'_> {
             }
             if of.outcome.as_ref().is_ok_and(|of| of.now.not_cleaned) {
                 notes.push(format!(
-                    "{}: NOT CLEANED: no block was erased, so these are the times of a fresh drive: give it a precondition \
-                     (+ssd.flash.precondition=steady-state)",
+                    "{}: NOT CLEANED: no block was erased, so these are the times of a fresh drive: set a \
+                     precondition (+ssd.flash.precondition=steady-state)",
                     of.name
                 ));
             }
@@ -341,12 +341,12 @@ impl Answer<'_> {
         notes.extend(why.into_iter().map(str::to_owned));
         if let Some(growth) = growths().next() {
             let what = match growth.by {
-                GrowBy::Speed => "the largest factor found that meets",
+                GrowBy::Speed => "the largest factor that was found to meet",
                 GrowBy::Copies => "the most copies of the load that were found to meet",
             };
             let first = match self.targets.0.len() {
                 1 => "",
-                _ => "; in brackets what is missed first beyond it",
+                _ => "; the target in brackets is the first to be missed by a larger load",
             };
             notes.push(format!("growth: {what} all targets{first}"));
         }

@@ -222,7 +222,9 @@ fn of_target(target: &TargetSummary, targets: usize) -> String {
     if let Some(rate) = target.overload_rate {
         text += &line(
             "overload rate",
-            &format!("{rate:.1} requests/s, from the first request that was a second late"),
+            &format!(
+                "{rate:.1} requests/s, measured from the first request that started a second late"
+            ),
         );
     }
     text += &findings_text(&target.findings);
@@ -231,7 +233,7 @@ fn of_target(target: &TargetSummary, targets: usize) -> String {
 
 fn episode_text(episode: &Episode) -> String {
     let until = match (episode.until, episode.drain_time()) {
-        (Some(until), Some(drain)) => format!("until {until}, {drain} after the worst"),
+        (Some(until), Some(drain)) => format!("until {until}, {drain} after the longest delay"),
         _ => "to the end".to_owned(),
     };
     format!(

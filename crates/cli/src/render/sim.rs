@@ -254,7 +254,7 @@ fn at_the_ends(result: &SimulationResult) -> String {
     }
     if end > 0 && end >= start / 10 {
         why.push(format!(
-            "requests present when the load ended: {}, whose time after it counts towards the mean only",
+            "requests present when the load ended: {}; their time after the end counts only towards the mean",
             count(end)
         ));
     }

@@ -260,13 +260,13 @@ pub(crate) fn repetition(input: &Measured) -> Option<Chart> {
         let share = 100.0 * load.sampling_rate;
         chart
             .notes
-            .push(format!("of a sample of {share:.2} % of the pages"));
+            .push(format!("from a sample of {share:.2} % of the pages"));
     }
     let header = [
-        "the hottest pages that hold",
+        "the hottest pages that receive",
         "pages",
         "of all pages",
-        "faster if free",
+        "speed-up if free",
     ];
     let row = |hot: &iosonar_analysis::Hot| {
         let speed_up = if hot.speed_up.is_finite() {

@@ -214,7 +214,7 @@ pub(super) fn sentences(first: &Measured, second: &Measured) -> String {
         let ratio = ratio(a, b).unwrap_or_default();
         let (a, b) = (per_second(a), per_second(b));
         sentences.push(format!(
-            "The throughput goes from {a} to {b} ({ratio} times)."
+            "The throughput changes from {a} to {b} ({ratio} times)."
         ));
     }
     sentences.join(" ")

@@ -124,7 +124,8 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
         }
     }
     let (Some((profile, model, how, training)), Some((model_before, _))) = (best, before) else {
-        let nothing = || CalibrateError::Records("there are no requests to choose from".to_owned());
+        let nothing =
+            || CalibrateError::Records("the records have no requests to fit a model to".to_owned());
         return Err(refused.unwrap_or_else(nothing));
     };
     Ok(DiskFit {

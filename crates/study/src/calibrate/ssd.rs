@@ -101,7 +101,7 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
     }
     let Some((service, training)) = best else {
         return Err(CalibrateError::Records(
-            "there are no requests to choose from".to_owned(),
+            "the records have no requests to fit a model to".to_owned(),
         ));
     };
     let held_out = Trial::new(&held_out)?.quality(&text_of(&service), DEVICE)?;

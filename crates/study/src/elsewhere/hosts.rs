@@ -93,7 +93,7 @@ impl fmt::Display for Ready {
         let ahead = self.offset_ns as f64 / 1e3;
         write!(
             f,
-            "{}: its clock is {:.1} us {} ours, ± {:.1} us",
+            "{}: its clock is {:.1} us {} that of this machine, ± {:.1} us",
             self.participant.host,
             ahead.abs(),
             if ahead < 0.0 { "behind" } else { "ahead of" },

@@ -232,8 +232,8 @@ fn sought(
     match find.unwrap_or(default) {
         Find::Copies if !matches!(load, LoadModel::Trace { .. }) => Err(PlanError::CopiesOfNoTrace),
         Find::Rate | Find::Copies if targets.iter().any(is_throughput) => does_not_fit(
-            "--target: of open arrivals the throughput is the rate, as long as it is stable; a throughput is for closed loops \
-             and networked systems",
+            "--target: for open arrivals the throughput is the arrival rate as long as the system is stable; limit \
+             a response time, or use a closed loop or a networked system",
         ),
         Find::Rate if matches!(load, LoadModel::Trace { .. }) => Ok((None, Sought::Growth)),
         Find::Copies => Ok((None, Sought::Copies)),

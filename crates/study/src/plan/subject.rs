@@ -320,7 +320,7 @@ impl NetworkSubject {
     pub fn new(mut system: NetworkedRaid, most: u32) -> Result<Self, PlanError> {
         let [job] = system.classes.as_mut_slice() else {
             return Err(PlanError::DoesNotFit(
-                "a networked system must have one class of jobs to plan with".to_owned(),
+                "plan supports networked systems with one class of jobs only".to_owned(),
             ));
         };
         job.jobs = most;

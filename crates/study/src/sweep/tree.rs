@@ -45,8 +45,8 @@ pub fn runs_of_tree(root: &Path, changes: &Changes) -> Result<Vec<Run>, SweepErr
         return Err(SweepError::Value {
             path: root.to_owned(),
             key: "sweep".to_owned(),
-            problem: "contains neither folders nor an earlier study: give an experiment \
-                      file, or a tree of folders whose leaves are runs"
+            problem: "contains neither folders nor an earlier study: give an experiment file, or a tree of folders \
+                      whose innermost folders are runs"
                 .to_owned(),
         });
     }

@@ -143,7 +143,7 @@ fn dispersions(b: &Burstiness) -> String {
 
 fn hurst(b: &Burstiness) -> String {
     match b.hurst {
-        None => "not known: the trace is too short, or has too few requests".to_owned(),
+        None => "unknown: the trace is too short, or has too few requests".to_owned(),
         Some(h) => format!(
             "{:.2} (standard error of the fit {:.2}; independent arrivals: 0.5)",
             h.value, h.stderr

@@ -202,7 +202,7 @@ pub(super) fn ssd_words(fit: &SsdFit) -> String {
         let (kind, name) = (usize::from(op == Op::Write), plural(op));
         if fit.learned_from[kind] == 0 {
             return format!(
-                "  {name}: the training half has none, so their times are not known; the profile uses the times of {}\n",
+                "  {name}: the training half has none, so their times are unknown; the profile uses the times of {}\n",
                 plural(other)
             );
         }

@@ -24,7 +24,7 @@ use tables::{conclusion, describe, describe_classes, purchases, table_of_varied}
 
 pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Ending> {
     if args.cdf.is_some() {
-        let problem = "--cdf needs a scenario: of a networked system only means are computed; draw them with --curve";
+        let problem = "--cdf needs a scenario: for a networked system only means are computed; draw them with --curve";
         return Err(Usage(problem.to_owned()).into());
     }
     if args.replications.is_some() {

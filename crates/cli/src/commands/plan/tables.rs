@@ -163,7 +163,7 @@ fn beyond(bound: Bound) -> &'static str {
         Bound::Space => {
             "  AT LEAST: more copies would reach beyond the end of the array: --fit or --wrap makes them fit\n"
         }
-        Bound::Number => "  that is the most that was tried: --most N goes further\n",
+        Bound::Number => "  no higher number was tried: --most N raises the limit\n",
     }
 }
 
@@ -178,7 +178,8 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
     text += found.bound.map_or("", beyond);
     let answers = [&found.best, &found.next];
     if answers.into_iter().flatten().any(|p| p.not_cleaned) {
-        text += "  NOT CLEANED: no block was erased yet, this is how a fresh drive writes: give the SSD a precondition\n";
+        text += "  NOT CLEANED: no block was erased, so these are the write times of a fresh drive: set a \
+                 precondition for the SSD\n";
     }
     if let Some(load) = found.by_theory {
         let _ = writeln!(text, "  by theory alone: {} {unit}", load_text(load));

@@ -109,8 +109,8 @@ pub(super) fn announce(plan: &ReplayPlan) {
         if speed_is_changed(&load.reading) {
             warn(
                 Warning::SpeedChanged,
-                "--speed on a recorded load: its original clients would have reacted to \
-                     the storage, which a faster or slower replay does not",
+                "--speed changes a recorded load: its original clients would have reacted to the storage, but a \
+                 faster or slower replay does not",
             );
         }
     }

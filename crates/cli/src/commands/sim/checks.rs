@@ -175,8 +175,8 @@ pub(super) fn check_stability(args: &Sim, named: &Named) -> Result<(), ScenarioE
 /// That it is not certain whether a simulation has a steady state.
 pub(super) fn may_be_unstable(name: &str, offered: &Offered) -> String {
     format!(
-        "{name}: may be unstable: {} is offered {:.2} to {:.2} of what it can do; if throughput stays below \
-         the rate, the queue only grows",
+        "{name}: may be unstable: the offered load of {} is {:.2} to {:.2} times its capacity; if the throughput \
+         stays below the arrival rate, the queue only grows",
         offered.station, offered.lower, offered.upper
     )
 }

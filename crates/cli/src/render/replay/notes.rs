@@ -22,8 +22,8 @@ pub(crate) fn of_replay(note: &Note) -> String {
 pub(crate) fn of_advice(advice: &Advice) -> String {
     match advice {
         Advice::SmallPart { end, sectors } => format!(
-            "the load extends to sector {end} of {sectors} ({:.1} % of the target): a disk seeks less than over its \
-             whole span, and a thin or cached volume answers from its fast part",
+            "the load extends to sector {end} of {sectors} ({:.1} % of the target): a disk seeks over shorter \
+             distances than with all of its space, and a thin or cached volume answers from its fast part",
             100.0 * end.get() as f64 / *sectors as f64
         ),
         Advice::WrapsOften { factor } => format!(
@@ -119,8 +119,8 @@ fn of_thread(note: &ThreadNote) -> String {
             format!("{what}: {error} (it needs root, CAP_SYS_NICE, or a higher ulimit -r or -e)")
         }
         ThreadNote::ProcessorsContended => {
-            "other programs competed for the CPUs: latencies may include time for which kernel \
-             threads that serve the device waited for one"
+            "other programs competed for the CPUs: latencies may include the time that kernel threads serving the \
+             device waited for a CPU"
                 .to_owned()
         }
     }
@@ -134,7 +134,7 @@ pub(crate) fn of_target(note: &TargetNote) -> String {
             named(openers)
         ),
         TargetNote::SeenByOthers { target, openers } => format!(
-            "{} is open in another process, which will see the data written: {}",
+            "{} is open in another process, which will see the data that the replay writes: {}",
             target.display(),
             named(openers)
         ),
@@ -176,8 +176,8 @@ fn of_queue(note: &QueueNote) -> String {
             completed,
             failed,
         } => format!(
-            "the device did {} requests, and {} were submitted to it ({} completed, {} failed): the kernel split \
-             long requests or repeated failed ones, or another process used the device",
+            "the device performed {} requests, although {} were submitted ({} completed, {} failed): the kernel \
+             split long requests or repeated failed ones, or another process used the device",
             grouped(*done),
             grouped(completed + failed),
             grouped(*completed),
@@ -189,7 +189,7 @@ fn of_queue(note: &QueueNote) -> String {
 fn of_verification(note: &VerificationNote) -> String {
     match note {
         VerificationNote::TablesLost { error } => {
-            format!("the log of tables is not complete: {error}")
+            format!("the log for the verification is incomplete: {error}")
         }
         VerificationNote::FinalPassLeftOut => {
             "the final verification pass was skipped, as the replay was interrupted".to_owned()

@@ -104,7 +104,8 @@ pub(super) fn activity(activity: &Activity) -> String {
         rows.push((
             "first I/O",
             format!(
-                "its response time depends on the size: {slope:.3} ± {:.3} ms per block; it should not",
+                "its response time changes with the request size by {slope:.3} ± {:.3} ms per block; it should not \
+                 depend on it",
                 1.96 * error
             ),
         ));

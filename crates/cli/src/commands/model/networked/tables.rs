@@ -100,8 +100,9 @@ pub(super) fn describe(
         table.row(row);
     }
     text += &table.text();
-    text += "  bounds, exact and Schweitzer assume that a job visits its storage servers one after another; fork-join \
-             (an approximation) that it visits all at once, which can be faster than the lower bounds of the others\n";
+    text += "  bounds, exact and Schweitzer assume that a job visits its storage servers one after another; \
+             fork-join, an approximation, assumes that it visits all at once, which can be faster than the lower \
+             bounds of the others\n";
     let beyond = measured.unwrap_or_default().iter();
     let beyond = beyond.filter(|p| p.jobs > f64::from(most)).count();
     if beyond > 0 {
