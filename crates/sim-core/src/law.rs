@@ -116,13 +116,13 @@ pub enum LawError {
         least: Nanos,
         /// The longest time.
         most: Nanos,
-        /// So many were drawn.
+        /// The number of times drawn.
         tried: u32,
     },
 }
 
-/// Of a truncated law so many times are drawn to see whether any lies within the bounds: below a share of about one in
-/// this number, drawing takes too long to be meant.
+/// The number of times that are drawn of a truncated law to see whether any lies within the bounds. If fewer than one in
+/// this number does, drawing would take too long.
 const TRIED: u32 = 10_000;
 
 /// Whether the probabilities are some.
