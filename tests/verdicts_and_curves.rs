@@ -105,7 +105,7 @@ fn varied_simulations_have_markers_bars_and_the_name_of_all_of_them() {
     // The curve; of each point a bar, its two caps, and a marker beside the swatch of the legend.
     let count = |element: &str| svg.lines().filter(|line| line.contains(element)).count();
     assert!(count("stroke-width=\"2\"") == 1 + 3 * 3, "{svg}");
-    assert!(count("fill=\"#0072B2\"") > 3, "{svg}");
+    assert!(count("fill=\"#026BAC\"") > 3, "{svg}");
     // No disk is a fifth of one.
     assert!(!svg.lines().any(|line| line == "4.5"), "{svg}");
 }

@@ -336,6 +336,8 @@ pub struct Estimates {
     pub label: String,
     /// Their colour.
     pub colour: Colour,
+    /// The shape of the values; `None` for small discs.
+    pub marker: Option<Marker>,
     /// Place, value, lower and upper end of the error bar; without a bar where these are not finite.
     pub points: Vec<(f64, f64, f64, f64)>,
 }
@@ -574,14 +576,26 @@ impl Chart {
         if is_distinct {
             return;
         }
+        let marker = |of: Colour| {
+            let turn = colours.iter().position(|colour| *colour == of)?;
+            let is_data = !matches!(of, Colour::Met | Colour::Missed | Colour::Muted);
+            is_data.then(|| Marker::nth(turn))
+        };
         for mark in &mut self.marks {
-            if let Mark::Line(line) = mark
-                && let Some(i) = colours.iter().position(|of| *of == line.colour())
-                && !matches!(line.colour(), Colour::Met | Colour::Missed | Colour::Muted)
-            {
-                line.marker = Some(Marker::nth(i));
+            match mark {
+                Mark::Line(line) => line.marker = marker(line.colour()).or(line.marker),
+                Mark::Estimates(of) => of.marker = marker(of.colour).or(of.marker),
+                _ => {}
             }
         }
+    }
+
+    /// Whether a line goes through estimates that have markers, and so has none of its own between them.
+    pub(crate) fn has_marked_estimates(&self, line: &Line) -> bool {
+        self.marks.iter().any(|mark| match mark {
+            Mark::Estimates(of) => of.colour == line.colour() && of.marker.is_some(),
+            _ => false,
+        })
     }
 
     /// Gives a chart of curves a linear horizontal axis from zero; bins and cells keep theirs.

@@ -1,7 +1,8 @@
 //! Colours, light and dark.
 //!
-//! Reads are blue and writes red, as in blkreplay's diagrams, in shades that colour-blind people can distinguish: they differ in lightness too. Curves without a meaning of their own take the colours of Okabe and
-//! Ito ("Color universal design", 2008).
+//! Reads are blue and writes red, as in blkreplay's diagrams, in shades that colour-blind people can distinguish: they differ
+//! in lightness too. Curves without a meaning of their own take the colours of Okabe and Ito ("Color universal design", 2008),
+//! moved apart until all pairs of them are noticeably different without any one of the three kinds of cones.
 
 /// Red, green, blue.
 pub type Rgb = [u8; 3];
@@ -132,12 +133,12 @@ pub(crate) struct Palette {
 const LIGHT: Palette = Palette {
     background: [255, 255, 255],
     text: [32, 36, 42],
-    muted: [105, 112, 122],
+    muted: [110, 117, 127],
     axis: [60, 66, 74],
     grid: [222, 226, 231],
     minor_grid: [241, 243, 245],
     warning: [176, 64, 0],
-    good: [0, 122, 82],
+    good: [0, 94, 70],
     heat: [
         [222, 226, 240],
         [126, 168, 206],
@@ -151,14 +152,14 @@ const LIGHT: Palette = Palette {
     sum: [214, 164, 0],
     demanded: [0, 138, 92],
     actual: [230, 126, 0],
-    failed: [70, 70, 70],
+    failed: [78, 78, 78],
     curves: [
-        [0, 114, 178],
-        [213, 94, 0],
-        [0, 158, 115],
-        [204, 121, 167],
-        [86, 180, 233],
-        [230, 159, 0],
+        [2, 107, 172],
+        [207, 90, 0],
+        [38, 162, 111],
+        [198, 130, 183],
+        [72, 186, 248],
+        [233, 161, 4],
         [60, 60, 60],
     ],
     order: [[58, 12, 96], [38, 92, 168], [20, 156, 110], [236, 160, 0]],
@@ -174,7 +175,7 @@ const DARK: Palette = Palette {
     grid: [52, 58, 66],
     minor_grid: [33, 37, 43],
     warning: [255, 170, 92],
-    good: [84, 208, 160],
+    good: [100, 230, 180],
     heat: [[38, 44, 66], [44, 96, 148], [72, 176, 186], [244, 246, 188]],
     read: [84, 170, 244],
     write: [255, 106, 82],
@@ -185,19 +186,19 @@ const DARK: Palette = Palette {
     actual: [255, 166, 60],
     failed: [208, 208, 208],
     curves: [
-        [86, 180, 233],
-        [240, 128, 48],
-        [40, 190, 146],
-        [222, 150, 192],
-        [240, 228, 66],
-        [150, 120, 230],
-        [200, 200, 200],
+        [84, 192, 254],
+        [244, 134, 31],
+        [12, 167, 115],
+        [202, 135, 188],
+        [239, 228, 65],
+        [145, 117, 228],
+        [195, 202, 200],
     ],
     order: [
-        [138, 92, 214],
-        [64, 150, 226],
-        [66, 200, 140],
-        [250, 226, 90],
+        [110, 44, 210],
+        [52, 132, 214],
+        [90, 204, 140],
+        [255, 244, 150],
     ],
     read_ramp: [
         [26, 66, 108],

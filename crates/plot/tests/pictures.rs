@@ -317,8 +317,7 @@ fn places(picture: &image::RgbImage, colour: [u8; 3]) -> usize {
 
 #[test]
 fn lines_in_turn_are_all_seen_however_short_their_pieces_are() {
-    // The colours of the first three curves on white.
-    let colours = [[0, 114, 178], [213, 94, 0], [0, 158, 115]];
+    let colours = [0, 1, 2].map(|turn| Theme::Light.rgb(Colour::Curve(turn)));
     let minutes: Vec<u32> = (0..14).map(|i| 20 + i * 100).collect();
     let apart = |turn: u32| -> Vec<u32> { minutes.iter().map(|m| m + 30 * turn).collect() };
     for of in 1..4_u32 {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use iosonar_plot::{Axis, Band, Chart, Colour, Estimates, Line, Mark, Shape, Unit};
+use iosonar_plot::{Axis, Band, Chart, Colour, Estimates, Line, Mark, Marker, Shape, Unit};
 use iosonar_units::csv_field;
 
 /// What is not known of an interval.
@@ -89,12 +89,13 @@ pub fn marks_of(series: &[Series], curves: usize) -> Vec<Mark> {
             Style::Target => Colour::Failed,
             _ => colours[one.turn],
         };
-        marks_of_one(one, colour)
+        let marker = (curves > 1).then(|| Marker::nth(one.turn));
+        marks_of_one(one, colour, marker)
     });
     marks.collect()
 }
 
-fn marks_of_one(series: &Series, colour: Colour) -> Vec<Mark> {
+fn marks_of_one(series: &Series, colour: Colour, marker: Option<Marker>) -> Vec<Mark> {
     let Series { label, points, .. } = series;
     let way: Vec<(f64, f64)> = points.iter().map(|spot| (spot.x, spot.y)).collect();
     let bars = || points.iter().map(|s| (s.x, s.y, s.y_95.0, s.y_95.1));
@@ -113,11 +114,18 @@ fn marks_of_one(series: &Series, colour: Colour) -> Vec<Mark> {
                 points,
                 shape: Shape::Straight,
             }));
-            let line = Mark::Line(Line::steps(label, colour, way));
-            band.into_iter().chain([line]).collect()
+            let line = Line {
+                marker,
+                ..Line::steps(label, colour, way)
+            };
+            band.into_iter().chain([Mark::Line(line)]).collect()
         }
         Style::Estimates => {
-            let mut marks = vec![Mark::Line(Line::new(label, colour, way))];
+            let line = Line {
+                marker,
+                ..Line::new(label, colour, way)
+            };
+            let mut marks = vec![Mark::Line(line)];
             let across = points.iter().filter(|spot| spot.x_95.0.is_finite());
             let across: Vec<_> = across
                 .flat_map(|s| [(s.x_95.0, s.y), (s.x_95.1, s.y), UNKNOWN])
@@ -130,6 +138,7 @@ fn marks_of_one(series: &Series, colour: Colour) -> Vec<Mark> {
                 name: format!("{label} 95 %"),
                 label: String::new(),
                 colour,
+                marker,
                 points: bars().collect(),
             }));
             marks

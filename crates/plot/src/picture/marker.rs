@@ -91,9 +91,20 @@ pub(super) fn along<B: DrawingBackend>(
         let share = f64::from(x - a.0) / f64::from((b.0 - a.0).max(1));
         let at = (x, a.1 + (f64::from(b.1 - a.1) * share).round() as i32);
         if clip.contains(at) {
-            let colours = (colour, frame.palette().background);
-            draw(area, marker, at, RADIUS * frame.zoom, colours)?;
+            on_curve(area, frame, marker, at, colour)?;
         }
     }
     Ok(())
+}
+
+/// A marker of the size that it has on curves.
+pub(super) fn on_curve<B: DrawingBackend>(
+    area: &Area<B>,
+    frame: &Frame<'_>,
+    marker: Marker,
+    at: Pixel,
+    colour: Rgb,
+) -> Result<(), PlotError> {
+    let colours = (colour, frame.palette().background);
+    draw(area, marker, at, RADIUS * frame.zoom, colours)
 }

@@ -118,8 +118,14 @@ pub(super) fn draw_line<B: DrawingBackend>(
         }
     }
     match line.marker {
-        Some(marker) => marker::along(area, frame, &all, (marker, line.turn.0), colour),
-        None => Ok(()),
+        Some(marker) if !frame.chart.has_marked_estimates(line) => {
+            let turn = match line.turn {
+                (_, 0 | 1) => marker as usize,
+                (turn, _) => turn,
+            };
+            marker::along(area, frame, &all, (marker, turn), colour)
+        }
+        _ => Ok(()),
     }
 }
 
@@ -363,7 +369,12 @@ pub(super) fn draw_estimates<B: DrawingBackend>(
                 draw_path(area, frame, &path, (2.0, None), colour)?;
             }
         }
-        dot(area, frame, vertex(frame, (x, value)), 3.5, colour)?;
+        let at = vertex(frame, (x, value));
+        match estimates.marker {
+            Some(_) if !frame.plot.clip().contains(at) => {}
+            Some(marker) => marker::on_curve(area, frame, marker, at, colour)?,
+            None => dot(area, frame, at, 3.5, colour)?,
+        }
     }
     Ok(())
 }

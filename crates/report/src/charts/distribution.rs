@@ -66,14 +66,16 @@ pub fn curve_with_band(
 pub fn cdf_of(title: &str, quantity: Quantity, curves: Vec<Mark>) -> Chart {
     let mut y = Axis::from_zero("share of requests", Unit::Share);
     y.range = Some((0.0, 1.005));
-    Chart {
+    let mut chart = Chart {
         title: title.to_owned(),
         footer: tool(),
         x: Axis::log(quantity.name(), Unit::Seconds),
         y,
         marks: curves,
         ..Chart::default()
-    }
+    };
+    chart.set_markers();
+    chart
 }
 
 /// The quantiles that are marked on distribution functions.

@@ -42,6 +42,7 @@ pub fn chart(all: &[Considered], target: &Objective, about: &str) -> Chart {
             name: format!("{} 95 %", considered.name),
             label: String::new(),
             colour,
+            marker: None,
             points,
         }));
     }
@@ -54,7 +55,7 @@ pub fn chart(all: &[Considered], target: &Objective, about: &str) -> Chart {
         false => "times this load",
     };
     let statistic = target.name();
-    Chart {
+    let mut chart = Chart {
         name: "growth".to_owned(),
         title: format!("{statistic} while the load grows"),
         subtitle: about.to_owned(),
@@ -71,7 +72,9 @@ pub fn chart(all: &[Considered], target: &Objective, about: &str) -> Chart {
             is_kept: !Conclusion::of(all, target).meet.is_empty(),
         }),
         ..Chart::default()
-    }
+    };
+    chart.set_markers();
+    chart
 }
 
 /// What was simulated, by growth.

@@ -84,7 +84,10 @@ pub fn chart(
         exact.dashed()
     };
     chart.marks.push(Mark::Line(exact));
-    chart.marks.extend(measured_marks(measured));
+    chart
+        .marks
+        .extend(measured_marks(measured, Colour::Curve(4)));
+    chart.set_markers();
     let knee = format!(
         "{} is the bottleneck; it limits throughput from {:.1} jobs upward",
         of_all(&analysis.bottleneck.station, system.stations_of),
@@ -95,7 +98,7 @@ pub fn chart(
 }
 
 /// Measured points as a curve, with the band of their errors where these are known.
-fn measured_marks(measured: Option<&[MeasuredPoint]>) -> Vec<Mark> {
+fn measured_marks(measured: Option<&[MeasuredPoint]>, colour: Colour) -> Vec<Mark> {
     let mut marks = Vec::new();
     if let Some(measured) = measured {
         let edges = measured.iter().filter_map(|p| {
@@ -106,13 +109,13 @@ fn measured_marks(measured: Option<&[MeasuredPoint]>) -> Vec<Mark> {
         if !edges.is_empty() {
             marks.push(Mark::Band(Band {
                 label: String::new(),
-                colour: Colour::Curve(4),
+                colour,
                 points: edges,
                 shape: Shape::Straight,
             }));
         }
         let points = measured.iter().map(|p| (p.jobs, p.response_s)).collect();
-        let measured = Line::new("measured", Colour::Curve(4), points);
+        let measured = Line::new("measured", colour, points);
         marks.push(Mark::Line(measured));
     }
     marks
@@ -136,7 +139,9 @@ pub fn chart_of_varied(
         let lower = Line::new("", Colour::Curve(i), lower).named(&format!("{name}, lower bound"));
         chart.marks.push(Mark::Line(lower.dashed()));
     }
-    chart.marks.extend(measured_marks(measured));
+    let colour = Colour::Curve(varied.len());
+    chart.marks.extend(measured_marks(measured, colour));
+    chart.set_markers();
     chart
         .notes
         .push("solid: exact; dashed: lower balanced job bound".to_owned());
