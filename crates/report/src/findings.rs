@@ -131,7 +131,6 @@ const FEWEST_SLOW: u64 = 20;
 const SAME: f64 = 1.01;
 
 impl Display for Finding {
-    #[allow(clippy::too_many_lines)] // The words of all findings, one after the other.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Differs {
@@ -139,21 +138,7 @@ impl Display for Finding {
                 slow,
                 fast,
                 inputs,
-            } => {
-                let ratio = times(fast.value.as_secs_f64(), slow.value.as_secs_f64());
-                let (p, a, b) = (percentile(*p), slow.value, fast.value);
-                let (slow, fast) = (&slow.name, &fast.name);
-                match inputs {
-                    2 => write!(
-                        f,
-                        "{p} of {slow} is {ratio} that of {fast} ({a} against {b})."
-                    ),
-                    n => write!(
-                        f,
-                        "Of {n} inputs, {slow} has the highest {p} ({a}), {ratio} the lowest, that of {fast} ({b})."
-                    ),
-                }
-            }
+            } => differs(f, *p, [slow, fast], *inputs),
             Self::Alike { p, inputs: [a, b] } => write!(
                 f,
                 "{} of {} ({}) and of {} ({}) do not differ significantly.",
@@ -174,47 +159,10 @@ impl Display for Finding {
                 above,
                 share_of_time,
                 ..
-            } => {
-                let share = percent(*share_of_time);
-                match *share_of_time <= CONCENTRATED {
-                    true => write!(
-                        f,
-                        "Slow requests come in bursts: 80 % of those above {above} (10 times the median) start in {share} of the time."
-                    ),
-                    false => write!(
-                        f,
-                        "Slow requests are spread over time: 80 % of those above {above} (10 times the median) start in {share} of it."
-                    ),
-                }
-            }
+            } => slow_requests(f, *above, *share_of_time),
             Self::Pace(text) | Self::Targets(text) => f.write_str(text),
-            Self::Rates { high, low } => {
-                let (a, b) = (per_second(high.value), per_second(low.value));
-                let ratio = times(low.value, high.value);
-                match high.value / low.value < SAME {
-                    true => write!(
-                        f,
-                        "All inputs completed the same number of requests per second within 1 % ({b} to {a})."
-                    ),
-                    false => write!(
-                        f,
-                        "{} completed {ratio} as many requests per second as {} ({a} against {b}).",
-                        high.name, low.name
-                    ),
-                }
-            }
-            Self::InFlight { most, fewest } => {
-                let ratio = times(fewest.value, most.value);
-                let figure = |value| Unit::Number.text(value);
-                write!(
-                    f,
-                    "On average {} had {ratio} as many requests in flight as {} ({} against {}).",
-                    most.name,
-                    fewest.name,
-                    figure(most.value),
-                    figure(fewest.value)
-                )
-            }
+            Self::Rates { high, low } => rates_of(f, high, low),
+            Self::InFlight { most, fewest } => in_flight_of(f, most, fewest),
             Self::Size { bytes, share } => write!(
                 f,
                 "The most common size is {}: {} of the requests.",
@@ -241,35 +189,103 @@ impl Display for Finding {
                 Unit::Bytes.text(*all),
                 Unit::Bytes.text(*most)
             ),
-            Self::Turns(share) => {
-                let kind = match *share {
-                    RANDOM.. => "nearly random",
-                    SEQUENTIAL.. => "partly sequential",
-                    _ => "nearly sequential",
-                };
-                let share = percent(*share);
-                write!(
-                    f,
-                    "The order is {kind}: {share} of the requests start below the previous one."
-                )
-            }
+            Self::Turns(share) => order(f, *share),
             Self::Busy(share) => write!(
                 f,
                 "The device had a request in flight for {} of the time.",
                 percent(*share)
             ),
-            Self::Unequal { most, least } => {
-                let (a, b) = (percent(most.value), percent(least.value));
-                match most.value / least.value < SAME {
-                    true => write!(f, "All devices are equally busy ({b} to {a} of the time)."),
-                    false => write!(
-                        f,
-                        "{} is the busiest device ({a} of the time), {} the least busy ({b}).",
-                        most.name, least.name
-                    ),
-                }
-            }
+            Self::Unequal { most, least } => shares_of_time(f, most, least),
         }
+    }
+}
+
+fn differs(
+    f: &mut fmt::Formatter<'_>,
+    p: f64,
+    [slow, fast]: [&Of<Nanos>; 2],
+    inputs: usize,
+) -> fmt::Result {
+    let ratio = times(fast.value.as_secs_f64(), slow.value.as_secs_f64());
+    let (p, a, b) = (percentile(p), slow.value, fast.value);
+    let (slow, fast) = (&slow.name, &fast.name);
+    match inputs {
+        2 => write!(
+            f,
+            "{p} of {slow} is {ratio} that of {fast} ({a} against {b})."
+        ),
+        n => write!(
+            f,
+            "Of {n} inputs, {slow} has the highest {p} ({a}), {ratio} the lowest, that of {fast} ({b})."
+        ),
+    }
+}
+
+fn slow_requests(f: &mut fmt::Formatter<'_>, above: Nanos, share_of_time: f64) -> fmt::Result {
+    let share = percent(share_of_time);
+    match share_of_time <= CONCENTRATED {
+        true => write!(
+            f,
+            "Slow requests come in bursts: 80 % of those above {above} (10 times the median) start in {share} of the time."
+        ),
+        false => write!(
+            f,
+            "Slow requests are spread over time: 80 % of those above {above} (10 times the median) start in {share} of it."
+        ),
+    }
+}
+
+fn rates_of(f: &mut fmt::Formatter<'_>, high: &Of<f64>, low: &Of<f64>) -> fmt::Result {
+    let (a, b) = (per_second(high.value), per_second(low.value));
+    let ratio = times(low.value, high.value);
+    match high.value / low.value < SAME {
+        true => write!(
+            f,
+            "All inputs completed the same number of requests per second within 1 % ({b} to {a})."
+        ),
+        false => write!(
+            f,
+            "{} completed {ratio} as many requests per second as {} ({a} against {b}).",
+            high.name, low.name
+        ),
+    }
+}
+
+fn in_flight_of(f: &mut fmt::Formatter<'_>, most: &Of<f64>, fewest: &Of<f64>) -> fmt::Result {
+    let ratio = times(fewest.value, most.value);
+    let figure = |value| Unit::Number.text(value);
+    write!(
+        f,
+        "On average {} had {ratio} as many requests in flight as {} ({} against {}).",
+        most.name,
+        fewest.name,
+        figure(most.value),
+        figure(fewest.value)
+    )
+}
+
+fn order(f: &mut fmt::Formatter<'_>, turns: f64) -> fmt::Result {
+    let kind = match turns {
+        RANDOM.. => "nearly random",
+        SEQUENTIAL.. => "partly sequential",
+        _ => "nearly sequential",
+    };
+    let share = percent(turns);
+    write!(
+        f,
+        "The order is {kind}: {share} of the requests start below the previous one."
+    )
+}
+
+fn shares_of_time(f: &mut fmt::Formatter<'_>, most: &Of<f64>, least: &Of<f64>) -> fmt::Result {
+    let (a, b) = (percent(most.value), percent(least.value));
+    match most.value / least.value < SAME {
+        true => write!(f, "All devices are equally busy ({b} to {a} of the time)."),
+        false => write!(
+            f,
+            "{} is the busiest device ({a} of the time), {} the least busy ({b}).",
+            most.name, least.name
+        ),
     }
 }
 

@@ -74,7 +74,6 @@ const BELOW: f64 = 86.0;
 const BELOW_PANEL: f64 = 62.0;
 
 impl<'a> Frame<'a> {
-    #[allow(clippy::too_many_lines)] // Each part of the layout follows from the one before.
     /// Lays out a chart on a picture of this size; `extent` may be more than the chart's own.
     pub(super) fn new(
         chart: &'a Chart,
@@ -84,68 +83,15 @@ impl<'a> Frame<'a> {
         (zoom, words): (f64, Words),
     ) -> Result<Self, PlotError> {
         let size = (width as i32, height as i32);
-        let exact = (f64::from(width), f64::from(height));
+        let (head, foot) =
+            above_and_below(chart, (f64::from(width), f64::from(height)), zoom, words);
         let px = |n: f64| (n * zoom).round() as i32;
-        let place = Place {
-            left: (HEAD_LEFT * zoom).round(),
-            width: exact.0,
-            height: exact.1,
-            zoom,
-        };
-        let (head, foot) = match words {
-            Words::All => (
-                Head::new(chart, chart.entries(), place),
-                Some(Foot::of(chart, exact, zoom)),
-            ),
-            Words::OfPanel { .. } => (Head::of_panel(chart, place), None),
-        };
         let below = match &foot {
             Some(foot) => px(BELOW) + foot.height().round() as i32,
             None => px(BELOW_PANEL),
         };
-        let is_cloud = chart.clouds().next().is_some();
-        // Charts of one input have the same axis of time, whatever is drawn on it.
-        let room = if is_cloud || chart.x.is_shared_time {
-            1.0
-        } else {
-            0.0
-        };
-        let x_scale = scale(&chart.x, extent.x(), room);
-        let y_scale = scale(&chart.y, extent.y(), 1.0);
-        let band = |is: bool| if is { px(BAND) } else { 0 };
-        let mut plot = PlotArea {
-            left: 0,
-            top: head.height() + px(10.0),
-            right: size.0 - px(34.0),
-            bottom: size.1 - below,
-            band_bottom: band(extent.bands.bottom),
-            band_left: band(extent.bands.left),
-            band_top: band(extent.bands.top),
-        };
-        let edge = |side, plot| Edge {
-            side,
-            plot,
-            zoom,
-            width: size.0,
-        };
-        // How wide the labels are says where the axis stands.
-        let wanted = ((exact.1 / zoom / 80.0) as usize).clamp(3, 10);
-        let (y_ticks, y_labels) = edge(Side::Left, plot).ticks(&y_scale, chart.y.unit, wanted);
-        plot.left = px(44.0) + (widest(&y_labels).ceil() as i32).max(px(45.0));
-        let shifted = |label: TickLabel| TickLabel {
-            area: label.area.moved(f64::from(plot.left), 0.0),
-            ..label
-        };
-        let y_labels = y_labels.into_iter().map(shifted).collect();
-        if plot.height() < px(90.0) || plot.width() < px(160.0) {
-            return Err(PlotError(format!(
-                "its title, legend and axes leave no room for the data in {width} x {height} \
-                 pixels: use a larger picture, fewer inputs, or overlay them"
-            )));
-        }
-        let wanted = (f64::from(plot.width()) / zoom / 110.0) as usize;
-        let (x_ticks, x_labels) =
-            edge(Side::Bottom, plot).ticks(&x_scale, chart.x.unit, wanted.clamp(3, 10));
+        let free = (head.height() + px(10.0), size.1 - below);
+        let (plot, x, y) = ruled(chart, extent, size, free, zoom)?;
         let mut around = axis_names(chart, &plot, size, (zoom, words));
         around.extend(
             foot.iter()
@@ -153,24 +99,16 @@ impl<'a> Frame<'a> {
         );
         let ground = Ground {
             plot,
-            x: &x_scale,
-            y: &y_scale,
+            x: &x.scale,
+            y: &y.scale,
             zoom,
         };
         let callouts = Callouts::new(chart, &ground);
         Ok(Self {
             chart,
             theme,
-            x: Ruler {
-                ticks: x_ticks,
-                labels: x_labels,
-                scale: x_scale,
-            },
-            y: Ruler {
-                ticks: y_ticks,
-                labels: y_labels,
-                scale: y_scale,
-            },
+            x,
+            y,
             plot,
             head,
             around,
@@ -347,6 +285,86 @@ impl<'a> Frame<'a> {
         }
         Ok(())
     }
+}
+
+/// What stands above the data, and what below the names of the axes.
+fn above_and_below(
+    chart: &Chart,
+    (width, height): (f64, f64),
+    zoom: f64,
+    words: Words,
+) -> (Head, Option<Foot<'_>>) {
+    let place = Place {
+        left: (HEAD_LEFT * zoom).round(),
+        width,
+        height,
+        zoom,
+    };
+    match words {
+        Words::All => (
+            Head::new(chart, chart.entries(), place),
+            Some(Foot::of(chart, (width, height), zoom)),
+        ),
+        Words::OfPanel { .. } => (Head::of_panel(chart, place), None),
+    }
+}
+
+/// The plotting area between `top` and `bottom`, and its x and y axes.
+fn ruled(
+    chart: &Chart,
+    extent: &Extent,
+    (width, height): (i32, i32),
+    (top, bottom): (i32, i32),
+    zoom: f64,
+) -> Result<(PlotArea, Ruler, Ruler), PlotError> {
+    let px = |n: f64| (n * zoom).round() as i32;
+    // Charts of one input have the same axis of time, whatever is drawn on it.
+    let has_room = chart.clouds().next().is_some() || chart.x.is_shared_time;
+    let x_scale = scale(&chart.x, extent.x(), if has_room { 1.0 } else { 0.0 });
+    let y_scale = scale(&chart.y, extent.y(), 1.0);
+    let band = |is: bool| if is { px(BAND) } else { 0 };
+    let mut plot = PlotArea {
+        left: 0,
+        top,
+        right: width - px(34.0),
+        bottom,
+        band_bottom: band(extent.bands.bottom),
+        band_left: band(extent.bands.left),
+        band_top: band(extent.bands.top),
+    };
+    let edge = |side, plot| Edge {
+        side,
+        plot,
+        zoom,
+        width,
+    };
+    // How wide the labels are says where the axis stands.
+    let wanted = ((f64::from(height) / zoom / 80.0) as usize).clamp(3, 10);
+    let (y_ticks, mut y_labels) = edge(Side::Left, plot).ticks(&y_scale, chart.y.unit, wanted);
+    plot.left = px(44.0) + (widest(&y_labels).ceil() as i32).max(px(45.0));
+    for label in &mut y_labels {
+        label.area = label.area.moved(f64::from(plot.left), 0.0);
+    }
+    if plot.height() < px(90.0) || plot.width() < px(160.0) {
+        return Err(PlotError(format!(
+            "its title, legend and axes leave no room for the data in {width} x {height} \
+             pixels: use a larger picture, fewer inputs, or overlay them"
+        )));
+    }
+    let wanted = (f64::from(plot.width()) / zoom / 110.0) as usize;
+    let (x_ticks, x_labels) =
+        edge(Side::Bottom, plot).ticks(&x_scale, chart.x.unit, wanted.clamp(3, 10));
+    let x = Ruler {
+        scale: x_scale,
+        ticks: x_ticks,
+        labels: x_labels,
+    };
+    let y = Ruler {
+        scale: y_scale,
+        ticks: y_ticks,
+        labels: y_labels,
+    };
+    Ok((plot, x, y))
 }
 
 /// The names of the axes that are written, with their places.
