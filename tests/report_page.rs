@@ -202,6 +202,104 @@ fn in_a_browser_lines_that_may_coincide_are_all_seen_however_short_their_pieces_
     }
 }
 
+/// Writes down which words stand on the distribution, before and after a part without them is shown.
+const CALLOUTS_PROBE: &str = r#"<script>
+addEventListener("load", () => {
+  const wait = () => document.documentElement.dataset.ready ? probe() : setTimeout(wait, 20);
+  const probe = () => {
+    const view = window.iosonar.views.find((v) => v.chart.name === "cdf"), result = {}, drawn = [];
+    const write = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (words, x, y) {
+      drawn.push({ words, x, y, how: `${this.textAlign} ${this.textBaseline}` });
+      write.call(this, words, x, y);
+    };
+    const draw = () => { view.isSeen = true; view.draw(); return view.written; };
+    const apart = (a, b) => a[2] <= b[0] || b[2] <= a[0] || a[3] <= b[1] || b[3] <= a[1];
+    const all = draw();
+    result.words = all.map((of) => of.words);
+    result.inPlace = all.every(({ words, area: [left, top] }) =>
+      drawn.some((of) => of.words === words && of.x === left && of.y === top && of.how === "left top"));
+    result.apart = all.every((a, i) => all.slice(i + 1).every((b) => apart(a.area, b.area)));
+    result.marker = view.chart.marks.filter((of) => of.kind === "line").map((of) => of.marker);
+    view.y = [0.6, 0.9];
+    result.between = draw().map((of) => of.words);
+    document.body.dataset.result = JSON.stringify(result);
+  };
+  wait();
+});
+</script>"#;
+
+#[test]
+fn in_a_browser_a_distribution_names_its_quantiles_and_targets_as_on_pictures() {
+    let dir = Scratch::new();
+    let records = records(&dir);
+    let page = page_of(
+        iosonar()
+            .args(["report", "--target", "p99 < 1s, p50 < 1ms"])
+            .arg(&records),
+        &dir.path("page.html"),
+    );
+    let Some(result) = probed(&dir, &page, CALLOUTS_PROBE, 1300) else {
+        return;
+    };
+    let words =
+        |name: &str| -> Vec<String> { serde_json::from_value(result[name].clone()).unwrap() };
+    for word in ["p50", "p99"] {
+        assert!(words("words").iter().any(|of| of == word), "{result}");
+    }
+    let is_target = |of: &String| of.starts_with("p99 < 1 s");
+    assert!(words("words").iter().any(is_target), "{result}");
+    // A time for each marked point, too.
+    assert!(
+        words("words").iter().any(|of| of.ends_with(" ms")),
+        "{result}"
+    );
+    assert_eq!(result["apart"], true, "{result}");
+    assert_eq!(result["inPlace"], true, "{result}");
+    let markers = result["marker"].as_array().unwrap();
+    assert!(markers.iter().any(|of| of == "square"), "{result}");
+    // Neither p50 nor p99 is between 60 and 90 %; a target is a line through all of it.
+    let between = words("between");
+    assert!(
+        !between.iter().any(|of| of == "p50" || of == "p99"),
+        "{result}"
+    );
+    assert!(between.iter().any(is_target), "{result}");
+}
+
+#[test]
+fn every_picture_of_a_page_has_a_text_of_its_own() {
+    let dir = Scratch::new();
+    let records = records(&dir);
+    let page = page_of(
+        iosonar().args(["report", "--all"]).arg(&records),
+        &dir.path("page.html"),
+    );
+    let between = |text: &str, from: &str, to: &str| {
+        let (_, rest) = text
+            .split_once(from)
+            .unwrap_or_else(|| panic!("no {from}: {text}"));
+        rest.split_once(to).unwrap().0.to_owned()
+    };
+    let mut labels: Vec<String> = Vec::new();
+    for figure in page.split("<figure ").skip(1) {
+        let (title, label) = (
+            between(figure, "<figcaption>", "</figcaption>"),
+            between(figure, "role=\"img\" aria-label=\"", "\""),
+        );
+        // The title, and how to read the chart.
+        assert!(label.starts_with(&format!("{title}. ")), "{title}: {label}");
+        assert!(label.len() > title.len() + 40, "{label}");
+        assert!(!labels.contains(&label), "twice: {label}");
+        labels.push(label);
+    }
+    assert!(labels.len() > 25, "{}", labels.len());
+    let pictures = page.matches("<canvas").count()
+        + page.matches("<img").count()
+        + page.matches("<svg").count();
+    assert_eq!(labels.len(), pictures);
+}
+
 #[test]
 fn in_a_browser_the_page_loads_without_errors_and_zooms() {
     let dir = Scratch::new();

@@ -44,7 +44,12 @@ pub fn probed(dir: &Scratch, page: &str, probe: &str, width: u32) -> Option<serd
     let Some((_, rest)) = dom.split_once("data-result=\"") else {
         panic!("the page did not come to its end: {errors}");
     };
-    let result = rest.split('"').next().unwrap().replace("&quot;", "\"");
+    let result = rest
+        .split('"')
+        .next()
+        .unwrap()
+        .replace("&quot;", "\"")
+        .replace("&lt;", "<");
     Some(serde_json::from_str(&result).unwrap())
 }
 

@@ -98,6 +98,30 @@ impl Marker {
             Self::Plus,
         ][n % 6]
     }
+
+    /// What it is called in a page's data.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Disc => "disc",
+            Self::Square => "square",
+            Self::Up => "up",
+            Self::Diamond => "diamond",
+            Self::Down => "down",
+            Self::Plus => "plus",
+        }
+    }
+
+    /// A letter of its shape.
+    pub fn letter(self) -> char {
+        match self {
+            Self::Disc => '●',
+            Self::Square => '■',
+            Self::Up => '▲',
+            Self::Diamond => '◆',
+            Self::Down => '▼',
+            Self::Plus => '✚',
+        }
+    }
 }
 
 /// An axis.
@@ -430,6 +454,15 @@ impl Line {
         RADIUS + border * above
     }
 
+    /// Which of several lines its markers begin as, so that those of different lines are at different places.
+    pub fn turn_of_markers(&self) -> usize {
+        match (self.turn, self.marker) {
+            ((turn, 2..), _) => turn,
+            (_, Some(marker)) => marker as usize,
+            _ => 0,
+        }
+    }
+
     /// What it is called.
     pub fn name(&self) -> &str {
         if self.name.is_empty() {
@@ -591,7 +624,7 @@ impl Chart {
     }
 
     /// Whether a line goes through estimates that have markers, and so has none of its own between them.
-    pub(crate) fn has_marked_estimates(&self, line: &Line) -> bool {
+    pub fn has_marked_estimates(&self, line: &Line) -> bool {
         self.marks.iter().any(|mark| match mark {
             Mark::Estimates(of) => of.colour == line.colour() && of.marker.is_some(),
             _ => false,

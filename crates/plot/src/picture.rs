@@ -227,6 +227,10 @@ fn render_sheet(
     scaled: Scaled,
     theme: Theme,
 ) -> Result<Vec<u8>, PlotError> {
+    let scaled = match format {
+        Format::Png => scaled,
+        Format::Svg => Scaled::from(scaled.size),
+    };
     check(scaled)?;
     embed_fonts()?;
     match format {
@@ -242,7 +246,6 @@ fn render_sheet(
             Ok(png)
         }
         Format::Svg => {
-            let scaled = Scaled::from(scaled.size);
             let mut svg = String::new();
             let size = (scaled.size.width, scaled.size.height);
             draw_on(

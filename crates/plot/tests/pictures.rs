@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use iosonar_plot::{
-    Axis, Band, Bars, Chart, Cloud, Colour, Format, Heat, Kind, Limit, Line, Mark, Shape, Size,
-    Table, Theme, Unit, render,
+    Axis, Band, Bars, Chart, Cloud, Colour, Format, Heat, Kind, Limit, Line, Mark, PixelScale,
+    Shape, Size, Table, Theme, Unit, render,
 };
 
 const SIZE: Size = Size {
@@ -296,6 +296,76 @@ fn a_picture_too_small_for_a_chart_is_refused() {
         let refused = render(&[&wordy], Format::Png, size, Theme::Light);
         assert!(refused.unwrap_err().to_string().contains("pixels"));
     }
+}
+
+#[test]
+fn a_bitmap_has_at_most_200_million_pixels_and_an_svg_is_not_counted_in_them() {
+    let chart = histogram();
+    let draw = |size: Size, scale: u32, format: Format| {
+        let scale = PixelScale::new(scale).unwrap();
+        render(&[&chart], format, size.at(scale), Theme::Light).map_err(|error| error.to_string())
+    };
+    let large = Size {
+        width: 8000,
+        height: 8000,
+    };
+    let refused = draw(large, 2, Format::Png).unwrap_err();
+    assert!(
+        refused.contains("16000 x 16000 pixels are too many: a picture has at most 200 million"),
+        "{refused}"
+    );
+    assert!(draw(large, 2, Format::Svg).is_ok());
+    let wide = Size {
+        width: u32::MAX,
+        height: 300,
+    };
+    assert!(draw(wide, 4, Format::Png).is_err());
+    let usual = draw(Size::default(), 3, Format::Png).unwrap();
+    let picture = image::load_from_memory(&usual).unwrap();
+    assert_eq!((picture.width(), picture.height()), (3840, 2160));
+    assert_eq!(PixelScale::new(0), None);
+    assert_eq!(PixelScale::new(PixelScale::MOST + 1), None);
+}
+
+#[test]
+fn an_svg_says_in_words_what_it_shows() {
+    let draw = |charts: &[&Chart]| {
+        let svg = render(charts, Format::Svg, Size::default(), Theme::Light).unwrap();
+        String::from_utf8(svg).unwrap()
+    };
+    let chart = Chart {
+        title: "a < b & \"c\"".to_owned(),
+        conclusion: "It is fast.".to_owned(),
+        about: "Left is good.".to_owned(),
+        ..lines()
+    };
+    let svg = draw(&[&chart]);
+    for words in [
+        "role=\"img\" aria-label=\"a &lt; b &amp; &quot;c&quot;\"",
+        "<title>a &lt; b &amp; &quot;c&quot;</title>",
+        "<desc>It is fast. Left is good.</desc>",
+    ] {
+        assert_eq!(svg.matches(words).count(), 1, "{words}: {}", &svg[..600]);
+    }
+    let other = Chart {
+        title: "d".to_owned(),
+        about: "Up is bad.".to_owned(),
+        ..lines()
+    };
+    let both = draw(&[&chart, &other]);
+    assert!(
+        both.contains("&quot;c&quot;. d</title>")
+            && both.contains("<desc>It is fast. Left is good. Up is bad.</desc>"),
+        "{}",
+        &both[..600]
+    );
+    let bare = draw(&[&Chart {
+        title: String::new(),
+        conclusion: String::new(),
+        about: String::new(),
+        ..lines()
+    }]);
+    assert!(!bare.contains("<desc>") && !bare.contains("<title>"));
 }
 
 /// Windows of a day that are far apart, as wide as `width`: at each of these minutes, a value.

@@ -119,10 +119,7 @@ pub(super) fn draw_line<B: DrawingBackend>(
     }
     match line.marker {
         Some(marker) if !frame.chart.has_marked_estimates(line) => {
-            let turn = match line.turn {
-                (_, 0 | 1) => marker as usize,
-                (turn, _) => turn,
-            };
+            let turn = line.turn_of_markers();
             marker::along(area, frame, &all, (marker, turn), colour)
         }
         _ => Ok(()),

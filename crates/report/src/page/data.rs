@@ -8,8 +8,8 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use iosonar_plot::{
-    Axis, Band, Bars, CellEdges, Chart, Cloud, Colour, Estimates, GridKind, Heat, Line, Mark, Rgb,
-    Shape, Theme,
+    Axis, Band, Bars, Callout, CellEdges, Chart, Cloud, Colour, Estimates, GridKind, Guide, Heat,
+    Line, Mark, Marker, Named, Rgb, Shape, Theme,
 };
 use serde_json::{Value, json};
 
@@ -29,7 +29,8 @@ pub(super) struct Payload {
 impl Payload {
     /// Adds a chart; its number is what the page calls it by.
     pub(super) fn add(&mut self, chart: &Chart, is_main: bool) -> usize {
-        let marks: Vec<Value> = chart.marks.iter().map(|m| self.mark(m, is_main)).collect();
+        let marks = chart.marks.iter();
+        let marks: Vec<Value> = marks.map(|mark| self.mark(mark, chart, is_main)).collect();
         self.charts.push(json!({
             "name": chart.name,
             "title": chart.title,
@@ -37,14 +38,16 @@ impl Payload {
             "y": axis(&chart.y),
             "marks": marks,
             "limit": chart.limit.as_ref().map(|l| json!({ "at": l.at, "kept": l.is_kept })),
+            "guides": chart.guides.iter().map(of_guide).collect::<Vec<_>>(),
+            "callouts": chart.callouts.iter().map(of_callout).collect::<Vec<_>>(),
         }));
         self.charts.len() - 1
     }
 
-    fn mark(&mut self, mark: &Mark, is_main: bool) -> Value {
+    fn mark(&mut self, mark: &Mark, chart: &Chart, is_main: bool) -> Value {
         match mark {
+            Mark::Line(line) => of_line(line, chart),
             Mark::Cloud(cloud) => self.cloud(cloud, is_main),
-            Mark::Line(line) => of_line(line),
             Mark::Band(band) => of_band(band),
             Mark::Bars(bars) => of_bars(bars),
             Mark::Heat(heat) => of_heat(heat),
@@ -189,7 +192,8 @@ fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     thin
 }
 
-fn of_line(line: &Line) -> Value {
+fn of_line(line: &Line, chart: &Chart) -> Value {
+    let marker = line.marker.filter(|_| !chart.has_marked_estimates(line));
     let points = thinned(&line.points);
     json!({
         "kind": "line",
@@ -199,8 +203,29 @@ fn of_line(line: &Line) -> Value {
         "dash": line.dash.map(|dash| [dash.on, dash.off, dash.phase]),
         "dot": line.dot(),
         "together": line.turn.1 > 1,
+        "marker": marker.map(Marker::name),
+        "turn": line.turn_of_markers(),
         "x": points.iter().map(|p| place(p.0)).collect::<Vec<_>>(),
         "y": points.iter().map(|p| short(p.1)).collect::<Vec<_>>(),
+    })
+}
+
+fn of_guide(guide: &Guide) -> Value {
+    json!({ "at": guide.at, "text": guide.text })
+}
+
+fn of_callout(of: &Callout) -> Value {
+    let (is_line, marker) = match of.named {
+        Named::Line => (true, None),
+        Named::Point(marker) => (false, marker),
+    };
+    json!({
+        "x": place(of.at.0),
+        "y": short(of.at.1),
+        "text": of.text,
+        "colour": of.colour.name(),
+        "isLine": is_line,
+        "marker": marker.unwrap_or(Marker::Disc).name(),
     })
 }
 
@@ -230,6 +255,7 @@ fn of_estimates(of: &Estimates) -> Value {
         "kind": "estimates",
         "name": of.name,
         "colour": of.colour.name(),
+        "marker": of.marker.map(Marker::name),
         "points": of.points.iter().map(point).collect::<Vec<_>>(),
     })
 }

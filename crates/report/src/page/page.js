@@ -240,6 +240,16 @@
   const LEFT = 84, RIGHT = 16, TOP = 10, BOTTOM = 50, BAND = 20;
   const FONT = "13px system-ui, 'DejaVu Sans', sans-serif", LINE = 13;
   const views = [];
+  // The corners of markers, in radii; a disc has none. From a marker to the next one on the same curve.
+  const SHAPES = {
+    square: [[-.9, -.9], [.9, -.9], [.9, .9], [-.9, .9]],
+    up: [[-1, .9], [0, -1], [1, .9]],
+    diamond: [[-1, 0], [0, -1], [1, 0], [0, 1]],
+    down: [[-1, -.9], [0, 1], [1, -.9]],
+    plus: [[-1, -.35], [-.35, -.35], [-.35, -1], [.35, -1], [.35, -.35], [1, -.35],
+      [1, .35], [.35, .35], [.35, 1], [-.35, 1], [-.35, .35], [-1, .35]],
+  };
+  const APART = 170;
 
   class View {
     constructor(chart, figure) {
@@ -320,6 +330,7 @@
       this.limit(g, p);
       g.restore();
       this.axes(g, p);
+      this.callouts(g, p);
     }
 
     grid(g, p) {
@@ -577,6 +588,112 @@
       g.setLineDash([]);
       g.lineDashOffset = 0;
       for (const [x, y] of dots) g.fillRect(x - mark.dot, y - mark.dot, 2 * mark.dot, 2 * mark.dot);
+      if (mark.marker) this.along(g, p, mark);
+    }
+
+    // A marker with a border, so that it is seen on other curves.
+    marker(g, name, x, y, radius, colour) {
+      for (const [r, fill] of [[radius + Math.max(1, radius / 4), colourOf("background")], [radius, colour]]) {
+        g.fillStyle = fill;
+        g.beginPath();
+        if (SHAPES[name]) SHAPES[name].forEach(([dx, dy]) => g.lineTo(x + dx * r, y + dy * r));
+        else g.arc(x, y, r, 0, 7);
+        g.fill();
+      }
+    }
+
+    // Markers along a curve, at places of its own: the golden ratio spreads any number of them.
+    along(g, p, mark) {
+      const pieces = this.pieces(p, mark.x, mark.y, mark.steps), colour = colourOf(mark.colour);
+      let next = p.left + ((0.5 + mark.turn * 0.618034) % 1) * APART;
+      for (; next < p.right; next += APART) {
+        for (const piece of pieces) {
+          const i = piece.findIndex(([x], i) => i > 0 && piece[i - 1][0] <= next && next <= x);
+          if (i < 0) continue;
+          const [[x0, y0], [x1, y1]] = [piece[i - 1], piece[i]];
+          const y = y0 + ((y1 - y0) * (next - x0)) / Math.max(1, x1 - x0);
+          if (y >= p.top && y <= p.bottom) this.marker(g, mark.marker, next, y, 4.5, colour);
+          break;
+        }
+      }
+    }
+
+    // Values that are named where they are. Words keep clear of each other and of the marked places; where not all points
+    // have room for theirs, none has, as on pictures.
+    callouts(g, p) {
+      const taken = [], written = [];
+      const isOn = (v, [from, to]) => from <= v && v <= to;
+      const free = (words, corners) => {
+        const wide = g.measureText(words).width;
+        for (const [left, top] of corners(wide)) {
+          const [right, bottom] = [left + wide, top + LINE];
+          const isIn = left > p.left + 2 && top > p.top + 2 && right < p.right - 2 && bottom < p.bottom - 2;
+          if (isIn && !taken.some(([l, t, r, b]) => left - 2 < r && l < right + 2 && top - 2 < b && t < bottom + 2))
+            return [left, top, right, bottom];
+        }
+        return null;
+      };
+      const keep = (words, area, colour) => {
+        if (!area) return;
+        taken.push(area);
+        written.push({ words, area, colour });
+      };
+      g.lineWidth = 1;
+      for (const guide of this.chart.guides) {
+        if (!isOn(guide.at, this.y)) continue;
+        const y = this.py(p, guide.at);
+        g.strokeStyle = colourOf("muted");
+        g.setLineDash([2, 4]);
+        g.beginPath();
+        g.moveTo(p.left, y);
+        g.lineTo(p.right, y);
+        g.stroke();
+        g.setLineDash([]);
+        keep(guide.text, free(guide.text, () => [[p.left + 6, y - 3 - LINE], [p.left + 6, y + 3]]), "muted");
+      }
+      const places = this.chart.callouts.filter((of) => isOn(of.x, this.x) && (of.isLine || isOn(of.y, this.y)));
+      const points = places.filter((of) => !of.isLine).map((of) => ({ ...of, at: [this.px(p, of.x), this.py(p, of.y)] }));
+      for (const { at: [x, y] } of points) taken.push([x - 5, y - 5, x + 5, y + 5]);
+      const before = [taken.length, written.length];
+      for (const of of points) {
+        const [x, y] = of.at;
+        of.area = free(of.text, (wide) => [0, 1, 2, 3, 4, 5, 6].flatMap((step) => {
+          const down = step * (LINE + 5), [right, left, below, above] = [x + 9, x - 9 - wide, y + 2 + down, y - LINE - 2 - down];
+          return [[right, below], [left, above], [left, below], [right, above]];
+        }));
+        keep(of.text, of.area, "text");
+      }
+      if (points.length > 8 || points.some((of) => !of.area)) {
+        [taken.length, written.length] = before;
+        for (const of of points) of.area = null;
+      }
+      for (const of of places.filter((of) => of.isLine)) {
+        const x = this.px(p, of.x);
+        keep(of.text, free(of.text, (wide) => Array.from({ length: 12 }, (_, step) => p.bottom - 8 - LINE - step * (LINE + 6))
+          .flatMap((top) => [[x + 9, top], [x - 9 - wide, top]])), of.colour);
+      }
+      for (const { at: [x, y], area, marker, colour } of points) {
+        const near = area && [Math.min(area[2], Math.max(area[0], x)), Math.min(area[3], Math.max(area[1], y))];
+        if (near && Math.hypot(near[0] - x, near[1] - y) >= 16) {
+          g.strokeStyle = colourOf("muted");
+          g.beginPath();
+          g.moveTo(x, y);
+          g.lineTo(...near);
+          g.stroke();
+        }
+        this.marker(g, marker, x, y, 5, colourOf(colour));
+      }
+      g.textBaseline = "top";
+      g.textAlign = "left";
+      for (const { words, area: [left, top, right, bottom], colour } of written) {
+        g.globalAlpha = 0.8;
+        g.fillStyle = colourOf("background");
+        g.fillRect(left - 1.5, top - 1.5, right - left + 3, bottom - top + 3);
+        g.globalAlpha = 1;
+        g.fillStyle = colourOf(colour);
+        g.fillText(words, left, top);
+      }
+      this.written = written;
     }
 
     band(g, p, mark) {
@@ -621,7 +738,11 @@
           }
           g.stroke();
         }
-        g.fillRect(x - 3.5, this.py(p, mean) - 3.5, 7, 7);
+        if (!mark.marker) g.fillRect(x - 3.5, this.py(p, mean) - 3.5, 7, 7);
+        else {
+          this.marker(g, mark.marker, x, this.py(p, mean), 4.5, colourOf(mark.colour));
+          g.fillStyle = colourOf(mark.colour);
+        }
       }
     }
 

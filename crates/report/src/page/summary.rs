@@ -200,7 +200,11 @@ pub(super) fn figure(chart: &Chart, number: usize) -> String {
                 None => ("", String::new()),
             };
             let colour = colour.name();
-            format!("<i{class} style=\"--swatch:var(--{colour}){dash}\"></i>")
+            // A letter that is not read aloud.
+            let marker = entry.marker.map_or_else(String::new, |marker| {
+                format!("<b aria-hidden=\"true\">{}</b>", marker.letter())
+            });
+            format!("<i{class} style=\"--swatch:var(--{colour}){dash}\">{marker}</i>")
         });
         text += &format!("<li>{swatch}{}</li>\n", escaped(&entry.text));
     }
@@ -233,6 +237,30 @@ pub(super) fn figure(chart: &Chart, number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_picture_is_described_to_those_who_cannot_see_it() {
+        use iosonar_plot::{Colour, Line, Mark, Marker};
+        let line = Line {
+            marker: Some(Marker::Square),
+            ..Line::new("reads & \"writes\"", Colour::Read, vec![(0.0, 1.0)])
+        };
+        let chart = Chart {
+            title: "Latency: a".to_owned(),
+            conclusion: "1 % took longer than 9 ms.".to_owned(),
+            about: "Left is good.".to_owned(),
+            marks: vec![Mark::Line(line)],
+            ..Chart::default()
+        };
+        let text = figure(&chart, 3);
+        let label = "role=\"img\" aria-label=\"Latency: a. 1 % took longer than 9 ms. Left is good. \
+                     reads &amp; &quot;writes&quot;\"";
+        assert!(text.contains(label), "{text}");
+        assert!(text.contains("<p class=\"finding\">1 % took longer than 9 ms.</p>"));
+        assert!(include_str!("page.css").contains("p.finding {"));
+        // The shape of the markers is in the legend, and not read aloud.
+        assert!(text.contains("<b aria-hidden=\"true\">■</b>"), "{text}");
+    }
 
     #[test]
     fn only_long_texts_of_a_table_are_broken_and_only_between_words() {
