@@ -230,7 +230,7 @@ fn picture_and_profile_are_kept_and_the_profile_can_be_simulated() {
     let run = check_model(&options, &records);
     assert!(run.status.success(), "{}", err(&run));
     let drawn = fs::read_to_string(&picture).unwrap();
-    for text in ["GOOD: ", "device: 2 000", "model: 2 000"] {
+    for text in ["GOOD: ", "\ndevice\n", "\nmodel\n", "\n2 000\n", "\np99\n"] {
         assert!(drawn.contains(text), "{text}");
     }
     assert!(fs::read_to_string(&profile).unwrap().contains("# GOOD: "));

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use iosonar_plot::{Axis, Band, Chart, Colour, Estimates, Line, Mark, Marker, Shape, Unit};
-use iosonar_units::csv_field;
+use iosonar_units::{Nanos, csv_field};
+
+use crate::charts::distribution::{MARKED, call_out, guide_to_quantiles};
 
 /// What is not known of an interval.
 const UNKNOWN: (f64, f64) = (f64::NAN, f64::NAN);
@@ -144,6 +146,23 @@ fn marks_of_one(series: &Series, colour: Colour, marker: Option<Marker>) -> Vec<
             marks
         }
     }
+}
+
+/// Marks where the distribution functions among curves, of which there are `curves` in the whole picture, reach the median and
+/// the 99th percentile.
+pub fn mark_quantiles(chart: &mut Chart, series: &[Series], curves: usize) {
+    let colours: Vec<Colour> = Colour::of_curves(curves).collect();
+    let drawn = series.iter().filter(|of| of.style == Style::Distribution);
+    for of in drawn {
+        for (p, _) in MARKED {
+            if let Some(spot) = of.points.iter().find(|spot| spot.y >= p) {
+                let text = Nanos::nearest(spot.x * 1e9).to_string();
+                let of = (colours[of.turn], Marker::nth(of.turn));
+                call_out(chart, (spot.x, p), text, of);
+            }
+        }
+    }
+    guide_to_quantiles(chart);
 }
 
 /// The numbers behind panels of curves, as CSV: a row for each point of each curve that is drawn.

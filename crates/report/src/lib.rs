@@ -34,7 +34,7 @@ mod words;
 
 pub use attained::{distance_of, found_of, interval_of, value_of};
 pub use catalogue::{Arrange, CATALOGUE, Entry, Group, find, nearest, needs_of};
-pub use charts::distribution::{cdf_of, curve, curve_with_band, mark_quantiles, quantile_rows};
+pub use charts::distribution::{cdf_of, curve, curve_with_band, show_quantiles};
 pub use charts::names_in_title;
 pub use findings::{Finding, Of};
 pub use measure::{

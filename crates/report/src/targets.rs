@@ -171,7 +171,7 @@ fn verdict_of(target: &Objective, words: &[(&str, Word)]) -> (String, Colour) {
     let text = match words {
         [] => String::new(),
         [(_, word)] => word.name().to_owned(),
-        [_, _] => {
+        [_, _] | [_, _, _] => {
             let each = words
                 .iter()
                 .map(|(name, word)| format!("{name} {}", word.name()));
@@ -190,22 +190,24 @@ fn verdict_of(target: &Objective, words: &[(&str, Word)]) -> (String, Colour) {
     (format!("target {target}: {text}"), colour)
 }
 
-/// Draws a target, with its verdict, as a line on a distribution function.
-fn mark_limit(chart: &mut Chart, target: &Objective, words: &[(&str, Word)]) {
-    let seconds = target.limit * 1e-3;
-    let (label, colour) = verdict_of(target, words);
-    let line = Line::new(&label, colour, vec![(seconds, 0.0), (seconds, 1.0)]);
-    chart.marks.push(Mark::Line(line.dashed()));
-    let short = label.trim_start_matches("target ").to_owned();
-    chart.callouts.push(Callout {
-        at: (seconds, 0.0),
-        text: match words {
-            [_] => short,
-            _ => target.to_string(),
-        },
-        colour,
-        named: Named::Line,
-    });
+/// Draws targets as lines on distribution functions. The legend has the verdicts on the inputs; the lines have names that find
+/// their entries in it.
+fn mark_limits(chart: &mut Chart, targets: &[(&Objective, Vec<(&str, Word)>)]) {
+    for (target, words) in targets {
+        let seconds = target.limit * 1e-3;
+        let (label, colour) = verdict_of(target, words);
+        let line = Line::new(&label, colour, vec![(seconds, 0.0), (seconds, 1.0)]);
+        chart.marks.push(Mark::Line(line.dashed()));
+        chart.callouts.push(Callout {
+            at: (seconds, 0.0),
+            text: match targets {
+                [_] => "target".to_owned(),
+                _ => target.to_string(),
+            },
+            colour,
+            named: Named::Line,
+        });
+    }
 }
 
 /// Whether a limit is near enough to the end of the data to be drawn with them.
@@ -220,6 +222,7 @@ pub fn mark_on_distribution(chart: &mut Chart, shown: Quantity, curves: &[(&str,
         return;
     };
     let targets = curves.first().map_or(&[][..], |(_, attained)| attained);
+    let mut limits = Vec::new();
     for (i, target) in targets.iter().map(|of| &of.objective).enumerate() {
         let is_shown = target.statistic != Statistic::Throughput
             && (target.quantity == shown
@@ -230,8 +233,9 @@ pub fn mark_on_distribution(chart: &mut Chart, shown: Quantity, curves: &[(&str,
         let words = curves
             .iter()
             .filter_map(|(name, attained)| Some((*name, Word::of(attained.get(i)?.verdict))));
-        mark_limit(chart, target, &words.collect::<Vec<_>>());
+        limits.push((target, words.collect()));
     }
+    mark_limits(chart, &limits);
 }
 
 /// Draws the targets that a chart is about.
@@ -250,6 +254,7 @@ pub(crate) fn mark(chart: &mut Chart, inputs: &[Measured]) {
     let Some((from, until)) = ends(chart) else {
         return;
     };
+    let mut limits = Vec::new();
     for target in &first.options().targets {
         let seconds = target.limit * 1e-3;
         let words: Vec<(&str, Word)> = inputs
@@ -261,7 +266,7 @@ pub(crate) fn mark(chart: &mut Chart, inputs: &[Measured]) {
             .collect();
         let points = match chart.name.as_str() {
             "cdf" if is_shown(target) && is_near(seconds, until) => {
-                mark_limit(chart, target, &words);
+                limits.push((target, words));
                 continue;
             }
             "sonar" | "quantiles" if is_shown(target) => vec![(from, seconds), (until, seconds)],
@@ -274,6 +279,7 @@ pub(crate) fn mark(chart: &mut Chart, inputs: &[Measured]) {
         let line = Line::new(&label, colour, points).dashed();
         chart.marks.push(Mark::Line(line));
     }
+    mark_limits(chart, &limits);
 }
 
 /// From where to where a chart's marks go.
@@ -409,5 +415,44 @@ mod tests {
         assert_eq!(lines("sonar"), ["target p50 < 1.6 ms: meets"]);
         assert_eq!(lines("throughput"), ["target throughput > 500/s: unclear"]);
         assert!(lines("in-flight").is_empty());
+    }
+
+    #[test]
+    fn a_target_stands_once_on_a_distribution_with_the_verdict_on_each_input() {
+        let chart = |targets: &str, inputs: usize| {
+            let inputs: Vec<Measured> = (0..inputs)
+                .map(|i| measured(targets, &[], (i == 1).into()))
+                .collect();
+            let charts = find("cdf").unwrap().charts(&inputs, crate::Arrange::Panels);
+            let chart = charts.into_iter().next().unwrap();
+            let legend: Vec<String> = chart.entries().into_iter().map(|of| of.text).collect();
+            let lines = chart.callouts.iter().filter(|of| of.named == Named::Line);
+            let lines: Vec<String> = lines.map(|of| of.text.clone()).collect();
+            (legend, lines)
+        };
+        // The second input has a request without a time: it cannot meet a target.
+        let (legend, lines) = chart("p50 < 1.6ms", 2);
+        let verdict = "target p50 < 1.6 ms: a meets, a unclear: some requests have no time";
+        assert_eq!(
+            legend.iter().filter(|text| *text == verdict).count(),
+            1,
+            "{legend:?}"
+        );
+        assert_eq!(lines, ["target"]);
+        let (legend, lines) = chart("p50 < 1.6ms, p50 < 1.4ms", 1);
+        assert!(
+            legend
+                .iter()
+                .any(|text| text == "target p50 < 1.4 ms: misses"),
+            "{legend:?}"
+        );
+        assert_eq!(lines, ["p50 < 1.6 ms", "p50 < 1.4 ms"]);
+        let (legend, _) = chart("p50 < 1.4ms", 5);
+        assert!(
+            legend
+                .iter()
+                .any(|text| text == "target p50 < 1.4 ms: 0 of 5 meet it, 5 miss it"),
+            "{legend:?}"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use iosonar_plot::{Chart, Colour, Line, Mark};
-use iosonar_report::{cdf_of, curve, curve_with_band};
+use iosonar_report::{cdf_of, curve, curve_with_band, show_quantiles};
 use iosonar_scenario::theory::{Answer, Theory};
 use iosonar_scenario::{Prepared, SimulationResult};
 use iosonar_stats::Distribution;
@@ -123,6 +123,7 @@ fn line(label: &str, of: &Answer, colour: Colour) -> Option<Line> {
 /// The distributions of response times; `None` if none is known.
 pub fn chart(all: &[Answered], measured: Option<&(String, Distribution)>) -> Option<Chart> {
     let (mut marks, mut notes) = (Vec::new(), Vec::new());
+    let mut known: Vec<(String, &Distribution, Colour)> = Vec::new();
     for (i, answered) in all.iter().enumerate() {
         let prefix = match all.len() {
             1 => String::new(),
@@ -130,12 +131,9 @@ pub fn chart(all: &[Answered], measured: Option<&(String, Distribution)>) -> Opt
         };
         if let Some(result) = &answered.result {
             let name = format!("{prefix}simulated");
-            marks.extend(curve_with_band(
-                &name,
-                &result.response_time,
-                &result.band(),
-                Colour::Curve(2 * i),
-            ));
+            let (of, colour) = (&result.response_time, Colour::Curve(2 * i));
+            marks.extend(curve_with_band(&name, of, &result.band(), colour));
+            known.push((name, of, colour));
         }
         let theory = &answered.theory;
         if let Some(of) = &theory.response {
@@ -156,6 +154,7 @@ pub fn chart(all: &[Answered], measured: Option<&(String, Distribution)>) -> Opt
     if let Some((name, distribution)) = measured {
         let colour = Colour::Curve(2 * all.len() + 1);
         marks.push(Mark::Line(curve(name, distribution, colour)));
+        known.push((name.clone(), distribution, colour));
     }
     let mut chart = cdf_of(
         "Response times: theory and simulation",
@@ -166,5 +165,9 @@ pub fn chart(all: &[Answered], measured: Option<&(String, Distribution)>) -> Opt
         chart.title = format!("{}: response times", only.name);
     }
     chart.notes = notes;
+    let known = known
+        .iter()
+        .map(|(name, of, colour)| (name.as_str(), *of, *colour));
+    show_quantiles(&mut chart, &known.collect::<Vec<_>>());
     (!chart.is_empty()).then_some(chart)
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use iosonar_disk_model::DiskProfile;
 use iosonar_plot::{Colour, Mark};
-use iosonar_report::{Quantity, cdf_of, curve, grouped};
+use iosonar_report::{Quantity, cdf_of, curve, grouped, show_quantiles};
 use iosonar_ssd_model::SsdProfile;
 use iosonar_study::calibrate::{
     CalibrateError, Missing, Observed, Quality, Start, calibrate_disk, calibrate_flash,
@@ -182,15 +182,19 @@ fn judge_throughput(off: f64, missing: Option<Missing>) -> Ending {
 
 /// Draws the held-out half, recorded and simulated.
 fn draw(args: &Calibrate, held_out: &Quality, path: &Path) -> anyhow::Result<()> {
-    let recorded = curve("recorded", &held_out.recorded, Colour::Curve(0));
-    let simulated = curve("simulated", &held_out.simulated, Colour::Curve(1)).dashed();
+    let curves = [
+        ("recorded", &held_out.recorded, Colour::Curve(0)),
+        ("simulated", &held_out.simulated, Colour::Curve(1)),
+    ];
+    let [recorded, simulated] = curves.map(|(name, of, colour)| curve(name, of, colour));
     let title = format!(
         "{}: the held-out half, recorded and simulated",
         args.records.display()
     );
-    let marks = vec![Mark::Line(recorded), Mark::Line(simulated)];
+    let marks = vec![Mark::Line(recorded), Mark::Line(simulated.dashed())];
     let mut chart = cdf_of(&title, Quantity::Latency, marks);
     chart.subtitle = quality_words(held_out);
+    show_quantiles(&mut chart, &curves);
     picture::draw(&chart, path)
 }
 

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use indicatif::ProgressBar;
 use iosonar_analysis::objective::{Attained, Judgement};
-use iosonar_plot::{Colour, Mark};
-use iosonar_report::{Quantity, cdf_of, curve_with_band, grouped};
+use iosonar_plot::Colour;
+use iosonar_report::grouped;
 use iosonar_scenario::{
     Assumption, LoadModel, Method, OutputFiles, Overrides, Prepared, REPLICATION, ScenarioError,
     SimulationResult, Watch, records_path_of,
@@ -25,7 +25,8 @@ use crate::exit::{Ending, Usage, note, print_beside, print_data_beside, warn, wr
 use crate::low::Sim;
 use crate::render::messages::Warning;
 use crate::render::objective::line;
-use crate::render::sim::{self as shown, distribution, figures, headline};
+use crate::render::sim::distribution::{self, Drawn};
+use crate::render::sim::{self as shown, figures, headline};
 use crate::render::{picture, remarks};
 use checks::{
     check_inputs, check_names, check_outputs, check_records, check_stability, check_targets,
@@ -78,7 +79,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     write_load(args, &all)?;
     let mut json = Output::new("sim");
     let trace_out = on_standard_output(args);
-    let mut curves = Vec::new();
+    let mut drawn = Vec::new();
     let mut numbers = String::from(distribution::HEADER);
     let mut replications = 0;
     let mut ending = Ending::Done;
@@ -116,17 +117,16 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         }
         if args.plot.is_some() || args.cdf.is_some() {
             let colour = Colour::Curve(if args.cdf.is_some() { i } else { 0 });
-            let curve = curve_with_band(name, &result.response_time, &result.band(), colour);
-            draw(args, named, &result, curve.clone())?;
-            curves.extend(curve);
+            let shown = Drawn::new(name, result, targets, colour);
+            draw(args, named, &shown)?;
+            drawn.push(shown);
         }
     }
     if args.json {
         print_data_beside(trace_out, &json.text())?;
     }
     if let Some(path) = &args.cdf {
-        let title = "Distribution of response times";
-        let chart = cdf_of(title, Quantity::ResponseTime, curves);
+        let chart = distribution::chart("Distribution of response times", &drawn);
         picture::draw(&chart, path)?;
     }
     if let Some(path) = &args.cdf_data {
@@ -141,18 +141,13 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
 }
 
 /// Draws the distribution of one scenario, if pictures are asked for.
-fn draw(
-    args: &Sim,
-    named: &Named,
-    result: &SimulationResult,
-    curve: Vec<Mark>,
-) -> anyhow::Result<()> {
+fn draw(args: &Sim, named: &Named, drawn: &Drawn<'_>) -> anyhow::Result<()> {
     let (Some(dir), name) = (&args.plot, &named.name) else {
         return Ok(());
     };
     let title = format!("{name}: distribution of response times");
-    let mut chart = cdf_of(&title, Quantity::ResponseTime, curve);
-    chart.subtitle = shown::subtitle(&named.simulation, result);
+    let mut chart = distribution::chart(&title, std::slice::from_ref(drawn));
+    chart.subtitle = shown::subtitle(&named.simulation, &drawn.result);
     let path = dir.join(format!("{name}.png"));
     picture::draw(&chart, &path)?;
     if !args.quiet {

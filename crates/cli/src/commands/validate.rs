@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use iosonar_disk_model::DiskProfile;
 use iosonar_plot::{Colour, Mark};
-use iosonar_report::{Quantity, cdf_of, curve, grouped};
+use iosonar_report::{Quantity, cdf_of, curve, grouped, show_quantiles};
 use iosonar_stats::Labels;
 use iosonar_study::validate::{Fit, Validation, validate};
 use iosonar_trace::input;
@@ -48,16 +48,19 @@ pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
         false => print(&table(&profile, &of))?,
     }
     if let Some(plot) = &args.plot {
-        let curves = vec![
-            Mark::Line(curve("measured", &of.all.measured, Colour::Curve(0))),
-            Mark::Line(curve("simulated", &of.all.simulated, Colour::Curve(1))),
+        let curves = [
+            ("measured", &of.all.measured, Colour::Curve(0)),
+            ("simulated", &of.all.simulated, Colour::Curve(1)),
         ];
+        let [measured, simulated] = curves.map(|(name, of, colour)| curve(name, of, colour));
+        let marks = vec![Mark::Line(measured), Mark::Line(simulated.dashed())];
         let title = format!(
             "{}: demerit {}",
             profile.description,
             milliseconds(of.demerit_ms)
         );
-        let chart = cdf_of(&title, Quantity::Latency, curves);
+        let mut chart = cdf_of(&title, Quantity::Latency, marks);
+        show_quantiles(&mut chart, &curves);
         picture::draw(&chart, plot)?;
         if !args.quiet {
             note(&format!("picture: {}", plot.display()));

@@ -1,7 +1,7 @@
 //! How well a model predicts a device: the verdict in a sentence, the tables, the picture.
 
 use iosonar_plot::{Chart, Colour, Mark};
-use iosonar_report::{Quantity, cdf_of, curve, grouped};
+use iosonar_report::{Quantity, cdf_of, curve, grouped, show_quantiles};
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Output};
 use iosonar_study::calibrate::Quality;
@@ -246,7 +246,7 @@ pub(crate) fn chart(check: &ModelCheck, title: &str) -> Chart {
         true => vec![reads, writes],
         false => vec![all],
     };
-    let mut marks = Vec::new();
+    let (mut marks, mut names) = (Vec::new(), Vec::new());
     for (i, (name, of)) in shown.iter().enumerate() {
         let name = |source: &str| match is_both {
             true => format!("{source}, {name}"),
@@ -256,8 +256,15 @@ pub(crate) fn chart(check: &ModelCheck, title: &str) -> Chart {
         marks.push(Mark::Line(curve(&name("device"), &of.measured, colour(0))));
         let model = curve(&name("model"), &of.simulated, colour(1));
         marks.push(Mark::Line(model.dashed()));
+        names.push((name("device"), &of.measured, colour(0)));
+        names.push((name("model"), &of.simulated, colour(1)));
     }
     let mut chart = cdf_of(title, Quantity::Latency, marks);
     chart.subtitle = sentence(check);
+    let curves: Vec<_> = names
+        .iter()
+        .map(|(name, of, colour)| (name.as_str(), *of, *colour))
+        .collect();
+    show_quantiles(&mut chart, &curves);
     chart
 }

@@ -79,28 +79,48 @@ pub fn cdf_of(title: &str, quantity: Quantity, curves: Vec<Mark>) -> Chart {
 }
 
 /// The quantiles that are marked on distribution functions.
-const MARKED: [(f64, &str); 2] = [(0.5, "p50"), (0.99, "p99")];
+pub(crate) const MARKED: [(f64, &str); 2] = [(0.5, "p50"), (0.99, "p99")];
 
 /// Marks where distribution functions reach the median and the 99th percentile. The curves have the markers that their
 /// lines have.
-pub fn mark_quantiles<'a>(
+fn mark_quantiles<'a>(
     chart: &mut Chart,
     curves: impl IntoIterator<Item = (&'a Distribution, Colour)>,
 ) {
     for (i, (of, colour)) in curves.into_iter().enumerate() {
+        let marker = chart.marks.iter().find_map(|mark| match mark {
+            Mark::Line(line) if line.colour() == colour => line.marker,
+            _ => None,
+        });
+        let marker = marker.unwrap_or(Marker::nth(i));
         for (p, _) in MARKED {
             let value = of.histogram.quantile(p).unwrap_or_default().as_secs_f64();
-            // Zero is not on a logarithmic axis.
-            if value > 0.0 {
-                chart.callouts.push(Callout {
-                    at: (value, p),
-                    text: quantile(of, p),
-                    colour,
-                    named: Named::Point(Some(Marker::nth(i))),
-                });
-            }
+            call_out(chart, (value, p), quantile(of, p), (colour, marker));
         }
     }
+    guide_to_quantiles(chart);
+}
+
+/// Marks a point of a distribution function.
+pub(crate) fn call_out(
+    chart: &mut Chart,
+    at: (f64, f64),
+    text: String,
+    (colour, marker): (Colour, Marker),
+) {
+    // Zero is not on a logarithmic axis.
+    if at.0 > 0.0 {
+        chart.callouts.push(Callout {
+            at,
+            text,
+            colour,
+            named: Named::Point(Some(marker)),
+        });
+    }
+}
+
+/// Draws lines at the shares of the quantiles that are marked, if any are.
+pub(crate) fn guide_to_quantiles(chart: &mut Chart) {
     if !chart.callouts.is_empty() {
         let guide = |(at, text): (f64, &str)| Guide {
             at,
@@ -110,9 +130,23 @@ pub fn mark_quantiles<'a>(
     }
 }
 
-/// Count, mean and quantiles of distributions, for the table below their chart.
-pub fn quantile_rows<'a>(rows: impl IntoIterator<Item = (&'a str, &'a Distribution)>) -> Table {
-    quantile_table(rows)
+/// Marks the median and the 99th percentile of curves, by their names, and writes their figures below the chart instead of into
+/// its legend.
+pub fn show_quantiles(chart: &mut Chart, curves: &[(&str, &Distribution, Colour)]) {
+    for mark in &mut chart.marks {
+        if let Mark::Line(line) = mark
+            && let Some((name, ..)) = curves.iter().find(|(name, ..)| *name == line.name())
+        {
+            (*name).clone_into(&mut line.label);
+        }
+    }
+    if curves.is_empty() {
+        return;
+    }
+    chart.table = Some(quantile_table(
+        curves.iter().map(|(name, of, _)| (*name, *of)),
+    ));
+    mark_quantiles(chart, curves.iter().map(|(_, of, colour)| (*of, *colour)));
 }
 
 /// Who is on a chart of distributions.

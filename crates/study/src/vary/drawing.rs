@@ -1,9 +1,9 @@
 //! What a picture of a study shows: panels of curves, as a picture and as numbers.
 
-use iosonar_analysis::objective::{Judgement, Objective};
+use iosonar_analysis::objective::{Judgement, Objective, Statistic};
 use iosonar_plot::{Axis, Chart, Panels, Unit};
 use iosonar_report::curves::{
-    Series, Spot, Style, axis_over, csv_of_curves, marks_of, note_styles,
+    Series, Spot, Style, axis_over, csv_of_curves, mark_quantiles, marks_of, note_styles,
 };
 use iosonar_report::{Quantity, cdf_of};
 use iosonar_units::{Kind, magnitude};
@@ -66,14 +66,19 @@ impl Drawing {
             && name.is_empty()
         {
             head.marks = marks_of(series, self.curves);
+            mark_quantiles(&mut head, series, self.curves);
             return Picture::One(Box::new(head));
         }
-        let charts = self.panels.iter().map(|(name, series)| Chart {
-            title: name.clone(),
-            x: head.x.clone(),
-            y: head.y.clone(),
-            marks: marks_of(series, self.curves),
-            ..Chart::default()
+        let charts = self.panels.iter().map(|(name, series)| {
+            let mut chart = Chart {
+                title: name.clone(),
+                x: head.x.clone(),
+                y: head.y.clone(),
+                marks: marks_of(series, self.curves),
+                ..Chart::default()
+            };
+            mark_quantiles(&mut chart, series, self.curves);
+            chart
         });
         let charts = charts.collect();
         Picture::Panels(Box::new(Panels { head, charts }))
@@ -193,7 +198,12 @@ impl Varied {
         let mut head = cdf_of(title, Quantity::ResponseTime, Vec::new());
         head.subtitle = self.subject();
         head.notes = self.without_result();
-        collected.drawing(head)
+        let mut drawing = collected.drawing(head);
+        let all = self.targets.iter().enumerate();
+        let shown = all.filter(|(_, of)| of.statistic != Statistic::Throughput);
+        let met: Vec<_> = shown.map(|(i, of)| (*of, self.met(i))).collect();
+        drawing.add_limits(&met, self.points.len());
+        drawing
     }
 
     /// Title and axes of curves.
@@ -288,18 +298,33 @@ impl Drawing {
     /// A line across each panel for each of these objectives, with how many of all points meet it.
     fn add_targets(&mut self, unit: Unit, met: &[(Objective, usize)], points: usize) {
         let scale = if unit == Unit::Seconds { 1e-3 } else { 1.0 };
+        let ends = self.ends();
         for (target, met) in met {
-            let label = format!("target {target}: met at {met} of {points} points");
-            let ends = self.ends();
-            let points = ends.map(|x| Spot::exact(x, target.limit * scale)).to_vec();
-            for (_, series) in &mut self.panels {
-                series.push(Series {
-                    label: label.clone(),
-                    turn: 0,
-                    style: Style::Target,
-                    points: points.clone(),
-                });
+            let way = ends.map(|x| Spot::exact(x, target.limit * scale));
+            self.add_target(target, (*met, points), &way);
+        }
+    }
+
+    /// Adds targets as lines up through distribution functions, as far as they are near these.
+    fn add_limits(&mut self, met: &[(Objective, usize)], points: usize) {
+        let [_, most] = self.ends();
+        for (target, met) in met {
+            let seconds = target.limit * 1e-3;
+            if seconds <= 10.0 * most {
+                let way = [0.0, 1.0].map(|share| Spot::exact(seconds, share));
+                self.add_target(target, (*met, points), &way);
             }
+        }
+    }
+
+    fn add_target(&mut self, target: &Objective, (met, points): (usize, usize), way: &[Spot]) {
+        for (_, series) in &mut self.panels {
+            series.push(Series {
+                label: format!("target {target}: met at {met} of {points} points"),
+                turn: 0,
+                style: Style::Target,
+                points: way.to_vec(),
+            });
         }
     }
 
