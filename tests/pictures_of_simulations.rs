@@ -1,4 +1,4 @@
-//! What pictures of simulations show.
+//! What pictures of simulations show, and how many pixels they have.
 
 mod scratch;
 
@@ -39,6 +39,13 @@ fn words(svg: &Path) -> Vec<String> {
 
 fn count(words: &[String], of: &str) -> usize {
     words.iter().filter(|text| text.contains(of)).count()
+}
+
+/// Width and height, as the header of a PNG has them.
+fn pixels(png: &Path) -> [u32; 2] {
+    let bytes = std::fs::read(png).unwrap();
+    assert_eq!(&bytes[1..4], b"PNG", "{}", png.display());
+    [16, 20].map(|at| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()))
 }
 
 #[test]
@@ -119,4 +126,109 @@ fn varied_and_theoretical_distributions_mark_their_quantiles_too() {
         said.iter().any(|text| text == "p99.9"),
         "no table: {said:?}"
     );
+}
+
+#[test]
+fn a_scale_multiplies_the_pixels_of_every_picture() {
+    let scratch = Scratch::new();
+    scratch.file("s.toml", SCENARIO);
+    let folder = scratch.path("");
+    let records = ["sim", "s.toml", "--records", "a.ios"];
+    assert_eq!(run(&folder, &records).0, 0);
+    std::fs::copy(folder.join("a.ios"), folder.join("b.ios")).unwrap();
+    let panels = "array.disks=4,6";
+    let commands: [(&[&str], &str); 8] = [
+        (&["plot", "cdf", "a.ios", "-o", "x.png"], "x.png"),
+        (&["plot", "sonar", "a.ios", "b.ios", "-o", "x.png"], "x.png"),
+        (&["sim", "s.toml", "--cdf", "x.png"], "x.png"),
+        (&["sim", "s.toml", "--plot=."], "s.png"),
+        (
+            &["sim", "s.toml", "--vary", panels, "--curve", "x.png"],
+            "x.png",
+        ),
+        (
+            &["model", "s.toml", "--with-sim", "--cdf", "x.png"],
+            "x.png",
+        ),
+        (
+            &[
+                "plan",
+                "s.toml",
+                "--target",
+                "mean < 1s",
+                "--curve",
+                "x.png",
+            ],
+            "x.png",
+        ),
+        (&["compare", "a.ios", "b.ios", "--plot", "."], "sonar.png"),
+    ];
+    for (command, picture) in commands {
+        let picture = folder.join(picture);
+        let of = |more: &[&str]| {
+            let _ = std::fs::remove_file(&picture);
+            let (_, problem) = run(&folder, &[command, more].concat());
+            assert!(picture.exists(), "{command:?} {more:?}: {problem}");
+            pixels(&picture)
+        };
+        let usual = of(&[]);
+        assert_eq!(of(&["--scale", "1"]), usual, "{command:?}");
+        assert_eq!(
+            of(&["--scale", "2"]),
+            usual.map(|side| 2 * side),
+            "{command:?}"
+        );
+    }
+}
+
+#[test]
+fn a_scale_without_pixels_or_out_of_range_is_refused() {
+    let scratch = Scratch::new();
+    scratch.file("s.toml", SCENARIO);
+    let folder = scratch.path("");
+    assert_eq!(run(&folder, &["sim", "s.toml", "--records", "a.ios"]).0, 0);
+    let plot = ["plot", "cdf", "a.ios", "-o"];
+    let cases: [(&[&str], i32, &str); 7] = [
+        (
+            &["x.svg", "--scale", "2"],
+            2,
+            "x.svg: an SVG has no pixels for --scale",
+        ),
+        (
+            &["x.png", "--scale", "0"],
+            2,
+            "expected a whole number from 1 to 4",
+        ),
+        (
+            &["x.png", "--scale", "5"],
+            2,
+            "expected a whole number from 1 to 4",
+        ),
+        (
+            &["x.png", "--scale", "1.5"],
+            2,
+            "expected a whole number from 1 to 4",
+        ),
+        (&["x.png", "--scale", "1"], 0, ""),
+        (&["x.svg"], 0, ""),
+        (
+            &["x.png", "--size", "8000x8000", "--scale", "4"],
+            1,
+            "32000 x 32000 pixels are too many",
+        ),
+    ];
+    for (more, code, words) in cases {
+        let (status, problem) = run(&folder, &[&plot[..], more].concat());
+        assert_eq!(status, code, "{more:?}: {problem}");
+        assert!(problem.contains(words), "{more:?}: {problem}");
+    }
+    let all = ["plot", "all", "a.ios", "--pictures", "svg", "--scale", "2"];
+    let (status, problem) = run(&folder, &all);
+    assert_eq!(status, 2, "{problem}");
+    assert!(
+        problem.contains("--pictures svg: an SVG has no pixels"),
+        "{problem}"
+    );
+    let cdf = ["sim", "s.toml", "--cdf", "x.svg", "--scale", "3"];
+    assert_eq!(run(&folder, &cdf).0, 2);
 }

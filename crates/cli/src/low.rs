@@ -38,7 +38,7 @@ pub(crate) use drives::{ArrivalArg, Import, ImportDisksim, ImportFrom, Validate}
 pub(crate) use generate::Generate;
 pub(crate) use help::{NOTES, command, examples_of};
 pub(crate) use named::Named;
-pub(crate) use pictures::{LookArgs, Plot, Report};
+pub(crate) use pictures::{LookArgs, PixelArgs, Plot, Report};
 pub(crate) use reading::ReadArgs;
 pub(crate) use replay::Replay;
 pub(crate) use study::{Calibrate, Compare, Sweep, SweepTask, Where};
@@ -314,6 +314,8 @@ pub(crate) struct Sim {
     /// As NAME.png, with its 95 % band.
     #[arg(long, help_heading = "Results", value_name = "DIR", num_args = 0..=1, default_missing_value = ".", require_equals = true)]
     pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pixels: PixelArgs,
     /// Report the components of response times
     ///
     /// Wait, positioning, transfer and join delay; for SSDs all stages.

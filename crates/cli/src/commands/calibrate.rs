@@ -195,7 +195,7 @@ fn draw(args: &Calibrate, held_out: &Quality, path: &Path) -> anyhow::Result<()>
     let mut chart = cdf_of(&title, Quantity::Latency, marks);
     chart.subtitle = quality_words(held_out);
     show_quantiles(&mut chart, &curves);
-    picture::draw(&chart, path)
+    picture::draw(&chart, path, args.pixels.scale())
 }
 
 /// Says whether the profile is worth keeping.
@@ -270,7 +270,7 @@ fn check(args: &Calibrate) -> anyhow::Result<()> {
         apart::refuse_without_folder(out)?;
     }
     if let Some(cdf) = &args.cdf {
-        picture::kind_of(cdf)?;
+        picture::check(cdf, args.pixels)?;
         apart::refuse_same(&args.records, cdf)?;
         apart::refuse_same(Path::new(&args.profile), cdf)?;
         apart::refuse_without_folder(cdf)?;

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &CheckModel) -> anyhow::Result<Ending> {
     }
     if let Some(path) = &args.out {
         let title = format!("{named}: device and model");
-        picture::draw(&render::chart(&check, &title), path)?;
+        picture::draw(&render::chart(&check, &title), path, args.pixels.scale())?;
     }
     match args.json {
         true => print_data(&render::as_json(&check).text())?,
@@ -139,7 +139,7 @@ fn provenance(args: &CheckModel, check: &ModelCheck, named: &str) -> String {
 /// What can be said against the outputs before anything is done.
 fn check(args: &CheckModel) -> anyhow::Result<()> {
     if let Some(out) = &args.out {
-        picture::kind_of(out)?;
+        picture::check(out, args.pixels)?;
     }
     if let Some(out) = &args.profile_out
         && out.extension().is_none_or(|e| e != "toml")

@@ -2,7 +2,6 @@
 
 use anyhow::Context;
 use iosonar_analysis::objective::Objective;
-use iosonar_plot::{Size, Theme};
 use iosonar_report::in_page;
 use iosonar_scenario::Overrides;
 use iosonar_study::choose::{
@@ -70,7 +69,7 @@ fn check(args: &Choose) -> anyhow::Result<()> {
         .into());
     }
     if let Some(path) = &args.curve {
-        picture::kind_of(path)?;
+        picture::check(path, args.pixels)?;
     }
     if let Some(path) = &args.page
         && path.extension().is_none_or(|e| e != "html")
@@ -164,7 +163,7 @@ fn write(args: &Choose, spec: &ChooseSpec, answer: &Answer<'_>) -> anyhow::Resul
     let about = spec.load.display().to_string();
     let chart = chart(answer.all, &spec.targets[0], &about);
     if let Some(path) = &args.curve {
-        picture::save(&[&chart], path, Size::default(), Theme::Light)?;
+        picture::draw(&chart, path, args.pixels.scale())?;
         wrote("picture", path);
     }
     if let Some(path) = &args.page {

@@ -387,6 +387,7 @@ fn draw(args: &Compare, inputs: &Inputs, dir: &Path, samples: &[Sample]) -> anyh
         .with_context(|| format!("{}: cannot create the folder", dir.display()))?;
     let chart = |name: &str| find(name).with_context(|| format!("unknown chart '{name}'"));
     let (cdf, sonar) = (chart("cdf")?, chart("sonar")?);
+    let scale = args.pixels.scale();
     let options = args.look.options();
     let needs = needs_of([cdf, sonar]);
     let looks: Vec<Measured> =
@@ -395,11 +396,11 @@ fn draw(args: &Compare, inputs: &Inputs, dir: &Path, samples: &[Sample]) -> anyh
     picture::save(
         &cdf.iter().collect::<Vec<_>>(),
         &dir.join("cdf.png"),
-        Size::default(),
+        Size::default().at(scale),
         Theme::Light,
     )?;
     let qq = quantiles_against(samples, options.quantity);
-    picture::draw(&qq, &dir.join("qq.png"))?;
+    picture::draw(&qq, &dir.join("qq.png"), scale)?;
     let sonar = sonar.charts(&looks, Arrange::Panels);
     let usual = Size::default();
     let size = Size {
@@ -409,7 +410,7 @@ fn draw(args: &Compare, inputs: &Inputs, dir: &Path, samples: &[Sample]) -> anyh
     picture::save(
         &sonar.iter().collect::<Vec<_>>(),
         &dir.join("sonar.png"),
-        size,
+        size.at(scale),
         Theme::Light,
     )?;
     if !args.quiet {

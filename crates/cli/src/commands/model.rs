@@ -80,7 +80,7 @@ pub(crate) fn with_threads<T: Send>(
 /// What can be said against the outputs before anything is read.
 fn check_outputs(args: &Model) -> anyhow::Result<()> {
     for pictures in args.cdf.iter().chain(&args.curve) {
-        picture::kind_of(pictures)?;
+        picture::check(pictures, args.pixels)?;
     }
     let outputs = [&args.cdf, &args.curve, &args.csv];
     let outputs: Vec<&Path> = outputs.iter().filter_map(|path| path.as_deref()).collect();

@@ -26,7 +26,7 @@ use tables::{describe, outcomes};
 pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     let targets = targets(&args.target)?;
     if let Some(path) = &args.curve {
-        picture::kind_of(path)?;
+        picture::check(path, args.pixels)?;
         apart::refuse_same(&args.file, path)?;
         apart::refuse_without_folder(path)?;
     }
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     }
     if let Some(path) = &args.curve {
         let chart = chart(&headline, &targets.0, &answer);
-        picture::draw(&chart, path)?;
+        picture::draw(&chart, path, args.pixels.scale())?;
         if !args.common.quiet {
             note(&format!("the curves are in {}", path.display()));
         }

@@ -104,7 +104,7 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{}.png", entry.name)));
     if !args.terminal {
-        picture::kind_of(&out)?;
+        picture::check(&out, args.pixels)?;
     }
     if args.data.as_ref() == Some(&out) {
         let problem = format!(
@@ -249,6 +249,7 @@ fn path_of(dir: &Path, entry: &Entry, ending: &str) -> PathBuf {
 }
 
 fn all(args: &Plot) -> anyhow::Result<Ending> {
+    picture::check_kind(args.format(), args.pixels, "--pictures svg")?;
     let dir = folder(args)?;
     let begin = Instant::now();
     let entries: Vec<&Entry> = CATALOGUE.iter().collect();

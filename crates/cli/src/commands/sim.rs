@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     }
     if let Some(path) = &args.cdf {
         let chart = distribution::chart("Distribution of response times", &drawn);
-        picture::draw(&chart, path)?;
+        picture::draw(&chart, path, args.pixels.scale())?;
     }
     if let Some(path) = &args.cdf_data {
         write_file(path, &numbers, "write")?;
@@ -149,7 +149,7 @@ fn draw(args: &Sim, named: &Named, drawn: &Drawn<'_>) -> anyhow::Result<()> {
     let mut chart = distribution::chart(&title, std::slice::from_ref(drawn));
     chart.subtitle = shown::subtitle(&named.simulation, &drawn.result);
     let path = dir.join(format!("{name}.png"));
-    picture::draw(&chart, &path)?;
+    picture::draw(&chart, &path, args.pixels.scale())?;
     if !args.quiet {
         note(&format!(
             "{name}: distribution written to {}",

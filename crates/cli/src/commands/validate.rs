@@ -20,7 +20,7 @@ use iosonar_trace::apart;
 
 pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
     if let Some(plot) = &args.plot {
-        picture::kind_of(plot)?;
+        picture::check(plot, args.pixels)?;
         apart::refuse_same(&args.trace, plot)?;
         apart::refuse_same(Path::new(&args.profile), plot)?;
         apart::refuse_without_folder(plot)?;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
         );
         let mut chart = cdf_of(&title, Quantity::Latency, marks);
         show_quantiles(&mut chart, &curves);
-        picture::draw(&chart, plot)?;
+        picture::draw(&chart, plot, args.pixels.scale())?;
         if !args.quiet {
             note(&format!("picture: {}", plot.display()));
         }

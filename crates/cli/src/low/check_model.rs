@@ -10,7 +10,7 @@ use iosonar_units::{Bytes, Nanos};
 use super::replay::{
     ConflictArgs, EngineArgs, FindArgs, LimitArgs, PaceArgs, TargetArgs, VerifyArgs,
 };
-use super::{ReadArgs, Replay};
+use super::{PixelArgs, ReadArgs, Replay};
 use crate::exit::Usage;
 
 #[derive(Args, Debug)]
@@ -42,6 +42,8 @@ pub(crate) struct CheckModel {
     /// As .png or .svg.
     #[arg(short, long, help_heading = "Results", value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pixels: PixelArgs,
     /// Write the fitted profile
     #[arg(long, help_heading = "Results", value_name = "OUT.toml")]
     pub(crate) profile_out: Option<PathBuf>,

@@ -7,7 +7,7 @@ use iosonar_analysis::objective::Objectives;
 use iosonar_study::plan::GrowBy;
 
 use super::theory::Common;
-use super::{BeyondArgs, ReadArgs};
+use super::{BeyondArgs, PixelArgs, ReadArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct Choose {
@@ -63,6 +63,8 @@ pub(crate) struct Choose {
         requires = "growth"
     )]
     pub(crate) curve: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pixels: PixelArgs,
     /// Write the table as CSV
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) csv: Option<PathBuf>,

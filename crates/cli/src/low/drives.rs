@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::ReadArgs;
+use super::{PixelArgs, ReadArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct Import {
@@ -84,6 +84,8 @@ pub(crate) struct Validate {
     /// Draw the simulated and measured distributions (.png, .svg)
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pixels: PixelArgs,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
     /// Print the results as one JSON object

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use iosonar_analysis::objective::Objectives;
-use iosonar_plot::{Format, Size, Theme};
+use iosonar_plot::{Format, PixelScale, Scaled, Size, Theme};
 use iosonar_report::{Arrange, LookOptions, Quantity, WorkingSets};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
@@ -73,7 +73,7 @@ pub(crate) struct Plot {
     )]
     pub(crate) out: Option<PathBuf>,
     /// Draw in the terminal instead of a file
-    #[arg(long, help_heading = "Output", conflicts_with = "out")]
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["out", "scale"])]
     pub(crate) terminal: bool,
     /// Write the chart's data as CSV (- for standard output)
     ///
@@ -93,6 +93,8 @@ pub(crate) struct Plot {
     /// The default is higher where charts are stacked.
     #[arg(long, help_heading = "Charts", value_name = "WxH", value_parser = size)]
     size: Option<Size>,
+    #[command(flatten)]
+    pub(crate) pixels: PixelArgs,
     /// Draw with this theme
     #[arg(
         long,
@@ -114,6 +116,28 @@ pub(crate) struct Plot {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) look: LookArgs,
+}
+
+/// How fine the bitmaps of pictures are.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct PixelArgs {
+    /// Multiply the pixels of .png pictures by N along each side
+    ///
+    /// From 1 to 4, with the same layout: 2 for slides and fine screens. An .svg has no pixels and refuses it.
+    #[arg(long, help_heading = "Output", value_name = "N", value_parser = pixel_scale)]
+    scale: Option<PixelScale>,
+}
+
+impl PixelArgs {
+    /// The scale; `None` where none was asked for.
+    pub(crate) fn asked(self) -> Option<PixelScale> {
+        self.scale
+    }
+
+    /// The scale of bitmaps.
+    pub(crate) fn scale(self) -> PixelScale {
+        self.scale.unwrap_or_default()
+    }
 }
 
 /// How records are looked at.
@@ -177,15 +201,16 @@ impl LookArgs {
 
 impl Plot {
     /// The size of a picture of this number of charts.
-    pub(crate) fn size(&self, charts: usize) -> Size {
+    pub(crate) fn size(&self, charts: usize) -> Scaled {
         let usual = Size::default();
-        self.size.unwrap_or(Size {
+        let size = self.size.unwrap_or(Size {
             height: match charts as u32 {
                 0 | 1 => usual.height,
                 n => n.saturating_mul(440).max(usual.height).min(60_000),
             },
             ..usual
-        })
+        });
+        size.at(self.pixels.scale())
     }
 
     pub(crate) fn theme(&self) -> Theme {
@@ -246,6 +271,11 @@ pub(crate) struct Report {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) look: LookArgs,
+}
+
+fn pixel_scale(text: &str) -> Result<PixelScale, String> {
+    let number = text.parse().ok().and_then(PixelScale::new);
+    number.ok_or_else(|| format!("expected a whole number from 1 to {}", PixelScale::MOST))
 }
 
 fn size(text: &str) -> Result<Size, String> {

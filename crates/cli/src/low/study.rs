@@ -8,7 +8,7 @@ use iosonar_study::sweep::{Changes, MOST_RUNS, Source, SweepError, SweepSpec};
 use iosonar_units::Bytes;
 
 use super::named::named;
-use super::{LookArgs, Named, ReadArgs, key_and_value};
+use super::{LookArgs, Named, PixelArgs, ReadArgs, key_and_value};
 
 #[derive(Args, Debug)]
 #[command(
@@ -151,6 +151,8 @@ pub(crate) struct Compare {
     /// As cdf.png, qq.png (quantiles against quantiles) and sonar.png (side by side).
     #[arg(long, help_heading = "Output", value_name = "DIR")]
     pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pixels: PixelArgs,
     /// Print the results as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -189,6 +191,8 @@ pub(crate) struct Calibrate {
     /// Draw records and model on the held-out half (.png, .svg)
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) cdf: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pixels: PixelArgs,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
     /// Print the results as one JSON object

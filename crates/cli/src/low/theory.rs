@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use iosonar_study::plan;
 
-use super::{BeyondArgs, ReadArgs, key_and_value, key_and_values};
+use super::{BeyondArgs, PixelArgs, ReadArgs, key_and_value, key_and_values};
 
 /// What both take.
 #[derive(Args, Debug)]
@@ -53,6 +53,8 @@ pub(crate) struct Model {
     /// For networked systems.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) curve: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pixels: PixelArgs,
     /// Repeat with each of these values of a key
     ///
     /// For example, 'network.mbit_per_s=10,100,1000' or 'network.mbit_per_s=10..1000 log 3'.
@@ -149,6 +151,8 @@ pub(crate) struct Plan {
     /// With the target and the knee.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) curve: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pixels: PixelArgs,
     /// Confirm each point with N runs (at least 5)
     ///
     /// By default the scenario's number.

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use anyhow::Context;
-use iosonar_plot::{Chart, Format, Size, Theme, render};
+use iosonar_plot::{Chart, Format, PixelScale, Scaled, Size, Theme, render};
 use iosonar_study::vary::Picture;
 use iosonar_trace::output::WholeFile;
 
 use crate::exit::Usage;
+use crate::low::PixelArgs;
 
 /// The kind of picture that the name of `path` asks for.
 pub(crate) fn kind_of(path: &Path) -> Result<Format, Usage> {
@@ -22,19 +23,39 @@ pub(crate) fn kind_of(path: &Path) -> Result<Format, Usage> {
         })
 }
 
+/// Whether a picture can be drawn into `path` with these pixels.
+pub(crate) fn check(path: &Path, pixels: PixelArgs) -> Result<(), Usage> {
+    check_kind(kind_of(path)?, pixels, &path.display().to_string())
+}
+
+/// Whether a picture of this kind, which `what` names, has the pixels that were asked for.
+pub(crate) fn check_kind(kind: Format, pixels: PixelArgs, what: &str) -> Result<(), Usage> {
+    match (kind, pixels.asked()) {
+        (Format::Svg, Some(_)) => Err(Usage(format!(
+            "{what}: an SVG has no pixels for --scale, it is sharp in every size; leave --scale out, or write a .png"
+        ))),
+        (Format::Svg | Format::Png, _) => Ok(()),
+    }
+}
+
 /// Draws charts, one below the other, into the file `path`, which is whole or absent.
-pub(crate) fn save(charts: &[&Chart], path: &Path, size: Size, theme: Theme) -> anyhow::Result<()> {
+pub(crate) fn save(
+    charts: &[&Chart],
+    path: &Path,
+    size: impl Into<Scaled>,
+    theme: Theme,
+) -> anyhow::Result<()> {
     let picture = render(charts, kind_of(path)?, size, theme)?;
     write(path, &picture)
 }
 
 /// Draws a picture of a study into the file `path`.
-pub(crate) fn draw_study(picture: &Picture, path: &Path) -> anyhow::Result<()> {
+pub(crate) fn draw_study(picture: &Picture, path: &Path, scale: PixelScale) -> anyhow::Result<()> {
     let panels = match picture {
-        Picture::One(chart) => return draw(chart, path),
+        Picture::One(chart) => return draw(chart, path, scale),
         Picture::Panels(panels) => panels,
     };
-    let picture = panels.render(kind_of(path)?, panels.size(), Theme::Light)?;
+    let picture = panels.render(kind_of(path)?, panels.size().at(scale), Theme::Light)?;
     write(path, &picture)
 }
 
@@ -44,6 +65,6 @@ fn write(path: &Path, picture: &[u8]) -> anyhow::Result<()> {
 }
 
 /// Draws a chart of the usual size into the file `path`.
-pub(crate) fn draw(chart: &Chart, path: &Path) -> anyhow::Result<()> {
-    save(&[chart], path, Size::default(), Theme::Light)
+pub(crate) fn draw(chart: &Chart, path: &Path, scale: PixelScale) -> anyhow::Result<()> {
+    save(&[chart], path, Size::default().at(scale), Theme::Light)
 }

@@ -84,7 +84,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
             Some((key, _)) => chart_of_varied(&system, key, &varied, measured.as_deref()),
             None => chart(&system, &analysis, &simulated, measured.as_deref()),
         };
-        picture::draw(&chart, out)?;
+        picture::draw(&chart, out, args.pixels.scale())?;
         if !args.common.quiet {
             note(&format!("curves written to {}", out.display()));
         }

@@ -4,6 +4,7 @@ mod tables;
 
 use std::path::Path;
 
+use iosonar_plot::PixelScale;
 use iosonar_scenario::theory::Theory;
 use iosonar_scenario::{OutputFiles, Prepared, ScenarioError};
 use iosonar_stats::{Distribution, Labels};
@@ -75,7 +76,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
         write_file(path, &csv(&all), "write")?;
     }
     if let Some(path) = &args.cdf {
-        draw(&all, measured.as_ref(), path)?;
+        draw(&all, measured.as_ref(), (path, args.pixels.scale()))?;
         if !args.common.quiet {
             note(&format!("distributions written to {}", path.display()));
         }
@@ -99,7 +100,7 @@ fn unstable(path: &Path, theory: &Theory, offered: f64) -> ScenarioError {
 fn draw(
     all: &[Answered],
     measured: Option<&(String, Distribution)>,
-    path: &Path,
+    (path, scale): (&Path, PixelScale),
 ) -> anyhow::Result<()> {
     let Some(mut chart) = chart(all, measured) else {
         anyhow::bail!(
@@ -109,7 +110,7 @@ fn draw(
     if let [only] = all {
         chart.subtitle = headline(&only.simulation);
     }
-    picture::draw(&chart, path)
+    picture::draw(&chart, path, scale)
 }
 
 fn add_to(json: &mut Output, answered: &Answered) {

@@ -66,7 +66,7 @@ pub(super) fn check_outputs(args: &Sim) -> anyhow::Result<()> {
         output::format_for(traces)?;
     }
     for pictures in args.cdf.iter().chain(&args.varying.curve) {
-        picture::kind_of(pictures)?;
+        picture::check(pictures, args.pixels)?;
     }
     let outputs = outputs(args);
     let inputs = args.scenarios.iter().chain(&args.trace);

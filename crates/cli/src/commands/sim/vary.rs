@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use iosonar_analysis::objective::{Attained, Judgement};
+use iosonar_plot::PixelScale;
 use iosonar_report::{found_of, grouped};
 use iosonar_stats::Output;
 use iosonar_study::plan::PlanError;
@@ -178,12 +179,13 @@ impl Pictures {
 
     fn draw(&self, args: &Sim, varied: &Varied) -> anyhow::Result<()> {
         let VaryArgs { curve, data, .. } = &args.varying;
+        let scale = args.pixels.scale();
         if let (Some(path), Some(roles), Some(shown)) = (curve, &self.curves, &self.wanted.curves) {
             let drawing = varied.curves(shown, roles);
             let names: Vec<String> = shown.shown.iter().map(Shown::name).collect();
             draw(
                 &drawing,
-                path,
+                (path, scale),
                 data.as_deref(),
                 &format!("--curve-of '{}'", names.join(",")),
             )?;
@@ -199,7 +201,7 @@ impl Pictures {
         }
         if let (Some(path), Some(roles)) = (&args.cdf, &self.distributions) {
             let data = data.as_deref().filter(|_| curve.is_none());
-            draw(&varied.distributions(roles), path, data, "--cdf")?;
+            draw(&varied.distributions(roles), (path, scale), data, "--cdf")?;
         }
         if let Some(path) = &args.cdf_data {
             write_file(path, &varied.distributions_csv(), "write")?;
@@ -209,7 +211,12 @@ impl Pictures {
 }
 
 /// Draws a picture, and writes its numbers if they are wanted.
-fn draw(drawing: &Drawing, path: &Path, data: Option<&Path>, what: &str) -> anyhow::Result<()> {
+fn draw(
+    drawing: &Drawing,
+    (path, scale): (&Path, PixelScale),
+    data: Option<&Path>,
+    what: &str,
+) -> anyhow::Result<()> {
     if drawing.is_empty() {
         let problem = format!(
             "{what}: no simulation has such requests, so {} would be empty",
@@ -217,7 +224,7 @@ fn draw(drawing: &Drawing, path: &Path, data: Option<&Path>, what: &str) -> anyh
         );
         return Err(Usage(problem).into());
     }
-    picture::draw_study(&drawing.picture(), path)?;
+    picture::draw_study(&drawing.picture(), path, scale)?;
     match data {
         Some(data) => write_file(data, &drawing.data(), "write"),
         None => Ok(()),
