@@ -72,7 +72,7 @@ pub(crate) struct Arguments {
     pub(crate) colour: Option<When>,
     /// Print plain sentences for a screen reader: no colours, columns or bars
     ///
-    /// In ASCII, a line for each row of a table. IOSONAR_PLAIN=1 does the same.
+    /// The output is ASCII, with a line for each row of a table. IOSONAR_PLAIN=1 does the same.
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) plain: bool,
 }
@@ -93,11 +93,11 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Simulate the storage systems that scenario files describe
     Sim(Box<Sim>),
-    /// Answer from theory, without simulating
+    /// Answer from queueing theory, without simulating
     Model(Box<Model>),
     /// Find the highest load, or the fewest disks, that meets a target
     Plan(Box<Plan>),
-    /// Compare candidate systems for a load, and its room to grow
+    /// Compare candidate systems for a load, and how much it may grow
     Choose(Box<Choose>),
     /// Run simulations or replays over combinations of parameters
     Sweep(Box<Sweep>),
@@ -107,7 +107,7 @@ pub(crate) enum Command {
     Calibrate(Box<Calibrate>),
     /// Fit a model to half of a replay, and test it on the other half
     CheckModel(Box<CheckModel>),
-    /// Convert another simulator's parameter files to a drive profile
+    /// Convert parameter files of another simulator to a drive profile
     Import(Import),
     /// Compare a drive profile with a recording of the drive
     Validate(Box<Validate>),
@@ -177,7 +177,7 @@ pub(crate) struct Bench {
     /// The part to measure
     #[arg(value_name = "KIND")]
     pub(crate) kind: BenchKind,
-    /// Read this block device or file all over [for replay]
+    /// Read random blocks of this block device or file [for replay]
     #[arg(
         long,
         help_heading = "Measurement",
@@ -287,7 +287,7 @@ pub(crate) struct Sim {
     pub(crate) threads: Option<u16>,
     /// Write the first run's requests as a trace
     ///
-    /// With the response time of each request. {replication} in the name writes one trace per run, such as
+    /// The trace has the response time of each request. {replication} in the name writes one trace per run, such as
     /// run-{replication}.load.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) records: Option<PathBuf>,
@@ -311,35 +311,36 @@ pub(crate) struct Sim {
     pub(crate) cdf_data: Option<PathBuf>,
     /// Draw each scenario's distribution into DIR [default: .]
     ///
-    /// As NAME.png, with its 95 % band.
+    /// The files are called NAME.png. Each curve has its 95 % band.
     #[arg(long, help_heading = "Results", value_name = "DIR", num_args = 0..=1, default_missing_value = ".", require_equals = true)]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pixels: PixelArgs,
     /// Report the components of response times
     ///
-    /// Wait, positioning, transfer and join delay; for SSDs all stages.
+    /// The components are wait, positioning, transfer and join delay; for SSDs they are all stages.
     #[arg(long, help_heading = "Results")]
     pub(crate) split: bool,
     /// Write the components of every request's response time as CSV
     ///
-    /// For every measured request of all runs.
+    /// The file has a row for every measured request of all runs.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) stages: Option<PathBuf>,
     /// Print the scenario with all defaults; do not simulate
     ///
-    /// With units, and the offered load of every station.
+    /// The scenario is printed with units, and with the offered load of every station.
     #[arg(long, help_heading = "Question")]
     pub(crate) explain: bool,
-    /// Report how the answer depends on what was assumed
+    /// Report how the result depends on its assumptions
     ///
-    /// Changes the scheduler, the drive's cache, write-back, the controller's cache and the addresses, one at a time.
+    /// This changes the scheduler, the drive's cache, write-back, the controller's cache and the addresses, one at a
+    /// time.
     #[arg(long, help_heading = "Question", conflicts_with = "vary")]
     pub(crate) sensitivity: bool,
     /// Simulate even if the offered load exceeds the capacity
     #[arg(long, help_heading = "Runs")]
     pub(crate) unstable: bool,
-    /// Simulate event by event, even where a shorter way is exact
+    /// Simulate event by event, even where a shortcut is exact
     #[arg(long, help_heading = "Runs")]
     pub(crate) events: bool,
     #[command(flatten)]

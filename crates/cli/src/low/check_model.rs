@@ -18,7 +18,7 @@ use crate::exit::Usage;
 pub(crate) struct CheckModel {
     /// The load to replay, or the records of an earlier replay
     ///
-    /// With --target a load, without it the records.
+    /// With --target this is a load, without it records.
     #[arg(value_name = "TRACE|RECORDS")]
     pub(crate) trace: PathBuf,
     /// Fit ssd, or this disk profile
@@ -34,12 +34,12 @@ pub(crate) struct CheckModel {
     pub(crate) profile: String,
     /// Assume this capacity of the device, for --profile ssd
     ///
-    /// By default as much as the records show.
+    /// The default is the highest sector of the records.
     #[arg(long, help_heading = "Model", value_name = "SIZE")]
     pub(crate) capacity: Option<Bytes>,
     /// Draw device and model for the held-out half
     ///
-    /// As .png or .svg.
+    /// The picture is a .png or .svg file.
     #[arg(short, long, help_heading = "Results", value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]

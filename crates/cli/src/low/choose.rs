@@ -16,8 +16,8 @@ pub(crate) struct Choose {
     pub(crate) load: PathBuf,
     /// The candidates: scenario files, LEVEL:NxPROFILE, or PROFILE
     ///
-    /// Or calibrated:FILE.toml. Append +cache=1GiB, +controller=hba, +unit=64KiB, +scheduler=look or +KEY=VALUE to
-    /// change a candidate. Part of a profile's name suffices where it is unambiguous.
+    /// calibrated:FILE.toml is accepted, too. Append +cache=1GiB, +controller=hba, +unit=64KiB, +scheduler=look or
+    /// +KEY=VALUE to change a candidate. Part of a profile's name suffices if it is unambiguous.
     #[arg(required = true, value_name = "CANDIDATE")]
     pub(crate) candidates: Vec<String>,
     /// Check a target, such as 'read p99 < 20ms'
@@ -26,9 +26,9 @@ pub(crate) struct Choose {
     /// 'throughput > 200'. Separate several with commas.
     #[arg(long, help_heading = "Question", value_name = "TARGET")]
     pub(crate) target: Objectives,
-    /// Find how far each candidate lets the load grow
+    /// Find how much each candidate lets the load grow
     ///
-    /// A trace at a multiple of its speed, or copies of it, or a multiple of the arrivals.
+    /// The load grows by a higher speed of a trace, by copies of it, or by more arrivals.
     #[arg(long, help_heading = "Question")]
     pub(crate) growth: bool,
     /// Choose how the load grows
@@ -50,7 +50,7 @@ pub(crate) struct Choose {
     pub(crate) price: Vec<(String, f64)>,
     /// Run each candidate N times (at least 5)
     ///
-    /// By default the scenario's number.
+    /// The default is the scenario's number.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
     pub(crate) replications: Option<u32>,
     /// Draw the target's statistic over the growth (.png, .svg)
@@ -84,7 +84,7 @@ pub(crate) struct Choose {
 pub(crate) enum GrowthBy {
     /// By the speed of a trace, or the rate of arrivals: the same data are accessed more often
     Speed,
-    /// By whole copies of a trace (--scale-load), each on data of its own
+    /// By whole copies of a trace (--scale-load), each on different data
     Copies,
 }
 

@@ -135,7 +135,7 @@ pub(crate) struct Targets {
 pub(crate) struct Prepare {
     /// The operation
     ///
-    /// fill writes random data all over the target; slurp reads everything once.
+    /// fill writes random data to the whole target; slurp reads the whole target once.
     #[arg(value_name = "WHAT", value_parser = ["fill", "slurp"])]
     pub(crate) what: String,
     /// Prepare this block device or file
@@ -144,12 +144,12 @@ pub(crate) struct Prepare {
     /// Allow fill to overwrite the target: its data is lost
     #[arg(long, help_heading = "Target")]
     pub(crate) write: bool,
-    /// Confirm that this target's content may be destroyed
+    /// Confirm that the contents of this target may be destroyed
     ///
     /// Required with --write if the target seems to hold data.
     #[arg(long, help_heading = "Target", value_name = "DEV")]
     pub(crate) destroy: Vec<PathBuf>,
-    /// Write pages of which this percentage compresses to nothing
+    /// Write data of which this percentage is compressible
     #[arg(long, help_heading = "Data", alias = "buffer_compress_percentage", value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100))]
     pub(crate) compressible: u8,
     /// Use the page cache

@@ -22,7 +22,7 @@ pub(crate) enum ImportFrom {
 pub(crate) struct ImportDisksim {
     /// The .parv, .diskspecs or .model files
     ///
-    /// Files that they name are read from the same folder, unless given too.
+    /// Files that these files include are read from the same folder, unless they are given as well.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Write the profile to this file [default: print it]
@@ -39,12 +39,12 @@ pub(crate) struct ImportDisksim {
     pub(crate) disk: Option<String>,
     /// Assume MS milliseconds per sector read over the bus
     ///
-    /// Instead of the value in the .parv.
+    /// This replaces the value in the .parv.
     #[arg(long, help_heading = "Import", value_name = "MS", value_parser = milliseconds)]
     pub(crate) bus_read_ms: Option<f64>,
     /// Assume MS milliseconds per sector written over the bus
     ///
-    /// Instead of the value in the .parv.
+    /// This replaces the value in the .parv.
     #[arg(long, help_heading = "Import", value_name = "MS", value_parser = milliseconds)]
     pub(crate) bus_write_ms: Option<f64>,
     /// Select how reading on arrival begins
@@ -78,7 +78,7 @@ pub(crate) struct Validate {
     pub(crate) profile: String,
     /// A recording of the drive, one request at a time, with think times
     ///
-    /// Such as DiskSim's validation traces.
+    /// DiskSim's validation traces are such recordings.
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
     /// Draw the simulated and measured distributions (.png, .svg)

@@ -16,17 +16,17 @@ pub(crate) struct Generate {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Kind {
-    /// Independent arrivals, with exponential distances
+    /// Independent arrivals, with exponential intervals
     Poisson(Rate),
-    /// Arrivals at constant distances
+    /// Arrivals at constant intervals
     Constant(Rate),
-    /// Poisson arrivals, on and off by turns; heavy-tailed with --pareto
+    /// Poisson arrivals, on and off in turn; heavy-tailed with --pareto
     OnOff(OnOff),
     /// Self-similar arrivals from a biased cascade
     BModel(BModel),
     /// Self-similar arrivals with a rate of fractional Gaussian noise
     Noise(Noise),
-    /// Bursts at whole seconds that grow until the device cannot follow
+    /// Bursts every second that grow until the device cannot keep up
     Bursts(Bursts),
     /// A sweep over the whole space and back, at a constant rate
     Sweep(Sweep),
@@ -34,7 +34,7 @@ pub(crate) enum Kind {
     Impulse(Impulse),
     /// Requests that reveal a disk's parameters, for 'iosonar calibrate'
     Probe(Probe),
-    /// A load that resembles a recorded one, and how closely
+    /// A load that resembles a recorded one, compared with it
     Like(Box<Like>),
 }
 
@@ -152,7 +152,7 @@ pub(crate) struct OnOff {
     pub(crate) off: Nanos,
     /// Draw Pareto times with this shape, above 1
     ///
-    /// Below 2 the load is self-similar. By default times are exponential.
+    /// Below 2 the load is self-similar. By default the times are exponential.
     #[arg(long = "pareto", help_heading = "Arrivals", value_name = "SHAPE", value_parser = above_one)]
     pub(crate) pareto: Option<f64>,
     #[command(flatten)]
@@ -166,7 +166,7 @@ pub(crate) struct BModel {
     pub(crate) rate: f64,
     /// Give one half of each window this share
     ///
-    /// From 0.5, a Poisson process, to below 1.
+    /// The share is from 0.5 (a Poisson process) to below 1.
     #[arg(long, help_heading = "Arrivals", value_name = "SHARE", default_value_t = 0.7, value_parser = bias)]
     pub(crate) bias: f64,
     /// Generate cascades of this length
@@ -194,7 +194,7 @@ pub(crate) struct Noise {
     pub(crate) hurst: f64,
     /// Set the rate's coefficient of variation
     ///
-    /// The standard deviation of the rate of a bin, over the mean.
+    /// This is the standard deviation of the rate of a bin, divided by its mean.
     #[arg(long, help_heading = "Arrivals", value_name = "CV", default_value_t = 0.5, value_parser = above_zero)]
     pub(crate) variation: f64,
     /// Keep the rate constant for TIME
@@ -261,7 +261,7 @@ pub(crate) struct ArtificialArgs {
 pub(crate) struct Bursts {
     /// Grow the rate by PER_S2 each second
     ///
-    /// In requests per second.
+    /// The rate is in requests per second.
     #[arg(long, help_heading = "Arrivals", value_name = "PER_S2", default_value_t = 10.0, value_parser = above_zero)]
     pub(crate) slope: f64,
     /// Space the requests of a burst by TIME (1ns: ultra-fine)
@@ -330,7 +330,7 @@ pub(crate) struct Probe {
     pub(crate) requests: u64,
     /// Space requests by TIME on average
     ///
-    /// Longer than the drive needs for one.
+    /// TIME must be longer than the drive needs for one request.
     #[arg(
         long,
         help_heading = "Probe",

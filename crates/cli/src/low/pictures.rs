@@ -56,7 +56,7 @@ pub(crate) struct Plot {
     /// Recordings, simulations or replays; NAME=FILE names one
     #[arg(required_unless_present = "list", value_name = "INPUT", value_parser = named())]
     pub(crate) inputs: Vec<Named>,
-    /// List the charts with what each shows and how to read it
+    /// List the charts, with what each shows and how to read it
     #[arg(long, help_heading = "Charts")]
     pub(crate) list: bool,
     #[command(flatten)]
@@ -90,7 +90,7 @@ pub(crate) struct Plot {
     pictures: FormatName,
     /// Draw in this size in pixels [default: 1280x720]
     ///
-    /// The default is higher where charts are stacked.
+    /// The default height is larger where charts are stacked.
     #[arg(long, help_heading = "Charts", value_name = "WxH", value_parser = size)]
     size: Option<Size>,
     #[command(flatten)]
@@ -105,7 +105,7 @@ pub(crate) struct Plot {
     theme: ThemeName,
     /// Draw a linear x axis where it is logarithmic by default
     ///
-    /// Such as in distribution functions.
+    /// The x axes of distribution functions, for example, are logarithmic.
     #[arg(long, help_heading = "Charts")]
     pub(crate) linear_x: bool,
     /// Overlay the points of several inputs instead of stacking charts
@@ -152,7 +152,7 @@ pub(crate) struct LookArgs {
     quantity: QuantityName,
     /// Average throughput over windows [default: 3s, or less]
     ///
-    /// Less for short traces.
+    /// Windows are shorter for short traces.
     #[arg(long, value_name = "TIME", value_parser = above_zero)]
     window: Option<Nanos>,
     /// Group disk activity by this width

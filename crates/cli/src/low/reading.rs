@@ -40,12 +40,12 @@ struct FormatArgs {
     format: Option<String>,
     /// Read the intact part of a damaged or truncated file
     ///
-    /// Reports what was skipped or is missing.
+    /// The command then reports what was skipped or is missing.
     #[arg(long)]
     lenient: bool,
     /// Widen byte ranges that are not whole sectors (out)
     ///
-    /// By default they are refused.
+    /// By default such ranges are refused.
     #[arg(long, value_name = "HOW", value_parser = ["out"])]
     round: Option<String>,
     /// Use only this device's requests, by name or number [repeatable]
@@ -58,7 +58,7 @@ struct FormatArgs {
     start_event: StartEvent,
     /// Measure latencies of kernel traces from this event
     ///
-    /// 'queue' is the first event of a request; with 'issue', the time before counts as delay.
+    /// 'queue' is the first event of a request. With 'issue', the time before that event counts as delay.
     #[arg(long, value_name = "EVENT", default_value = "queue", value_parser = ["queue", "issue"])]
     start_at: String,
     /// Map columns of a CSV file to fields
@@ -75,7 +75,7 @@ struct FormatArgs {
     blkparse_format: Option<String>,
     /// Include requests that were never submitted
     ///
-    /// Such as those that a replay skipped, dropped or missed.
+    /// These are requests that a replay skipped, dropped or missed.
     #[arg(long)]
     include_skipped: bool,
     /// Keep loads that exceed memory in DIR [default: the system's]
@@ -126,12 +126,12 @@ struct ChangeArgs {
     repeat_offset: u64,
     /// Merge N independent copies of the load (1 to 1000)
     ///
-    /// The copies are shifted in time and space.
+    /// Each copy is shifted in time and accesses different data.
     #[arg(long, value_name = "N")]
     scale_load: Vec<Copies>,
     /// Handle times that go back: error, shift or sort
     ///
-    /// 'shift' moves the rest of the load.
+    /// 'shift' moves the rest of the load to later times.
     #[arg(long, value_name = "HOW")]
     on_backstep: Option<OnBackstep>,
     /// Sort by start time; short for --on-backstep sort
@@ -148,13 +148,13 @@ struct ChangeArgs {
     spread: Vec<Spread>,
     /// Permute the chunks of the load within OVER sectors
     ///
-    /// Each CHUNK of sectors [default: 2048] moves to another place, all of them evenly.
+    /// Chunks of CHUNK sectors [default: 2048] are spread evenly over the OVER sectors.
     #[arg(long, value_name = "OVER,CHUNK")]
     scatter: Vec<Scatter>,
     /// Multiply lengths by F, within MIN and MAX sectors
     #[arg(long, value_name = "F,MIN,MAX", num_args = 0..=1, default_missing_value = "2.0,0,65536", require_equals = true)]
     resize: Vec<Resize>,
-    /// Reverse the order of the requests, and keep the times
+    /// Reverse the order of the requests, but keep the times
     #[arg(long)]
     reverse: bool,
     /// Replace the times by a rate that grows by R/s each second

@@ -27,7 +27,7 @@ pub(crate) struct Replay {
     pub(crate) traces: Vec<PathBuf>,
     /// Read the load, targets and all options from this JSON file
     ///
-    /// Such as spec.json of a sweep.
+    /// A sweep writes such a file as spec.json.
     #[arg(long, help_heading = "Load", value_name = "FILE", conflicts_with_all = [
         "traces", "target", "map", "max_targets", "delta", "write", "skip_writes", "destroy", "create", "no_direct",
         "beyond", "align", "zone_append", "reset_zones", "data", "sync", "scheduler", "merges",
@@ -40,7 +40,7 @@ pub(crate) struct Replay {
     pub(crate) pace: PaceArgs,
     /// Start at this time, in nanoseconds since 1970
     ///
-    /// By this machine's clock; to start together with other hosts.
+    /// The time is that of this machine's clock. Use it to start together with other hosts.
     #[arg(
         long,
         value_name = "NS",
@@ -71,7 +71,7 @@ pub(crate) struct Replay {
     pub(crate) out: Option<PathBuf>,
     /// Sync the records to their medium once per second
     ///
-    /// So that they survive a power loss [implied by --durable-tables].
+    /// The records then survive a power loss [implied by --durable-tables].
     #[arg(long, help_heading = "Output", requires = "out")]
     pub(crate) durable: bool,
     /// Start the output's times at TIME [default: as in the load]
@@ -94,7 +94,7 @@ pub(crate) struct Replay {
     pub(crate) warmup: Nanos,
     /// Write the replayer's own activity to OUT.selfcheck.csv
     ///
-    /// What else the replay did besides submitting; 'plot' and 'report' find the file there.
+    /// The file shows what the replay did besides submitting. 'plot' and 'report' find it there.
     #[arg(long, help_heading = "Output", requires = "out")]
     pub(crate) self_check: bool,
     /// Draw the sonar diagram in the terminal during the replay
@@ -126,7 +126,7 @@ pub(crate) struct TargetArgs {
     pub(crate) max_targets: Option<u32>,
     /// Start each further target TIME later in its load
     ///
-    /// So that peaks do not coincide.
+    /// Their peaks then do not coincide.
     #[arg(long, value_name = "TIME")]
     pub(crate) delta: Option<Nanos>,
     /// Submit the load's writes: data on the target is lost
@@ -135,9 +135,9 @@ pub(crate) struct TargetArgs {
     /// Leave out the load's writes
     #[arg(long)]
     pub(crate) skip_writes: bool,
-    /// Confirm that this target's content may be destroyed
+    /// Confirm that the contents of this target may be destroyed
     ///
-    /// With --write, for a target that seems to hold data.
+    /// Required with --write if the target seems to hold data.
     #[arg(long, value_name = "DEV")]
     pub(crate) destroy: Vec<PathBuf>,
     /// Create the target as a file of SIZE with random data
@@ -153,17 +153,17 @@ pub(crate) struct TargetArgs {
     pub(crate) align: bool,
     /// Write at the write pointer of each sequential zone
     ///
-    /// Wherever in the zone the load writes.
+    /// The position within the zone that the load specifies is ignored.
     #[arg(long, help_heading = "Zoned devices", requires = "write")]
     pub(crate) zone_append: bool,
     /// Reset the sequential zones that the load writes to
     ///
-    /// Before the replay; the data in these zones is lost.
+    /// They are reset before the replay, and their data is lost.
     #[arg(long, help_heading = "Zoned devices", requires = "write")]
     pub(crate) reset_zones: bool,
     /// Write this data: random, random:PERCENT or zero
     ///
-    /// With random:PERCENT, this part of the data compresses.
+    /// With random:PERCENT, this percentage of the data is compressible.
     #[arg(
         long,
         help_heading = "Data",
@@ -181,7 +181,7 @@ pub(crate) struct TargetArgs {
     /// The previous one is restored at the end.
     #[arg(long, help_heading = "Kernel settings", value_name = "NAME")]
     pub(crate) scheduler: Option<String>,
-    /// Allow or forbid that the kernel merges requests
+    /// Allow or forbid the kernel to merge requests
     ///
     /// The previous setting is restored at the end.
     #[arg(long, help_heading = "Kernel settings", value_name = "HOW", default_value = "allow", value_parser = ["allow", "forbid"])]
@@ -208,7 +208,8 @@ pub(crate) struct PaceArgs {
     pub(crate) priority: ThreadPriority,
     /// Submit with N threads, at most one per target
     ///
-    /// Each submits for its share of the targets. By default one per target, but one less than there are processors.
+    /// Each thread submits for its share of the targets. The default is one per target, but at most one less than
+    /// there are processors.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroU32>,
     /// Read ahead and fill the queues for TIME before time zero
@@ -226,17 +227,17 @@ pub(crate) struct PaceArgs {
 pub(crate) struct LimitArgs {
     /// Keep at most N requests in flight
     ///
-    /// At the device. Requests that were pushed back have as many places of their own.
+    /// This counts requests at the device. The same number of requests that were pushed back may wait in addition.
     #[arg(long, alias = "iodepth", value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub(crate) in_flight: u32,
     /// Keep at most N requests of both kinds in flight
     ///
-    /// By default twice --in-flight.
+    /// The default is twice --in-flight.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32768))]
     pub(crate) in_flight_total: Option<u32>,
     /// Accept at most N incomplete requests
     ///
-    /// Pushed back or at the device. By default 8 times --in-flight.
+    /// This counts requests that were pushed back and those at the device. The default is 8 times --in-flight.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub(crate) bottleneck: Option<u32>,
     /// Use at most SIZE of memory for the requests' data
@@ -280,7 +281,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) tag: bool,
     /// Log the writes to a new file, for 'iosonar verify'
     ///
-    /// To check the target after a crash.
+    /// With this log you can check the target after a crash.
     #[arg(long, value_name = "FILE")]
     pub(crate) keep_tables: Option<PathBuf>,
     /// Sync the log of --keep-tables before a flush completes
@@ -307,7 +308,7 @@ pub(crate) struct EngineArgs {
     pub(crate) engine: EngineKind,
     /// Complete every request after TIME [default: 100us]
     ///
-    /// With --engine simulate.
+    /// This needs --engine simulate.
     #[arg(
         long,
         help_heading = "Simulated device",
@@ -317,8 +318,8 @@ pub(crate) struct EngineArgs {
     pub(crate) latency: Option<Nanos>,
     /// Complete requests as this disk profile predicts
     ///
-    /// The name of a profile or a .toml file, with --engine simulate. The disk serves first come, first served, with
-    /// places at random.
+    /// Give the name of a profile or a .toml file. The disk serves requests in their order, at random positions. This
+    /// needs --engine simulate.
     #[arg(long, help_heading = "Simulated device", value_name = "PROFILE")]
     pub(crate) model: Option<String>,
     /// Seed the randomness of --model with N [default: 1]
@@ -335,7 +336,7 @@ pub(crate) struct EngineArgs {
     pub(crate) sqpoll: bool,
     /// Poll the device for completions (IOPOLL)
     ///
-    /// Needs poll queues, and io_uring or passthrough.
+    /// This needs poll queues, and the engine io_uring or passthrough.
     #[arg(long, alias = "hipri")]
     pub(crate) iopoll: bool,
     /// Set a rare option of io_uring [repeatable]
@@ -395,8 +396,8 @@ impl EngineArgs {
 pub(crate) struct FindArgs {
     /// Find the highest rate that keeps this limit
     ///
-    /// Speeds the load up until a limit such as 'latency p99 < 2ms' or 'read delay mean < 1ms' (of latency, delay,
-    /// response_time) no longer holds.
+    /// The load is sped up until a limit such as 'latency p99 < 2ms' or 'read delay mean < 1ms' no longer holds. A
+    /// limit may be of latency, delay or response_time.
     #[arg(long, value_name = "LIMIT")]
     pub(crate) find_rate: Option<Limit>,
     /// Try each rate for at least TIME and 1,000 requests

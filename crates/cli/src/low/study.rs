@@ -19,7 +19,7 @@ use super::{LookArgs, Named, PixelArgs, ReadArgs, key_and_value};
 pub(crate) struct Sweep {
     /// An experiment file, or a folder of runs
     ///
-    /// A folder is one that a sweep has begun, or one whose innermost folders are runs.
+    /// A folder is either that of an earlier sweep, or one whose innermost folders are runs.
     #[arg(value_name = "FILE|DIR")]
     pub(crate) what: PathBuf,
     /// Keep the runs in DIR [default: FILE without .toml]
@@ -27,7 +27,8 @@ pub(crate) struct Sweep {
     pub(crate) dir: Option<PathBuf>,
     /// Run at most N at once
     ///
-    /// By default all processors for simulations, and 1 for replays. Replays on the same target never run at once.
+    /// The default is the number of processors for simulations, and 1 for replays. Replays on the same target never
+    /// run at once.
     #[arg(short, long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// List the runs and estimate their duration; run nothing
@@ -46,9 +47,9 @@ pub(crate) struct Sweep {
     /// Keep every simulation's requests as records.ios
     #[arg(long, help_heading = "Runs")]
     pub(crate) records: bool,
-    /// Confirm that this target's content may be destroyed
+    /// Confirm that the contents of this target may be destroyed
     ///
-    /// By replays that write, and by hooks.
+    /// This allows replays that write, and hooks, to overwrite the target.
     #[arg(long, help_heading = "Runs", value_name = "DEV")]
     pub(crate) destroy: Vec<PathBuf>,
     /// Repeat runs whose scenario has changed
@@ -70,7 +71,7 @@ pub(crate) struct Sweep {
     pub(crate) on: Where,
     /// Replay on these hosts at once, over ssh
     ///
-    /// Against one clock. Names for the targets of each run, or pairs such as 'host:/dev/sdb'.
+    /// All hosts start at the same instant. Give names of hosts, or pairs such as 'host:/dev/sdb' to set the target.
     #[arg(
         help_heading = "Hosts",
         long,
@@ -136,19 +137,19 @@ pub(crate) enum Where {
 pub(crate) struct Compare {
     /// The records to compare; the first is the reference
     ///
-    /// Records are recordings, simulations or replays; NAME=FILE names one.
+    /// Records come from recordings, simulations or replays. NAME=FILE gives an input a name.
     #[arg(required = true, num_args = 2.., value_name = "RECORDS", value_parser = named())]
     pub(crate) inputs: Vec<Named>,
     /// Compare request by request
     ///
-    /// For simulations of the same requests (common random numbers).
+    /// The inputs must be simulations of the same requests (common random numbers).
     #[arg(long, help_heading = "Comparison")]
     pub(crate) paired: bool,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
     /// Draw distributions, quantiles and sonar diagrams into DIR
     ///
-    /// As cdf.png, qq.png (quantiles against quantiles) and sonar.png (side by side).
+    /// The files are cdf.png, qq.png (quantiles against quantiles) and sonar.png (side by side).
     #[arg(long, help_heading = "Output", value_name = "DIR")]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
@@ -185,7 +186,7 @@ pub(crate) struct Calibrate {
     pub(crate) out: Option<PathBuf>,
     /// Assume this capacity of the device, for --profile ssd
     ///
-    /// By default as much as the records show.
+    /// The default is the highest sector of the records.
     #[arg(long, help_heading = "Model", value_name = "SIZE")]
     pub(crate) capacity: Option<Bytes>,
     /// Draw records and model on the held-out half (.png, .svg)

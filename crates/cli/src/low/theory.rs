@@ -36,7 +36,7 @@ pub(crate) struct Model {
     pub(crate) files: Vec<PathBuf>,
     /// Simulate as well, and report the error of each figure
     ///
-    /// Charts show both curves.
+    /// Charts then show both curves.
     #[arg(long, help_heading = "Comparison")]
     pub(crate) with_sim: bool,
     /// Draw measured points over the answer
@@ -50,7 +50,7 @@ pub(crate) struct Model {
     pub(crate) cdf: Option<PathBuf>,
     /// Draw response times over the number of jobs (.png, .svg)
     ///
-    /// For networked systems.
+    /// This is for networked systems only.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) curve: Option<PathBuf>,
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub(crate) struct Model {
     /// Rank elasticities and upgrades at N jobs [default: all jobs]
     #[arg(long, help_heading = "Networked systems", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) at: Option<u32>,
-    /// Find the best upgrades that cost at most COST together
+    /// Find the best upgrades that cost at most COST in total
     #[arg(long, help_heading = "Networked systems", value_name = "COST")]
     pub(crate) budget: Option<f64>,
     /// Simulate service times that follow this law
@@ -117,7 +117,7 @@ pub(crate) struct Plan {
     pub(crate) file: PathBuf,
     /// Plan with this trace instead of the scenario's load
     ///
-    /// Finds how many times as fast the trace may be.
+    /// The answer is how many times as fast the trace may be replayed.
     #[arg(long, help_heading = "Load", value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// Check these targets, such as 'p99 < 20ms'
@@ -135,7 +135,8 @@ pub(crate) struct Plan {
     pub(crate) find: Option<Find>,
     /// Plan for each of these values of a key [repeatable]
     ///
-    /// Such as array.stripe_unit=16KiB,64KiB,256KiB. Reports which value is best; several keys give all combinations.
+    /// For example, array.stripe_unit=16KiB,64KiB,256KiB. The best value is reported. Several keys give all
+    /// combinations.
     #[arg(long, help_heading = "Question", value_name = "KEY=VALUES", value_parser = super::key_and_values, conflicts_with = "curve")]
     pub(crate) vary: Vec<(String, Vec<String>)>,
     /// Find the highest rate to within this share of it
@@ -143,19 +144,19 @@ pub(crate) struct Plan {
     pub(crate) within: f64,
     /// Try at most N disks, jobs or copies [default: 64]
     ///
-    /// For a networked system, by default its jobs.most.
+    /// For a networked system the default is its jobs.most.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) most: Option<u32>,
     /// Draw response time over load (.png, .svg)
     ///
-    /// With the target and the knee.
+    /// The chart also shows the target and the knee.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) curve: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pixels: PixelArgs,
     /// Confirm each point with N runs (at least 5)
     ///
-    /// By default the scenario's number.
+    /// The default is the scenario's number.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
     pub(crate) replications: Option<u32>,
     #[command(flatten)]

@@ -34,12 +34,12 @@ pub(crate) struct Convert {
     pub(crate) paste: bool,
     /// Place the inputs side by side on one target; keep the times
     ///
-    /// Each input gets sectors of its own.
+    /// Each input is moved to a different range of sectors.
     #[arg(long, help_heading = "Conversion")]
     pub(crate) adjacent: bool,
     /// Distribute the inputs' heaviest pieces over --parts outputs
     ///
-    /// Pastes the inputs together, cuts them into pieces of --piece, and deals the pieces, heaviest first.
+    /// The inputs are pasted together and cut into pieces of --piece, which are distributed in turn, heaviest first.
     #[arg(long, help_heading = "Conversion", conflicts_with_all = ["adjacent", "split"])]
     pub(crate) derive: bool,
     /// Cut pieces of this length, for --derive
@@ -166,9 +166,9 @@ pub(crate) struct Analyze {
     /// Set the peak hours [default: the busiest four groups in a row]
     #[arg(long, help_heading = "Disk activity", value_name = "A..B")]
     pub(crate) peak: Option<Window>,
-    /// Print another table
+    /// Print an additional table
     ///
-    /// By device, operation or size.
+    /// The rows of the table are devices, operations or sizes.
     #[arg(long, help_heading = "Measurement", value_name = "BY", value_parser = ["device", "op", "size"])]
     pub(crate) by: Option<String>,
     /// Sample pages when their tables exceed SIZE of memory

@@ -18,7 +18,7 @@ pub(crate) struct VaryArgs {
     pub(crate) vary: Vec<(String, Vec<String>)>,
     /// Draw curves over the first --vary (.png, .svg)
     ///
-    /// One for each value of the others.
+    /// There is one curve for each value of the others.
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) curve: Option<PathBuf>,
     /// Show this in the curves
@@ -34,27 +34,27 @@ pub(crate) struct VaryArgs {
     pub(crate) curve_of: Curves,
     /// Draw response times over this
     ///
-    /// By default the key; of hockey-stick, throughput.
+    /// The default is the key, and for hockey-stick the throughput.
     #[arg(long, value_name = "WHAT", requires = "curve")]
     pub(crate) against: Option<Against>,
     /// Draw the mean or percentile that theory predicts, dashed
     ///
-    /// Where theory has an answer.
+    /// The curve is drawn wherever theory has an answer.
     #[arg(long, requires = "vary")]
     pub(crate) theory: bool,
     /// Draw a panel for each value of this key
     ///
-    /// Instead of all curves in one; --cdf has panels for every --vary but the first.
+    /// The default is one panel with all curves. --cdf has panels for every --vary but the first.
     #[arg(long, value_name = "KEY", requires = "vary")]
     pub(crate) panels: Option<String>,
     /// Write the data of --curve or --cdf as CSV
     ///
-    /// Panel, curve, x, y, 95 % intervals and count.
+    /// The columns are panel, curve, x, y, 95 % intervals and count.
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) data: Option<PathBuf>,
     /// Write the figures of all combinations as CSV
     ///
-    /// With percentiles of reads and writes and their 95 % intervals.
+    /// The figures include percentiles of reads and writes with their 95 % intervals.
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) csv: Option<PathBuf>,
 }

@@ -143,7 +143,7 @@ fn about(of: Subject) -> (&'static str, &'static str) {
             "run as root, or join the devices' group (usually 'disk')",
         ),
         Subject::Devices => (
-            "replay, record and prepare; files work without",
+            "replay, record and prepare on devices (files need none)",
             "run as root, or join the devices' group (usually 'disk')",
         ),
         Subject::Priority => (
@@ -155,7 +155,7 @@ fn about(of: Subject) -> (&'static str, &'static str) {
             "allow prctl(PR_SET_TIMERSLACK) in the container's seccomp profile",
         ),
         Subject::Processors => (
-            "a replay's pacing beside reading and recording; parallel sweeps",
+            "replays that pace, read and record at once; parallel sweeps",
             "give the machine or container at least 2 processors",
         ),
         Subject::Governor => (

@@ -235,7 +235,7 @@ fn options() -> String {
         let paths: Vec<String> = paths.iter().map(|path| code(path)).collect();
         let _ = write!(
             text,
-            "\n### {}\n\nOf {}.\n\n{}",
+            "\n### {}\n\nOptions of {}:\n\n{}",
             titles[block],
             paths.join(", "),
             table(&block.1)

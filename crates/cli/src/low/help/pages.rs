@@ -138,7 +138,7 @@ pub(super) const PAGES: [Page; 41] = [
                 ],
             },
             Example {
-                what: "Repeat for several stripe units",
+                what: "Plan for several stripe units",
                 lines: &[
                     "iosonar plan array.toml --target 'p99 < 20ms' \\",
                     "--vary array.stripe_unit=64KiB,256KiB,1MiB",
@@ -158,7 +158,7 @@ pub(super) const PAGES: [Page; 41] = [
                 ],
             },
             Example {
-                what: "Report how far the load may grow, and what each candidate costs",
+                what: "Report how much the load may grow, and what each candidate costs",
                 lines: &[
                     "iosonar choose web.load.gz raid10:8xexos-x18 intel-d7 \\",
                     "--target 'p99 < 20ms' --growth --price exos-x18=300 \\",
@@ -185,7 +185,7 @@ pub(super) const PAGES: [Page; 41] = [
                 lines: &["iosonar sweep experiment.toml --dry-run"],
             },
             Example {
-                what: "Run them, four at once",
+                what: "Run the experiment, four runs at once",
                 lines: &["iosonar sweep experiment.toml --jobs 4"],
             },
             Example {
@@ -247,7 +247,7 @@ pub(super) const PAGES: [Page; 41] = [
                 ],
             },
             Example {
-                what: "Fit a disk profile, and keep it",
+                what: "Fit a disk profile, and save it",
                 lines: &[
                     "iosonar check-model web.load.gz --target /dev/sdX \\",
                     "--profile seagate-st3500630ns --profile-out mine.toml",
@@ -339,7 +339,7 @@ pub(super) const PAGES: [Page; 41] = [
         command: "check",
         brief: &["both", "json"],
         examples: &[Example {
-            what: "Report how far a replay was from the load",
+            what: "Report how much a replay differed from the load",
             lines: &["iosonar check web.load.gz replayed.ios"],
         }],
     },
@@ -368,7 +368,7 @@ pub(super) const PAGES: [Page; 41] = [
                 lines: &["iosonar prepare fill --target /dev/sdX --write --destroy /dev/sdX"],
             },
             Example {
-                what: "Read all of it",
+                what: "Read the whole device",
                 lines: &["iosonar prepare slurp --target /dev/sdX"],
             },
         ],
@@ -679,7 +679,7 @@ pub(super) const PAGES: [Page; 41] = [
         command: "generate like",
         brief: &["length", "out", "seed", "json"],
         examples: &[Example {
-            what: "Resemble a recorded load for an hour",
+            what: "Generate an hour of a load that resembles a recorded one",
             lines: &["iosonar generate like web.load.gz --length 1h -o similar.load.gz"],
         }],
     },
