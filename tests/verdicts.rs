@@ -50,6 +50,50 @@ fn a_check_says_the_same_only_of_the_same() {
     }
 }
 
+/// Two hundred reads of fifty places, a few of them once: those that begin before `from_ms` are left out.
+fn repeated(from_ms: u64) -> String {
+    let row = |i: u64| {
+        let place = if i % 10 == 9 { 1000 + i } else { i * 7 % 50 };
+        format!("{:.3} ; {} ; 8 ; R\n", i as f64 * 0.1, place * 8)
+    };
+    let rows = (0..200).filter(|i| i * 100 >= from_ms);
+    rows.map(row).collect()
+}
+
+#[test]
+fn requests_cut_off_from_one_of_two_equal_traces_make_no_difference_in_time() {
+    let scratch = Scratch::new();
+    let whole = scratch.file("whole.load", repeated(0));
+    let cut = scratch.file("cut.load", repeated(5_000));
+    let (whole, cut) = (text(&whole), text(&cut));
+    let cases: [&[&str]; 4] = [
+        &[whole, whole, "--from", "5s"],
+        &[whole, whole, "--until", "5s"],
+        &[whole, cut],
+        &[cut, whole],
+    ];
+    for arguments in cases {
+        let run = run(&[&["check", "--json"], arguments].concat());
+        assert_eq!(run.status.code(), Some(3), "{}", err(&run));
+        let json: serde_json::Value = serde_json::from_str(&out(&run)).unwrap();
+        let metrics = json["metrics"].as_array().unwrap();
+        let of = |name: &str| metrics.iter().find(|m| m["name"] == name).unwrap();
+        let quantiles = of("start_difference")["quantiles"].as_object().unwrap();
+        assert_eq!(quantiles.len(), 7, "{arguments:?}");
+        for difference in quantiles.values() {
+            assert_eq!(difference.as_f64(), Some(0.0), "{arguments:?}");
+        }
+        let figure = |name: &str| of(name)["value"].as_f64().unwrap();
+        assert!(figure("ambiguous") > 0.0, "{arguments:?}");
+        let n = of("start_difference")["n"].as_f64().unwrap();
+        assert_eq!(figure("matched"), figure("ambiguous") + n, "{arguments:?}");
+    }
+    let words = out(&run(&["check", whole, whole, "--from", "5s"]));
+    assert!(words.contains("left out of the differences"), "{words}");
+    let same = out(&run(&["check", whole, whole]));
+    assert!(!same.contains("left out of the differences"), "{same}");
+}
+
 #[test]
 fn contents_are_all_right_only_where_they_are() {
     let scratch = Scratch::new();

@@ -2,8 +2,11 @@
 //!
 //! Requests are compared as a multiset by sector, length and operation; what is left over on both sides
 //! may be the same range in other pieces (split or merged). Of those that match, the differences in
-//! start and latency are kept: the replayer's clock against the kernel's.
+//! start and latency are kept: the replayer's clock against the kernel's. The n-th of equal requests belongs to the n-th
+//! in the other trace; where one trace has more of them, nothing says which one it has in addition, so all of them are
+//! left out of the differences.
 
+mod pairs;
 mod pieces;
 
 use std::collections::{HashMap, VecDeque};
@@ -11,6 +14,7 @@ use std::collections::{HashMap, VecDeque};
 use iosonar_trace::{Batch, Op, Record, Request, Status, TraceError, TraceReader};
 use iosonar_units::Nanos;
 
+use pairs::{Pair, Pairs};
 use pieces::regroup;
 
 /// A request without its time.
@@ -49,6 +53,9 @@ pub struct Check {
     pub examples: [Vec<Request>; 2],
     /// Flushes in either: the kernel adds some and leaves others out, so they are only counted.
     pub flushes: [u64; 2],
+    /// Those of `matched` that are left out of the differences, since requests like them are in one trace more often
+    /// than in the other: which of them belong together is unknown. Estimated from the sample if there is one.
+    pub ambiguous: u64,
     /// Submission in the second - submission in the first, minus the median, in nanoseconds, sorted.
     pub start_differences: Vec<i64>,
     /// Latency in the second - latency in the first, sorted.
@@ -57,8 +64,6 @@ pub struct Check {
     pub shift: i64,
 }
 
-/// The number of differences kept; beyond it, a random sample of this size.
-const MOST_DIFFERENCES: usize = 1 << 20;
 const MOST_EXAMPLES: usize = 5;
 
 impl Check {
@@ -81,43 +86,6 @@ struct Waiting {
     by_key: HashMap<Key, VecDeque<(Nanos, Option<Nanos>)>>,
 }
 
-struct Differences {
-    kept: Vec<i64>,
-    seen: u64,
-    random: u64,
-}
-
-impl Differences {
-    fn new() -> Self {
-        Self {
-            kept: Vec::new(),
-            seen: 0,
-            random: 0x9e37_79b9_7f4a_7c15,
-        }
-    }
-
-    /// Keeps a random choice (reservoir sampling, Vitter 1985, algorithm R).
-    fn push(&mut self, difference: i64) {
-        self.seen += 1;
-        if self.kept.len() < MOST_DIFFERENCES {
-            self.kept.push(difference);
-            return;
-        }
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        let at = self.random % self.seen;
-        if let Some(old) = self.kept.get_mut(at as usize) {
-            *old = difference;
-        }
-    }
-
-    fn sorted(mut self) -> Vec<i64> {
-        self.kept.sort_unstable();
-        self.kept
-    }
-}
-
 /// Compares `second` (what was done) with `first` (what was wanted). Memory is needed for requests
 /// that wait for their equals, which is few where both are in the same order.
 ///
@@ -129,7 +97,7 @@ pub fn check(
 ) -> Result<Check, TraceError> {
     let mut check = Check::default();
     let mut waiting = [Waiting::default(), Waiting::default()];
-    let (mut starts, mut latencies) = (Differences::new(), Differences::new());
+    let mut pairs = Pairs::default();
     let mut batch = Batch::default();
     let (mut open, mut turn) = ([true, true], 0);
     while open[0] || open[1] {
@@ -142,24 +110,10 @@ pub fn check(
             continue;
         }
         for record in batch.records() {
-            take(
-                &mut check,
-                &mut waiting,
-                side,
-                &record,
-                &mut starts,
-                &mut latencies,
-            );
+            take(&mut check, &mut waiting, side, &record, &mut pairs);
         }
     }
-    check.start_differences = starts.sorted();
-    check.latency_differences = latencies.sorted();
-    if let Some(median) = Check::quantile(&check.start_differences, 0.5) {
-        check.shift = median;
-        for difference in &mut check.start_differences {
-            *difference -= median;
-        }
-    }
+    pairs.finish(&mut check, &mut waiting);
     let [left, right] = waiting.map(remaining);
     let outcome = regroup(left, right);
     check.split = outcome.split;
@@ -182,8 +136,7 @@ fn take(
     waiting: &mut [Waiting; 2],
     side: usize,
     record: &Record,
-    starts: &mut Differences,
-    latencies: &mut Differences,
+    pairs: &mut Pairs,
 ) {
     let (request, outcome) = (&record.request, &record.outcome);
     if matches!(
@@ -226,11 +179,16 @@ fn take(
     } else {
         (theirs, mine)
     };
-    let difference = |a: Nanos, b: Nanos| (b.get() as i64).wrapping_sub(a.get() as i64);
-    starts.push(difference(earlier.0, later.0));
-    if let (Some(a), Some(b)) = (earlier.1, later.1) {
-        latencies.push(difference(a, b));
-    }
+    pairs.push(Pair {
+        key,
+        at: [earlier.0, later.0],
+        latency: Option::zip(earlier.1, later.1).map(|(a, b)| difference(a, b)),
+    });
+}
+
+/// How much later `b` is.
+fn difference(a: Nanos, b: Nanos) -> i64 {
+    (b.get() as i64).wrapping_sub(a.get() as i64)
 }
 
 /// What found no equal, in order.

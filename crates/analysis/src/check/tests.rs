@@ -135,3 +135,62 @@ fn what_a_replay_left_out_is_no_difference_but_counted() {
     assert!(check.is_same());
     assert_eq!(check.left_out, [0, 1]);
 }
+
+/// Four requests for each of five places, 20 ms apart, and one for each of five others.
+fn repeated() -> Vec<Record> {
+    let all = (0..25).map(|i| match i % 5 {
+        4 => row(i * 5_000, Op::Read, 8_000 + i * 8, 8),
+        place => row(i * 5_000, Op::Read, place * 8, 8),
+    });
+    all.collect()
+}
+
+#[test]
+fn equal_requests_of_a_trace_that_was_cut_are_in_no_difference() {
+    let load = repeated();
+    let mut done = load.clone();
+    for record in &mut done {
+        // A clock that is a second ahead.
+        record.request.start += Nanos::from_secs(1);
+    }
+    // Without the first round, and without the last one.
+    for (cut, alone_ms) in [(5..25, [0, 5]), (0..20, [100, 105])] {
+        for is_wanted_cut in [true, false] {
+            let found = match is_wanted_cut {
+                true => compare(load[cut.clone()].to_vec(), done.clone()),
+                false => compare(load.clone(), done[cut.clone()].to_vec()),
+            };
+            assert_eq!(found.matched, 20);
+            assert_eq!((found.missing + found.extra, found.ambiguous), (5, 16));
+            assert_eq!(found.shift, 1_000_000_000, "{cut:?} {is_wanted_cut}");
+            assert_eq!(found.start_differences, [0; 4]);
+            assert_eq!(found.latency_differences, [0; 4]);
+            // What is left over is what was cut off, not the first or last of its place.
+            let (side, clock) = (usize::from(is_wanted_cut), u64::from(is_wanted_cut) * 1000);
+            let starts: Vec<_> = found.examples[side].iter().map(|r| r.start).collect();
+            let expected = alone_ms.map(|ms| Nanos::from_millis(ms + clock));
+            assert_eq!(starts[..2], expected, "{cut:?} {is_wanted_cut}");
+        }
+    }
+}
+
+#[test]
+fn one_request_more_in_the_middle_takes_only_its_equals_out_of_the_differences() {
+    let load = repeated();
+    let mut done = load.clone();
+    let lost = done.remove(11).request;
+    let found = compare(load, done);
+    assert_eq!((found.matched, found.missing, found.ambiguous), (24, 1, 4));
+    assert_eq!(found.start_differences, [0; 20]);
+    assert_eq!(found.examples[0][0].start, lost.start);
+}
+
+#[test]
+fn requests_at_a_single_place_have_no_differences_unless_all_are_in_both() {
+    let load: Vec<Record> = (0..10).map(|i| row(i * 1000, Op::Write, 0, 8)).collect();
+    let cut = compare(load[3..].to_vec(), load.clone());
+    assert_eq!((cut.matched, cut.extra, cut.ambiguous), (7, 3, 7));
+    assert!(cut.start_differences.is_empty() && cut.latency_differences.is_empty());
+    let whole = compare(load.clone(), load);
+    assert_eq!((whole.ambiguous, whole.start_differences), (0, vec![0; 10]));
+}

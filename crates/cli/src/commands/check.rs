@@ -121,6 +121,10 @@ fn describe(found: &Found) -> String {
         (found.missing, "MISSING: wanted but not done"),
         (found.extra, "EXTRA: done but not wanted"),
         (
+            found.ambiguous,
+            "identical, but left out of the differences: repeated more often in one trace",
+        ),
+        (
             found.left_out[0],
             "not counted: never submitted, according to WANTED",
         ),
@@ -161,7 +165,7 @@ fn describe(found: &Found) -> String {
             table.row(row);
         }
     }
-    if found.matched > 0 {
+    if !found.start_differences.is_empty() {
         text += &table.text();
         text +=
             "  (done - wanted; submission less its median, as the clocks have different origins)\n";
@@ -216,6 +220,7 @@ fn to_json(found: &Found) -> Output {
         ("regrouped", found.regrouped),
         ("missing", found.missing),
         ("extra", found.extra),
+        ("ambiguous", found.ambiguous),
         ("flushes_wanted", found.flushes[0]),
         ("flushes_done", found.flushes[1]),
         ("left_out_wanted", found.left_out[0]),

@@ -1,0 +1,114 @@
+//! Requests that are in both traces, and the differences of their times.
+
+use iosonar_units::Nanos;
+
+use super::{Check, Key, Waiting, difference};
+
+/// The number of pairs kept; beyond it, a random sample of this size.
+const MOST_PAIRS: usize = 1 << 20;
+
+/// A request that is in both traces.
+pub(super) struct Pair {
+    pub(super) key: Key,
+    /// When it was submitted in either.
+    pub(super) at: [Nanos; 2],
+    /// Latency in the second - latency in the first.
+    pub(super) latency: Option<i64>,
+}
+
+pub(super) struct Pairs {
+    kept: Vec<Pair>,
+    seen: u64,
+    random: u64,
+}
+
+impl Default for Pairs {
+    fn default() -> Self {
+        Self {
+            kept: Vec::new(),
+            seen: 0,
+            random: 0x9e37_79b9_7f4a_7c15,
+        }
+    }
+}
+
+impl Pairs {
+    /// Keeps a random choice (reservoir sampling, Vitter 1985, algorithm R).
+    pub(super) fn push(&mut self, pair: Pair) {
+        self.seen += 1;
+        if self.kept.len() < MOST_PAIRS {
+            self.kept.push(pair);
+            return;
+        }
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        let at = self.random % self.seen;
+        if let Some(old) = self.kept.get_mut(at as usize) {
+            *old = pair;
+        }
+    }
+
+    /// Puts the differences of the pairs into `check`, except those of requests that are in one trace more often than
+    /// in the other. Of such requests, those without a counterpart in time are left waiting.
+    pub(super) fn finish(self, check: &mut Check, waiting: &mut [Waiting; 2]) {
+        let kept = self.kept.len() as u64;
+        let is_uneven = |pair: &Pair| waiting.iter().any(|w| w.by_key.contains_key(&pair.key));
+        let (uneven, even): (Vec<Pair>, Vec<Pair>) = self.kept.into_iter().partition(is_uneven);
+        let share = uneven.len() as f64 / kept.max(1) as f64;
+        check.ambiguous = (share * self.seen as f64).round() as u64;
+        check.latency_differences = even.iter().filter_map(|pair| pair.latency).collect();
+        check.latency_differences.sort_unstable();
+        check.start_differences = even.iter().map(|p| difference(p.at[0], p.at[1])).collect();
+        check.start_differences.sort_unstable();
+        let Some(median) = Check::quantile(&check.start_differences, 0.5) else {
+            return;
+        };
+        check.shift = median;
+        for difference in &mut check.start_differences {
+            *difference -= median;
+        }
+        if self.seen == kept {
+            settle(uneven, median, waiting);
+        }
+    }
+}
+
+/// Leaves those of equal requests waiting that are farthest from the requests of the other trace, whose clock is
+/// `shift` later.
+fn settle(mut uneven: Vec<Pair>, shift: i64, waiting: &mut [Waiting; 2]) {
+    uneven.sort_unstable_by_key(|pair| pair.key);
+    let on_first_clock = |side: usize, at: Nanos| at.get() as i64 - [0, shift][side];
+    for pairs in uneven.chunk_by(|a, b| a.key == b.key) {
+        for (side, waiting) in waiting.iter_mut().enumerate() {
+            let Some(rest) = waiting.by_key.get_mut(&pairs[0].key) else {
+                continue;
+            };
+            let times_of = |side: usize| pairs.iter().map(move |pair| pair.at[side]);
+            let mut many: Vec<Nanos> = times_of(side).chain(rest.iter().map(|r| r.0)).collect();
+            many.sort_unstable();
+            let others = times_of(1 - side).map(|at| on_first_clock(1 - side, at));
+            let mut few: Vec<i64> = others.collect();
+            few.sort_unstable();
+            let times: Vec<i64> = many.iter().map(|at| on_first_clock(side, *at)).collect();
+            *rest = alone(&times, &few).map(|n| (many[n], None)).collect();
+        }
+    }
+}
+
+/// Which of `many` remain when each of `few` is given the nearest one, in order. Both are sorted.
+fn alone(many: &[i64], few: &[i64]) -> impl Iterator<Item = usize> {
+    let mut is_taken = vec![false; many.len()];
+    let mut at = 0;
+    for (n, time) in few.iter().enumerate() {
+        // Enough must be left for the others.
+        let last = many.len() - (few.len() - n);
+        let distance = |at: usize| many[at].abs_diff(*time);
+        while at < last && distance(at + 1) <= distance(at) {
+            at += 1;
+        }
+        is_taken[at] = true;
+        at += 1;
+    }
+    (0..many.len()).filter(move |at| !is_taken[*at])
+}
