@@ -192,6 +192,11 @@ fn a_scenario_that_means_nothing_is_refused_with_its_line_and_key() {
             "profile = 'nodisk'",
             "unknown disk profile 'nodisk': built in are seagate-st3500630ns",
         ),
+        (
+            "profile = 'seagate-st3500630ns'",
+            "profile = 'exos-x18'",
+            "unknown disk profile 'exos-x18': did you mean 'seagate-exos-x18-18tb'?",
+        ),
         ("[load]", "[[load]]", "load"),
     ] {
         assert!(SCENARIO.contains(from));

@@ -7,16 +7,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum NoProfile {
     /// No built-in profile has this name, and it is not that of a file.
-    #[error(
-        "unknown {kind} profile '{name}': built in are {known}; the name of a profile file must end in .toml"
-    )]
+    #[error("unknown {kind} profile '{name}': {remedy}")]
     Unknown {
         /// Which kind of device: `disk`, `SSD`.
         kind: &'static str,
         /// The name.
         name: String,
-        /// The names that are built in.
-        known: String,
+        /// What to write instead, from [`instead_of_profile`].
+        remedy: String,
     },
     /// The file cannot be read.
     #[error("{}: cannot read the {kind} profile: {source}", path.display())]
@@ -28,6 +26,25 @@ pub enum NoProfile {
         /// The error of the operating system.
         source: std::io::Error,
     },
+}
+
+/// What to write instead of `name`, which is no profile, for messages: one of the `known` whose names contain it, or
+/// any of them.
+pub fn instead_of_profile(name: &str, known: &[&str]) -> String {
+    let part = name.to_lowercase();
+    let with_it = known
+        .iter()
+        .filter(|known| known.to_lowercase().contains(&part));
+    match with_it.copied().collect::<Vec<_>>().as_slice() {
+        [one] if !part.is_empty() => format!("did you mean '{one}'?"),
+        several if !part.is_empty() && !several.is_empty() => {
+            format!("write one of {}", several.join(", "))
+        }
+        _ => format!(
+            "built in are {}; the name of a profile file must end in .toml",
+            known.join(", ")
+        ),
+    }
 }
 
 /// Where a profile is from, for messages, and its text: that of `built_in` with this name, or a file, whose name ends in
@@ -50,11 +67,41 @@ pub fn profile_text(
         return Err(NoProfile::Unknown {
             kind,
             name: name.to_owned(),
-            known: known.join(", "),
+            remedy: instead_of_profile(name, &known),
         });
     }
     match iosonar_units::read_text_file(&path) {
         Ok(text) => Ok((path.display().to_string(), Cow::Owned(text))),
         Err(source) => Err(NoProfile::Io { kind, path, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_name_suggests_the_names_that_contain_it() {
+        let known = ["seagate-exos-x18-18tb", "seagate-st3500630ns", "ibm-18es"];
+        for (name, words) in [
+            ("exos-x18", "did you mean 'seagate-exos-x18-18tb'?"),
+            ("EXOS", "did you mean 'seagate-exos-x18-18tb'?"),
+            (
+                "seagate",
+                "write one of seagate-exos-x18-18tb, seagate-st3500630ns",
+            ),
+            (
+                "hitachi",
+                "built in are seagate-exos-x18-18tb, seagate-st3500630ns, ibm-18es; \
+                 the name of a profile file must end in .toml",
+            ),
+            (
+                "",
+                "built in are seagate-exos-x18-18tb, seagate-st3500630ns, ibm-18es; \
+                 the name of a profile file must end in .toml",
+            ),
+        ] {
+            assert_eq!(instead_of_profile(name, &known), words, "{name}");
+        }
     }
 }

@@ -153,9 +153,6 @@ pub fn named(name: &str) -> Result<KnownProfile, KnownProfileError> {
         return Ok(all.swap_remove(at));
     }
     let known: Vec<&str> = all.iter().map(|profile| profile.name.as_str()).collect();
-    let known = known.join(", ");
-    let problem = format!(
-        "unknown profile '{name}': built in are {known}; the name of a profile file must end in .toml"
-    );
-    Err(refused(problem))
+    let remedy = iosonar_device::instead_of_profile(name, &known);
+    Err(refused(format!("unknown profile '{name}': {remedy}")))
 }
