@@ -201,6 +201,28 @@ fn repetitions_end_when_the_mean_is_precise_at_the_same_one_every_time() {
 }
 
 #[test]
+fn points_with_a_precision_have_a_line_each_in_the_list() {
+    let scratch =
+        place("scenario = \"base.toml\"\nprecision = 0.2\n[vary]\narray.disks = [4, 8]\n");
+    let listed = |set: &str| out(&sweep(&scratch, &["--dry-run", set]));
+    assert_eq!(
+        listed("--quiet"),
+        "open        disks=4  (up to 1 000 runs)\nopen        disks=8  (up to 1 000 runs)\n"
+    );
+    let run = sweep(&scratch, &["--only", "disks=4/*"]);
+    assert!(run.status.success(), "{}", err(&run));
+    let text = listed("--quiet");
+    assert!(
+        text.starts_with("open        disks=4  (up to 1 000 runs, 10 done)\n"),
+        "{text}"
+    );
+    // Repetitions of a fixed number are listed one by one.
+    let scratch = place("scenario = \"base.toml\"\nreplications = 3\n");
+    let listed = out(&sweep(&scratch, &["--dry-run"]));
+    assert_eq!(listed.lines().count(), 3, "{listed}");
+}
+
+#[test]
 fn files_in_the_tree_steer_the_sweep() {
     let scratch = place(
         "scenario = \"base.toml\"\n[vary]\narray.level = [\"raid0\", \"raid5\"]\narray.disks = [4, 5, 6]\n",

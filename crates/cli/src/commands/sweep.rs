@@ -205,18 +205,7 @@ fn note_undrawn(undrawn: &[Undrawn]) {
 /// Lists the runs, and says how long they may take.
 fn list(args: &Sweep, campaign: &Campaign<'_>, runs: &[Run]) -> anyhow::Result<Ending> {
     let source = &campaign.spec.source;
-    let mut text = String::new();
-    let mut open: Vec<&Run> = Vec::new();
-    for run in runs {
-        let (word, is_open) = match state(&source.root, &run.path) {
-            State::Whole(_) => ("done", false),
-            State::LeftAlone => ("skipped", false),
-            State::Failed(_) => ("failed", true),
-            State::Open => ("open", true),
-        };
-        open.extend(is_open.then_some(run));
-        text += &format!("{word:10}  {}\n", run.path.display());
-    }
+    let (text, open) = listed(&source.root, runs);
     print(&text)?;
     if args.quiet {
         return Ok(Ending::Done);
@@ -246,6 +235,63 @@ fn list(args: &Sweep, campaign: &Campaign<'_>, runs: &[Run]) -> anyhow::Result<E
         }
     ));
     Ok(Ending::Done)
+}
+
+/// The runs in lines, and those that are open. How many repetitions a point with a precision needs is not known in
+/// advance, so it has one line.
+fn listed<'a>(root: &Path, runs: &'a [Run]) -> (String, Vec<&'a Run>) {
+    let mut text = String::new();
+    let mut open: Vec<&Run> = Vec::new();
+    let is_of_one_line = |a: &Run, b: &Run| {
+        let is_precise = a.common.precision.is_some() && b.common.precision.is_some();
+        is_precise && a.point == b.point && a.path.parent() == b.path.parent()
+    };
+    for group in runs.chunk_by(is_of_one_line) {
+        let mut numbers = [0_u64; 4];
+        for run in group {
+            let (place, is_open) = match state(root, &run.path) {
+                State::Failed(_) => (0, true),
+                State::Open => (1, true),
+                State::Whole(_) => (2, false),
+                State::LeftAlone => (3, false),
+            };
+            numbers[place] += 1;
+            open.extend(is_open.then_some(run));
+        }
+        let words = ["failed", "open", "done", "skipped"];
+        // The first that there is.
+        let first = numbers.iter().position(|n| *n > 0).unwrap_or_default();
+        text += &match group {
+            [run] => format!("{:10}  {}\n", words[first], run.path.display()),
+            _ => format!(
+                "{:10}  {}  ({})\n",
+                words[first],
+                point_of(&group[0]).display(),
+                of_a_point(numbers)
+            ),
+        };
+    }
+    (text, open)
+}
+
+/// The folder of the repetitions of a run's point.
+fn point_of(run: &Run) -> &Path {
+    let parent = run.path.parent().filter(|path| *path != Path::new(""));
+    parent.unwrap_or(Path::new("."))
+}
+
+/// The repetitions of a point with a precision: those that failed, are open, done and skipped.
+fn of_a_point([failed, open, done, skipped]: [u64; 4]) -> String {
+    let mut parts = Vec::new();
+    if failed + open > 0 {
+        parts.push(format!("up to {}", runs_of(failed + open + done)));
+    }
+    for (n, what) in [(failed, "failed"), (done, "done"), (skipped, "skipped")] {
+        if n > 0 {
+            parts.push(format!("{} {what}", grouped(n)));
+        }
+    }
+    parts.join(", ")
 }
 
 fn replot(args: &Sweep, source: &Source) -> anyhow::Result<Ending> {
