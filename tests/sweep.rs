@@ -203,7 +203,7 @@ fn repetitions_end_when_the_mean_is_precise_at_the_same_one_every_time() {
 #[test]
 fn points_with_a_precision_have_a_line_each_in_the_list() {
     let scratch =
-        place("scenario = \"base.toml\"\nprecision = 0.2\n[vary]\narray.disks = [4, 8]\n");
+        place("scenario = \"base.toml\"\nprecision = \"20%\"\n[vary]\narray.disks = [4, 8]\n");
     let listed = |set: &str| out(&sweep(&scratch, &["--dry-run", set]));
     assert_eq!(
         listed("--quiet"),

@@ -258,3 +258,63 @@ fn formats_are_listed() {
     assert_eq!(formats.len(), 19);
     assert_eq!(formats.iter().filter(|f| f["write"] == true).count(), 5);
 }
+
+#[test]
+fn shares_are_numbers_or_percentages_in_every_option() {
+    let scratch = Scratch::new();
+    let generate = |share: &str, out: &str| {
+        let options = "--requests 200 --read-share";
+        iosonar(
+            &scratch,
+            &format!("generate poisson {options} {share} -o {out}"),
+        )
+        .success();
+        std::fs::read_to_string(scratch.path(out)).unwrap()
+    };
+    let rows = |text: String| {
+        let rows = text.lines().filter(|line| !line.starts_with('#'));
+        rows.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        rows(generate("0.25", "number.load")),
+        rows(generate("25%", "percent.load"))
+    );
+    let kept = |share: &str| {
+        let command = format!("convert number.load --sample {share} -o -");
+        output(&iosonar(&scratch, &command).success())
+    };
+    assert_eq!(kept("0.5"), kept("50%"));
+    for (command, expected) in [
+        (
+            "plan x.toml --target p99<1s --within 10",
+            "such as 0.01 or 1%",
+        ),
+        (
+            "plan x.toml --target p99<1s --within 100%",
+            "such as 0.01 or 1%",
+        ),
+        ("sim x.toml --precision 0%", "such as 0.01 or 1%"),
+        (
+            "generate poisson --read-share 101% -o x",
+            "such as 0.7 or 70%",
+        ),
+        ("generate b-model --bias 40% -o x", "such as 0.7 or 70%"),
+        ("convert number.load --sample 0% -o x", "such as 0.1 or 10%"),
+        ("replay number.load --max-dropped 101%", "such as 5 or 5%"),
+    ] {
+        let refused = iosonar(&scratch, command).code(2);
+        let why = complaint(&refused);
+        assert!(why.contains(expected), "{command}: {why}");
+    }
+    // Not refused for its form, but since there is no such scenario.
+    for command in [
+        "plan x.toml --target p99<1s --within 10%",
+        "sim x.toml --precision 1%",
+        "choose x.load nvme-gen4-tlc --target p99<1s --growth --within 5%",
+        "replay x.load --target y --max-dropped 5%",
+    ] {
+        let refused = iosonar(&scratch, command).failure();
+        let why = complaint(&refused);
+        assert!(!why.contains("invalid value"), "{command}: {why}");
+    }
+}

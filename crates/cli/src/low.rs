@@ -25,7 +25,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_analysis::objective::Objectives;
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, Share};
 
 use crate::render::screen::{Wanted, When};
 
@@ -208,10 +208,8 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
 }
 
 fn precision(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(p) if (1e-6..1.0).contains(&p) => Ok(p),
-        _ => Err("expected a share from 0.000001 to below 1, such as 0.01".to_owned()),
-    }
+    let expected = "a share from 0.000001 to below 1, such as 0.01 or 1%";
+    Share::within(text, 1e-6..1.0, expected)
 }
 
 #[derive(Args, Debug)]

@@ -326,6 +326,28 @@ impl Share {
         Self(share)
     }
 
+    /// A share that lies in `range`, or the `expected` one in words.
+    ///
+    /// # Errors
+    /// If it is no share, or outside of the range.
+    ///
+    /// ```
+    /// use iosonar_units::Share;
+    ///
+    /// assert_eq!(Share::within("10%", 0.0..1.0, "a share below 1"), Ok(0.1));
+    /// assert!(Share::within("200%", 0.0..1.0, "a share below 1").is_err());
+    /// ```
+    pub fn within(
+        text: &str,
+        range: impl std::ops::RangeBounds<f64>,
+        expected: &str,
+    ) -> Result<f64, String> {
+        match text.parse().map(Self::get) {
+            Ok(share) if range.contains(&share) => Ok(share),
+            _ => Err(format!("expected {expected}")),
+        }
+    }
+
     /// The number, of which 1 is the whole.
     pub const fn get(self) -> f64 {
         self.0

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use iosonar_units::{Bytes, Nanos};
+use iosonar_units::{Bytes, Nanos, Share};
 
 use super::ReadArgs;
 use super::traces::WriteArgs;
@@ -410,10 +410,8 @@ pub(crate) struct Like {
 }
 
 fn probability(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(p) if (0.0..=1.0).contains(&p) => Ok(p),
-        _ => Err("expected a probability, 0 to 1".to_owned()),
-    }
+    let expected = "a probability from 0 to 1, such as 0.7 or 70%";
+    Share::within(text, 0.0..=1.0, expected)
 }
 
 fn above_zero(text: &str) -> Result<f64, String> {
@@ -431,8 +429,6 @@ fn above_one(text: &str) -> Result<f64, String> {
 }
 
 fn bias(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(x) if (0.5..1.0).contains(&x) => Ok(x),
-        _ => Err("expected a number from 0.5 to below 1".to_owned()),
-    }
+    let expected = "a share from 0.5 to below 1, such as 0.7 or 70%";
+    Share::within(text, 0.5..1.0, expected)
 }

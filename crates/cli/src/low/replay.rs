@@ -540,9 +540,9 @@ fn level(text: &str) -> Result<Verify, String> {
 }
 
 fn percent(text: &str) -> Result<f64, String> {
-    match text.parse() {
+    match text.strip_suffix('%').unwrap_or(text).trim_end().parse() {
         Ok(p) if (0.0..=100.0).contains(&p) => Ok(p),
-        _ => Err("expected a number from 0 to 100".to_owned()),
+        _ => Err("expected a percentage from 0 to 100, such as 5 or 5%".to_owned()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use iosonar_units::Share;
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -24,7 +25,7 @@ pub struct ExperimentFile {
     /// How often each point is replayed.
     pub repeat: Option<u32>,
     /// Replications end when half the width of the 95 % interval is below this share of the mean ...
-    pub precision: Option<f64>,
+    pub precision: Option<Share>,
     /// ... of this metric.
     pub precision_of: Option<String>,
     /// Whether each run keeps its requests as `records.ios`.
@@ -192,11 +193,12 @@ impl ExperimentFile {
         if self.replications.is_some() && self.replay.is_some() {
             return wrong("replications", "applies to simulations: use 'repeat'");
         }
-        if let Some(p) = self.precision
+        if let Some(p) = self.precision.map(Share::get)
             && !(1e-6..1.0).contains(&p)
         {
-            let problem =
-                format!("is {p}, expected a share from 0.000001 to below 1, such as 0.01");
+            let problem = format!(
+                "is {p}, expected a share from 0.000001 to below 1, such as 0.01 or \"1%\""
+            );
             return wrong("precision", &problem);
         }
         if let (Some(_), Some(most)) = (self.precision, self.replications.or(self.repeat))

@@ -153,8 +153,8 @@ impl<'a> Experiment<'a> {
             manual: file.manual.clone(),
             settle_s: file.settle.unwrap_or(0.0),
             records: file.records || changes.records,
-            precision: file.precision.map(|relative| Precision {
-                relative,
+            precision: file.precision.map(|share| Precision {
+                relative: share.get(),
                 metric: file.precision_of.clone().unwrap_or_else(|| match base {
                     Base::Simulation(_) => "response_time_mean_ms".to_owned(),
                     Base::Replay => "read_latency_mean_ms".to_owned(),

@@ -1,9 +1,10 @@
 //! Changes as they are written on a command line and in files: a name and a value for each.
 
 use std::fmt;
+use std::ops::Bound;
 use std::str::FromStr;
 
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, Share};
 
 use super::{Change, OnBackstep, Repeat, Rounds};
 use crate::Op;
@@ -153,10 +154,9 @@ pub fn ramp(text: &str) -> Result<f64, String> {
 /// # Errors
 /// If it is not a probability, or 0.
 pub fn probability(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(p) if p > 0.0 && p <= 1.0 => Ok(p),
-        _ => Err("expected a probability greater than 0, at most 1".to_owned()),
-    }
+    let above_zero = (Bound::Excluded(0.0), Bound::Included(1.0));
+    let expected = "a probability greater than 0, at most 1, such as 0.1 or 10%";
+    Share::within(text, above_zero, expected)
 }
 
 /// The changes that names and values say, in their order. `from`, `until` and `duration` are one window, at the place
