@@ -260,6 +260,37 @@ fn formats_are_listed() {
 }
 
 #[test]
+fn an_option_before_the_kind_of_load_is_refused_with_where_it_belongs() {
+    for (words, tip) in [
+        (
+            &["generate", "-q", "poisson", "-o", "x.load"][..],
+            "tip: options follow the kind of load: iosonar generate KIND [OPTIONS]",
+        ),
+        (
+            &["generate", "--rate", "5", "poisson"],
+            "tip: options follow the kind of load",
+        ),
+        (
+            &["-q", "sim", "x.toml"],
+            "tip: options follow the command: iosonar COMMAND [OPTIONS]",
+        ),
+    ] {
+        let run = scratch::iosonar().args(words).output().unwrap();
+        assert_eq!(run.status.code(), Some(2));
+        assert!(scratch::err(&run).contains(tip), "{}", scratch::err(&run));
+    }
+    for words in [
+        &["generate", "poisson", "--unknown"][..],
+        &["generate", "--hepl"],
+        &["sim", "--unknown"],
+    ] {
+        let run = scratch::iosonar().args(words).output().unwrap();
+        assert_eq!(run.status.code(), Some(2));
+        assert!(!scratch::err(&run).contains("options follow"), "{words:?}");
+    }
+}
+
+#[test]
 fn shares_are_numbers_or_percentages_in_every_option() {
     let scratch = Scratch::new();
     let generate = |share: &str, out: &str| {

@@ -85,7 +85,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
-            let text = error.render().ansi().to_string();
+            let text = low::explained(error).render().ansi().to_string();
             exit::write_error(&screen::screen().err.adapted(&text));
             return ExitCode::from(exit::USAGE);
         }
