@@ -270,3 +270,33 @@ fn an_input_of_a_comparison_is_no_output() {
         err(&refused)
     );
 }
+
+#[test]
+fn an_interval_of_more_than_a_factor_of_ten_is_not_printed_as_one() {
+    let scratch = Scratch::new();
+    let records = |name: &str, latency: fn(u32) -> f64| {
+        let rows: String = (0..20_000).map(|i| row(i, latency(i))).collect();
+        scratch.file(name, rows)
+    };
+    // The median is that of the fast times, but by turns all of several hundred requests are slow.
+    let uneven = records("uneven.load", |i| {
+        let turn = i / 300;
+        let is_slow = (7 * turn * turn + 3 * turn) % 11 < 3;
+        f64::from(i % 13) * 1e-6 + if is_slow { 0.3 } else { 0.0001 }
+    });
+    let steady = records("steady.load", |i| 0.001 + f64::from(i % 7) * 0.0001);
+    let text = out(&run("compare", &[&uneven, &steady], &[]));
+    assert!(text.contains("×/÷ >10"), "{text}");
+    assert!(text.contains("too uneven, or too short"), "{text}");
+    for factor in text.split("×/÷ ").skip(1) {
+        let factor = factor.split_whitespace().next().unwrap();
+        let number: Option<f64> = factor.parse().ok();
+        assert!(number.is_none_or(|factor| factor <= 10.0), "{text}");
+    }
+    let text = out(&run("compare", &[&steady, &steady], &[]));
+    assert!(!text.contains(">10") && text.contains('±'), "{text}");
+    assert!(
+        text.contains("±<0.01 %") && !text.contains("±0.000"),
+        "{text}"
+    );
+}

@@ -31,6 +31,9 @@ const QUANTILES: [(&str, f64); 5] = [
     ("p99.9", 0.999),
 ];
 
+/// An interval that is wider than this factor only shows that the records are too short for one.
+const WIDEST: f64 = 10.0;
+
 const PICTURES: [&str; 3] = ["cdf.png", "qq.png", "sonar.png"];
 
 pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
@@ -132,9 +135,11 @@ fn pair(inputs: &[PathBuf], reading: &Reading, quantity: Quantity) -> anyhow::Re
 fn time(before: &'static str, estimate: Estimate) -> Cell {
     let half = estimate.half_width_95();
     let after = match estimate.positive_interval_95() {
-        Some(_) if half < estimate.mean => {
-            format!(" ±{} %", significant(100.0 * half / estimate.mean, 2))
-        }
+        Some(_) if half < estimate.mean => match 100.0 * half / estimate.mean {
+            percent if percent < 0.01 => " ±<0.01 %".to_owned(),
+            percent => format!(" ±{} %", significant(percent, 2)),
+        },
+        Some((_, upper)) if upper > WIDEST * estimate.mean => format!(" ×/÷ >{WIDEST}"),
         Some((_, upper)) => format!(" ×/÷ {}", significant(upper / estimate.mean, 2)),
         None => String::new(),
     };
@@ -261,6 +266,9 @@ fn legend(text: &str) -> String {
     }
     if text.contains("×/÷") {
         notes.push("×/÷ is the factor of the 95 % interval, from sections of each run");
+    }
+    if text.contains("×/÷ >") {
+        notes.push("×/÷ >10: the run is too uneven, or too short, for an interval");
     }
     if text.contains("KS ") {
         notes.push("KS: 0 for equal distributions, 1 for disjoint ones");
