@@ -260,6 +260,33 @@ fn formats_are_listed() {
 }
 
 #[test]
+fn the_list_of_formats_is_broken_at_the_width_of_the_terminal_only_once() {
+    let list = |columns: &str| {
+        let mut command = scratch::iosonar();
+        let output = command.env("COLUMNS", columns).arg("formats").output();
+        scratch::out(&output.unwrap())
+    };
+    for columns in [50, 80, 100] {
+        let text = list(&columns.to_string());
+        let lines: Vec<&str> = text.lines().collect();
+        for (n, line) in lines.iter().enumerate() {
+            assert!(line.chars().count() <= columns, "{columns}: {line}");
+            // A line that goes on ends where the next word has no room.
+            if let Some(word) = lines.get(n + 1).and_then(|next| next.strip_prefix("    "))
+                && n > 1
+            {
+                let word = word.split(' ').next().unwrap().chars().count();
+                assert!(
+                    line.chars().count() + 1 + word > columns,
+                    "{columns}: {line}"
+                );
+            }
+        }
+    }
+    assert_eq!(list("500"), list("100"));
+}
+
+#[test]
 fn an_option_before_the_kind_of_load_is_refused_with_where_it_belongs() {
     for (words, tip) in [
         (

@@ -5,6 +5,8 @@ use serde_json::json;
 
 use crate::exit::{Ending, print, print_data};
 use crate::low::Formats;
+use crate::render::screen::screen;
+use crate::render::style::width;
 use iosonar_stats::Output;
 
 pub(crate) fn run(args: &Formats) -> anyhow::Result<Ending> {
@@ -47,9 +49,9 @@ pub(crate) fn run(args: &Formats) -> anyhow::Result<Ending> {
             "read"
         };
         text += &format!(
-            "\n{}{endings}: {can}\n  {}\n",
+            "\n{}{endings}: {can}\n{}",
             format.name(),
-            format.description()
+            wrapped("", format.description())
         );
         text += &wrapped("columns: ", format.columns());
         if let Some(lost) = format.loses() {
@@ -60,14 +62,16 @@ pub(crate) fn run(args: &Formats) -> anyhow::Result<Ending> {
     Ok(Ending::Done)
 }
 
-/// A paragraph of at most 100 columns, indented.
+/// An indented paragraph, as wide as the terminal, and at most 100 columns.
 fn wrapped(label: &str, text: &str) -> String {
-    const WIDTH: usize = 100;
+    const WIDEST: usize = 100;
+    let columns = screen().out.columns;
+    let columns = columns.map_or(WIDEST, |columns| columns.min(WIDEST));
     let mut lines = vec![format!("  {label}")];
     for word in text.split_whitespace() {
         let line = lines
             .last_mut()
-            .filter(|line| line.len() + word.len() < WIDTH);
+            .filter(|line| width(line) + width(word) < columns);
         match line {
             Some(line) if line.ends_with(' ') => line.push_str(word),
             Some(line) => *line += &format!(" {word}"),
