@@ -213,11 +213,15 @@ impl Prepared {
         let kind = like.filter(|like| *like != ControllerLike::Nothing);
         let mut key = |key: Key, value: String, is_default: bool| match kind {
             Some(like) if is_default => {
-                let comment = format!("{}; of like = {}", key.comment, like.quoted());
+                let comment = format!("{}; default of like = {}", key.comment, like.quoted());
                 page.noted(key, value, &comment);
             }
             None if is_default => {
-                page.noted(key, value, &format!("{}; with a cache", key.comment));
+                page.noted(
+                    key,
+                    value,
+                    &format!("{}; default with a cache", key.comment),
+                );
             }
             _ => page.key(key, value),
         };
@@ -316,7 +320,7 @@ fn explain_disks(disks: &DiskSet, page: &mut Page) {
             }
         }
         DiskModel::Positional(queueing) => {
-            page.noted(model, quoted("positional"), "with arm and rotation");
+            page.noted(model, quoted("positional"), "simulates arm and rotation");
             page.key(scheduler, queueing.scheduler.quoted());
             if queueing.depth < usize::MAX {
                 page.key(DiskFile::queue_depth, queueing.depth);

@@ -35,7 +35,7 @@ table_of_keys! {
         /// requests at the beginning of each run that are not measured: [the window](simulate.md#what-is-measured)
         /// begins with the next one; `"auto"` determines it from a pilot run (MSER-5)
         #[default = "0"]
-        #[comment = "of each run, not measured"]
+        #[comment = "first requests, not measured"]
         pub warmup_requests: Option<Spanned<toml::Value>>,
         /// What drives the simulation. May be missing where a trace is given on the command line.
         #[table = "[load]"]

@@ -139,7 +139,7 @@ fn the_explanation_says_what_is_of_the_kind_and_means_the_same() {
     }
     let cached = prepared("[controller]\ncache = '64MiB'").unwrap().explain();
     assert!(
-        cached.contains("from arrival to issue; with a cache"),
+        cached.contains("from arrival to issue; default with a cache"),
         "{cached}"
     );
 }

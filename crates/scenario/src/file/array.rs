@@ -15,12 +15,12 @@ table_of_keys! {
         /// `"concat"`
         pub level: LevelName,
         /// number of identical disks, without spares
-        #[comment = "spares not counted"]
+        #[comment = "number of disks, without spares"]
         pub disks: Spanned<usize>,
         /// `"linux-md"`: the array has the layout and the rules of [Linux's software RAID](md.md), and requests have
         /// addresses; RAID 0, 1, 10, 5 and 6
         #[default = "as in the papers"]
-        #[comment = "its layout and rules"]
+        #[comment = "layout and rules of Linux md"]
         pub like: Option<Spanned<LikeName>>,
         /// The table `[array.md]`, with `like = "linux-md"`.
         #[table = "[array.md]"]
@@ -28,17 +28,17 @@ table_of_keys! {
         /// size of a stripe unit, such as `"128KiB"`; decimal units (`"64KB"`, 64 000 bytes) are accepted only if the
         /// size is a multiple of 4 KiB
         #[default = "128 KiB"]
-        #[comment = "bytes"]
+        #[comment = "size in bytes"]
         pub stripe_unit: Option<Spanned<String>>,
         /// where requests go: `"random"` (to random stripe units, as in the papers) or `"addressed"` (to their
         /// addresses)
         #[default = "random for synthetic loads with sizes in blocks and without `addresses` on sampled disks, else addressed"]
-        #[comment = "of requests"]
+        #[comment = "where requests go"]
         pub placement: Option<Spanned<Given<Placement>>>,
         /// for parity levels with `"addressed"`: `"left-symmetric"`, `"left-asymmetric"`, `"right-symmetric"`,
         /// `"right-asymmetric"`
         #[default = "left-symmetric"]
-        #[comment = "of parity and data"]
+        #[comment = "layout of parity and data"]
         pub layout: Option<Given<ParityLayout>>,
         /// for parity levels with random placement, the first disk of a write: `"after-parity"`, `"array-first"` (disk
         /// 0), `"random"`
@@ -49,43 +49,43 @@ table_of_keys! {
         /// (positional disks only); as in the papers `"halves"`, `"round-robin"`, `"alternating-rows"`,
         /// `"random-per-block"`
         #[default = "RAID 01: halves, else random"]
-        #[comment = "the copy that is read"]
+        #[comment = "which copy is read"]
         pub mirror_read: Option<Given<MirrorRead>>,
         /// for parity levels with random placement, how a read continues in the next stripe: `"continue"` (with the
         /// next disk), `"restart"` (with its first disk), `"wrap"` (the stripe ends with the last disk of the array)
         #[default = "continue"]
-        #[comment = "from stripe to stripe"]
+        #[comment = "how a read enters the next stripe"]
         pub read_layout: Option<Given<ReadLayout>>,
         /// for parity levels, what happens first when the last pre-read ends: the writes are issued (`"writes-first"`),
         /// or the disk takes its next job (`"disk-first"`)
         #[default = "writes-first"]
-        #[comment = "when the last pre-read ends"]
+        #[comment = "what follows the last pre-read"]
         pub join: Option<Given<JoinOrder>>,
         /// for parity levels, the seek curve of pre-reads: `"read"` or `"write"`
         #[default = "read"]
-        #[comment = "curve of pre-reads"]
+        #[comment = "seek curve of pre-reads"]
         pub preread_seek: Option<Given<PrereadSeek>>,
         /// for parity levels, the rotation between the read and the write of a read-modify-write: a full
         /// `"revolution"`, or a revolution less the transfer (`"less-transfer"`)
         #[default = "revolution"]
-        #[comment = "of a read-modify-write"]
+        #[comment = "rotation in read-modify-writes"]
         pub full_turn: Option<Given<FullTurn>>,
         /// for parity levels, which track a write is on: that of the `"last-access"` of its request to the disk, or
         /// `"one-per-request"`
         #[default = "last-access"]
-        #[comment = "of a disk"]
+        #[comment = "which track a write is on"]
         pub transfer_memory: Option<Given<TransferMemory>>,
         /// for RAID 10 and 01, the number of copies of each block
         #[default = "2"]
-        #[comment = "of each block"]
+        #[comment = "copies of each block"]
         pub copies: Option<Spanned<usize>>,
         /// for RAID 50 and 60, the number of groups, each with its own parity
         #[default = "2"]
-        #[comment = "each with parity of its own"]
+        #[comment = "groups with their own parity"]
         pub groups: Option<Spanned<usize>>,
         /// the numbers of the disks that have failed, such as `[2]`
         #[default = "none"]
-        #[comment = "disks"]
+        #[comment = "numbers of the failed disks"]
         pub failed: Option<Spanned<Vec<usize>>>,
         /// `"fork-join"` (requests overlap) or `"split-merge"` (one request at a time)
         #[default = "fork-join"]
@@ -139,11 +139,11 @@ table_of_keys! {
     pub struct RebuildFile {
         /// maximum rate; stripes are rebuilt on hot spares one at a time, while the disks are idle
         #[default = "as fast as possible"]
-        #[comment = "at most"]
+        #[comment = "maximum rate"]
         pub stripes_per_s: Option<Spanned<f64>>,
         /// number of stripes, from the first
         #[default = "all"]
-        #[comment = "of the failed disks"]
+        #[comment = "number of stripes to rebuild"]
         pub stripes: Option<Spanned<u64>>,
     }
 }

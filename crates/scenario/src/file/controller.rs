@@ -82,11 +82,11 @@ table_of_keys! {
         /// a kind of controller, which sets the defaults of the keys below: `"none"`, `"hba"`, `"raid-card-1GiB-bbu"`
         /// ([values and sources](simulate.md#controllers))
         #[default = "none"]
-        #[comment = "the defaults of the keys below"]
+        #[comment = "sets the defaults of these keys"]
         pub like: Option<Spanned<Given<ControllerLike>>>,
         /// time from the arrival of a request until its data cross the link to the host or its sub-requests are issued
         #[default = "0; with a `cache` 6.5"]
-        #[comment = "from arrival to issue"]
+        #[comment = "time from arrival to issue"]
         pub command_us: Option<Spanned<f64>>,
         /// rate of the link to the host, in 10^6 bytes/s each way. Data of a write cross it before they reach the cache
         /// or the disks, data of a read before the read is complete
@@ -95,23 +95,23 @@ table_of_keys! {
         pub host_mb_per_s: Option<Spanned<f64>>,
         /// time of the exclusive-or for each byte, before parity is written and when lost data are reconstructed
         #[default = "0"]
-        #[comment = "of parity"]
+        #[comment = "time of the exclusive-or per byte"]
         pub xor_ns_per_byte: Option<Spanned<f64>>,
         /// rate of a bus that all disks share, in 10^6 bytes/s
         #[default = "no bus"]
-        #[comment = "one bus for all disks"]
+        #[comment = "bus that all disks share"]
         pub bus_mb_per_s: Option<Spanned<f64>>,
         /// size of a write-back cache, such as `"64MiB"`, in which writes complete; `"0"` means no cache
         #[default = "none"]
-        #[comment = "sectors of 512 B, for writes"]
+        #[comment = "write cache, sectors of 512 B"]
         pub cache: Option<Spanned<String>>,
         /// the dirty share of the cache at which destaging begins
         #[default = "0: at once"]
-        #[comment = "dirty share"]
+        #[comment = "dirty share that starts destaging"]
         pub destage_above: Option<Spanned<f64>>,
         /// the dirty share at which destaging ends
         #[default = "0"]
-        #[comment = "dirty share"]
+        #[comment = "dirty share that ends destaging"]
         pub destage_below: Option<Spanned<f64>>,
     }
 }

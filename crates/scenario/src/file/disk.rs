@@ -22,32 +22,32 @@ table_of_keys! {
         pub scheduler: Option<Spanned<SchedulerName>>,
         /// for positional disks, the number of jobs from which the disk chooses the next one
         #[default = "the drive's, or no limit"]
-        #[comment = "jobs to choose from"]
+        #[comment = "jobs that the disk chooses from"]
         pub queue_depth: Option<Spanned<usize>>,
         /// for positional disks, the wait after which a job is served next
         #[default = "2 000 for SSTF and SPTF, else no limit"]
-        #[comment = "after which a job is served next"]
+        #[comment = "wait after which a job is next"]
         pub most_wait_ms: Option<Spanned<f64>>,
         /// for positional disks, whether the buffer of the profile's drive is simulated
         #[default = "the profile's"]
-        #[comment = "the drive's buffer"]
+        #[comment = "whether the buffer is simulated"]
         pub buffer: Option<Spanned<bool>>,
         /// for positional disks, whether writes complete in the drive's buffer
         #[default = "the profile's"]
-        #[comment = "complete in the buffer"]
+        #[comment = "whether the buffer takes writes"]
         pub write_back: Option<Spanned<bool>>,
         /// for RPO, whether the number of waiting jobs is counted `"including"` or `"excluding"` the one that starts
         #[default = "including"]
-        #[comment = "the job that starts"]
+        #[comment = "whether the starting job counts"]
         pub rpo_count: Option<Given<RpoCount>>,
         /// for RPO, the maximum number of draws of a positioning time
         #[default = "no limit"]
-        #[comment = "draws"]
+        #[comment = "maximum number of draws"]
         pub rpo_most: Option<Spanned<usize>>,
         /// what changes linearly from the outermost to the innermost cylinder: the sectors per track
         /// (`"sectors-per-track-linear"`) or the time per sector (`"time-per-sector-linear"`)
         #[default = "the profile's"]
-        #[comment = "from the outermost cylinder in"]
+        #[comment = "from outer to inner cylinders"]
         pub zoning: Option<Given<Zoning>>,
         /// Disks of other kinds.
         #[serde(default)]
@@ -60,7 +60,7 @@ table_of_keys! {
     /// An entry `[[disk.other]]`.
     pub struct OtherDisksFile {
         /// which disks, from 0; spares follow those of the array
-        #[comment = "of another kind"]
+        #[comment = "numbers of these disks"]
         pub disks: Spanned<Vec<usize>>,
         /// their profile
         pub profile: String,

@@ -14,7 +14,7 @@ table_of_keys! {
     /// The table `[load]`: a trace, or the laws of a synthetic load.
     pub struct LoadFile {
         /// a trace; or use `--trace`
-        #[comment = "its requests at their recorded times"]
+        #[comment = "requests at their recorded times"]
         pub trace: Option<Spanned<PathBuf>>,
         /// what happens to requests of a trace beyond the end of the array: `"refuse"`, `"fit"` (all positions are
         /// scaled), `"wrap"` (sector modulo size) or `"clip"` (requests are cut at the end, and those past it are left
@@ -30,10 +30,10 @@ table_of_keys! {
         /// number of independent copies of a trace, made after `speed` is applied: each accesses different data and is
         /// shifted in time; `--scale-load` has the same effect ([transformations](transform.md#transformations))
         #[default = "1"]
-        #[comment = "of the trace, shifted in time and space"]
+        #[comment = "copies, shifted in time and space"]
         pub copies: Option<Spanned<u64>>,
         /// number of requests that each run measures
-        #[comment = "measured in each run"]
+        #[comment = "requests measured in each run"]
         pub requests: Option<Spanned<u64>>,
         /// how requests arrive: one of the laws below
         pub arrivals: Option<Spanned<ArrivalsFile>>,
@@ -50,7 +50,7 @@ table_of_keys! {
         /// number of requests at each arrival: `{ requests = 3 }` or `{ geometric_mean = 3.0 }`, `{ table = [{ requests
         /// = 1, share = 0.7 }, { requests = 8, share = 0.3 }] }`
         #[default = "one"]
-        #[comment = "at each arrival"]
+        #[comment = "requests per arrival"]
         pub batch: Option<Spanned<BatchFile>>,
         /// in bytes: `"8KiB"` or `{ bytes = "8KiB" }`, `{ geometric_mean_bytes = "16KiB" }` or `{ table = [{ bytes =
         /// "4KiB", share = 0.75 }, { bytes = "64KiB", share = 0.25 }] }`; in blocks: `{ blocks = 4 }`, `{
@@ -59,11 +59,11 @@ table_of_keys! {
         pub size: Option<Spanned<SizeFile>>,
         /// the unit of sizes and the alignment of addresses, such as `"4KiB"`; allowed only if requests have addresses
         #[default = "sizes in bytes: the greatest common divisor of all sizes, 4 KiB for geometric ones; in blocks: the stripe unit, for SSDs 4 KiB"]
-        #[comment = "bytes; the unit of sizes"]
+        #[comment = "unit of sizes, in bytes"]
         pub block: Option<Spanned<String>>,
         /// probability of a read, `0.7` or `"70%"`
         #[default = "1"]
-        #[comment = "the others are writes"]
+        #[comment = "share of reads"]
         pub read_share: Option<Spanned<Share>>,
         /// the law of the positions: `{ sequential_run = 16.0 }` (the mean number of requests of a sequential run, or
         /// `inf`), `{ zipf = 0.9 }` (the exponent), `{ mixed = { follow = 0.3, zipf = 0.9, used = 0.1 } }` (`follow` is

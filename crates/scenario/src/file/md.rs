@@ -23,20 +23,20 @@ table_of_keys! {
         pub data_offset: Option<Spanned<String>>,
         /// the chunk size of a write-intent bitmap, such as `"64MiB"`; not for RAID 0
         #[default = "no bitmap"]
-        #[comment = "bytes of a chunk of the bitmap"]
+        #[comment = "chunk of the bitmap, in bytes"]
         pub bitmap: Option<Spanned<String>>,
         /// for RAID 10, the placement of the copies: `"near"`, `"far"`, `"offset"`
         #[default = "near"]
-        #[comment = "on the disks"]
+        #[comment = "placement of the copies"]
         pub copies_lie: Option<Spanned<Given<CopiesLie>>>,
         /// for RAID 5 and 6, when a read-modify-write is used: `"never"` (md's `rmw_level` 0), `"allowed"` (1: where it
         /// reads less than a reconstruct-write) or `"preferred"` (2: where it does not read more)
         #[default = "allowed"]
-        #[comment = "read-modify-writes"]
+        #[comment = "use of read-modify-writes"]
         pub rmw: Option<Spanned<Given<RmwLevel>>>,
         /// for RAID 5 and 6, the number of rows of pages in the stripe cache, 17 to 32768
         #[default = "256"]
-        #[comment = "rows of pages"]
+        #[comment = "stripe cache, in rows of pages"]
         pub stripe_cache_size: Option<Spanned<usize>>,
     }
 }
