@@ -114,7 +114,7 @@ fn a_data_sheet_in_the_scenario_makes_a_drive() {
         (sheet.replace("7200", "0"), "'from_data_sheet.rpm' is 0, expected 100 to 100000"),
         (sheet.replace("cache_mib", "cash_mib"), "'disk.from_data_sheet.cash_mib' is not a key"),
         (sheet.replace("outer_mb_per_s = 175\n", ""), "'disk.from_data_sheet.outer_mb_per_s' is missing"),
-        (format!("[disk]\nprofile = \"ibm-18es\"\n{sheet}"), "leave one of them out"),
+        (format!("[disk]\nprofile = \"ibm-18es\"\n{sheet}"), "remove one of them"),
         ("[disk]\n".to_owned(), "[disk] has no 'profile'"),
         ("[disk]\nprofile = \"seagate-st3500630ns\"\nbuffer = true\n".to_owned(), "need model = \"positional\""),
         (

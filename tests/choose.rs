@@ -287,7 +287,7 @@ const REFUSED: [(&str, &str, &str); 20] = [
     (
         "intel-d7",
         "latency p99 < 20ms",
-        "leave out latency and delay",
+        "remove 'latency' or 'delay'",
     ),
     ("floppy", "p99 < 1s", "unknown profile 'floppy'"),
     (

@@ -193,7 +193,7 @@ fn what_cannot_be_calibrated_or_compared_is_refused() {
             &records,
             &["--profile", "block-queue-gen2x4"],
             2,
-            "the profile has no flash: use --profile ssd",
+            "the profile has no flash; use --profile ssd",
         ),
         (
             &records,

@@ -54,7 +54,7 @@ fn a_profile_in_a_file_is_checked_and_printed() {
         assert_eq!(checked.status.code(), Some(0), "{}", err(&checked));
         let table = out(&checked);
         assert!(
-            table.contains(figure) && table.contains("figures are reached within 5 %."),
+            table.contains(figure) && table.contains("figures are within 5 % of the data sheet."),
             "{table}"
         );
         let printed = iosonar().arg("profiles").arg(&file).output().unwrap();
@@ -82,7 +82,7 @@ fn a_figure_that_is_not_reached_is_marked_and_sets_the_exit_code() {
             .collect();
         assert!(marked.len() == 1 && marked[0].contains(missed), "{table}");
         assert!(
-            table.contains("figures is not reached: more than 5 % off."),
+            table.contains("figures is more than 5 % off the data sheet."),
             "{table}"
         );
         let json: Value = serde_json::from_str(&out(&check(&file, &["--json"]))).unwrap();

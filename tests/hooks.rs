@@ -376,7 +376,7 @@ fn a_tool_that_is_missing_is_named_with_its_package() {
         .output()
         .unwrap();
     assert!(
-        err(&run).contains("targetcli is not installed: install the package targetcli-fb"),
+        err(&run).contains("targetcli is not installed; install the package targetcli-fb"),
         "{}",
         err(&run)
     );

@@ -418,7 +418,7 @@ fn what_cannot_be_swept_is_refused_with_its_place() {
         ),
         (
             "scenario = \"base.toml\"\n[vary]\nx = { from = 1, to = 3e6, step = 1 }\n",
-            "3000000 runs: more than 100000 need --yes",
+            "3000000 runs are more than 100000 and need --yes",
         ),
         (
             "scenario = \"base.toml\"\n[[hook]]\nuse = \"tidy\"\n",

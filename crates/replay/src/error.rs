@@ -13,7 +13,7 @@ pub enum ReplayError {
     Refused(String),
     /// Another process holds the target, perhaps only for a moment: a ring that its process has left behind does.
     #[error(
-        "refused: {} is in use: another process has opened it exclusively; stop that process, or choose another target",
+        "refused: another process has opened {} exclusively; stop that process, or choose a different target",
         path.display()
     )]
     Busy {

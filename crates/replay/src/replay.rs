@@ -358,7 +358,8 @@ fn check_counts(
     }
     if loads.len() > MOST_LANES as usize {
         return Err(ReplayError::Refused(format!(
-            "a replay drives at most {MOST_LANES} targets (got {}): leave some out, as with --max-targets {MOST_LANES}",
+            "a replay can have at most {MOST_LANES} targets (got {}): use fewer, for example with --max-targets \
+             {MOST_LANES}",
             loads.len()
         )));
     }

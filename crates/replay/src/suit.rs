@@ -55,16 +55,16 @@ impl Options {
             |target: &&Target| target.has_poll_queues().is_none() && is_file(target);
         if let Some(target) = targets.iter().find(without_device) {
             return refuse(format!(
-                "--iopoll needs the poll queues of a block device, and the device behind the file system of \
-                 {} is not known: leave it out, or give the block device itself",
+                "--iopoll needs the poll queues of a block device, but the device behind the file system of {} is not \
+                 known: remove the option, or replay on the block device itself",
                 target.path().display()
             ));
         }
         match targets.iter().find(|t| t.has_poll_queues() == Some(false)) {
             None => Ok(()),
             Some(target) => refuse(format!(
-                "--iopoll needs poll queues, which {} does not have (queue/io_poll is 0): leave it out, or for NVMe load \
-                 the driver with nvme.poll_queues=2 (kernel command line, or options nvme poll_queues=2 in \
+                "--iopoll needs poll queues, which {} does not have (queue/io_poll is 0): remove the option, or for \
+                 NVMe load the driver with nvme.poll_queues=2 (kernel command line, or options nvme poll_queues=2 in \
                  /etc/modprobe.d)",
                 target.path().display()
             )),

@@ -22,7 +22,7 @@ impl Target {
             _ if options.zones == ZoneOptions::default() || !writes(load, options) => None,
             _ => {
                 return Err(ReplayError::Refused(format!(
-                    "{} has no zones that must be written sequentially: leave out --zone-append and --reset-zones",
+                    "{} has no zones that must be written sequentially: remove --zone-append and --reset-zones",
                     self.path().display()
                 )));
             }

@@ -106,8 +106,8 @@ pub enum ScenarioError {
     },
     /// No end of the warm-up was found.
     #[error(
-        "warmup_requests = \"auto\": a run of {requests} requests is too short to detect the end of \
-         the warm-up: use more requests, or give the number to leave out"
+        "warmup_requests = \"auto\": a run of {requests} requests is too short to detect the end of the warm-up; use \
+         more requests, or give the number of requests to exclude"
     )]
     NoSteadyState {
         /// All requests of a run.

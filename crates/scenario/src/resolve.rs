@@ -166,7 +166,7 @@ fn check_devices(
     let positional = devices.are_positional();
     if positional && placement == Placement::Random {
         return Err(check.incomplete(
-            "positional disks and SSDs need addresses: leave out 'array.placement', or write \"addressed\"",
+            "positional disks and SSDs need addresses: remove 'array.placement', or set it to \"addressed\"",
         ));
     }
     if (!positional || devices.is_of_ssds())
@@ -178,8 +178,7 @@ fn check_devices(
     }
     if positional && (file.array.full_turn.is_some() || file.array.transfer_memory.is_some()) {
         return Err(check.incomplete(
-            "'array.full_turn' and 'transfer_memory' need sampled disks: \
-             leave them out",
+            "'array.full_turn' and 'transfer_memory' need sampled disks: remove these keys",
         ));
     }
     let is_buffered = |disks: &DiskSet| disks.kinds().any(|profile| profile.cache.is_some());
@@ -188,7 +187,8 @@ fn check_devices(
         && matches!(devices, Devices::Disks(disks) if is_buffered(disks))
     {
         return Err(check.incomplete(
-            "'array.preread_seek' = \"write\" needs drives without a cache, which would treat pre-reads as writes: leave it out",
+            "'array.preread_seek' = \"write\" needs drives without a cache, which would treat pre-reads as writes: \
+             remove the key",
         ));
     }
     Ok(())
@@ -203,19 +203,22 @@ fn array_model(
     let given = match (&file.disk, &file.ssd) {
         (Some(_), Some(_)) => {
             return Err(
-                check.incomplete("the scenario has both [disk] and [ssd]: leave one of them out")
+                check.incomplete("the scenario has both [disk] and [ssd]: remove one of them")
             );
         }
         (None, None) => {
             return Err(check.incomplete(
-                "the scenario has neither [disk] nor [ssd]: write for example [disk] with profile = \"seagate-st3500630ns\"",
+                "the scenario has neither [disk] nor [ssd]: add one, for example [disk] with profile = \
+                 \"seagate-st3500630ns\"",
             ));
         }
         (Some(disk), None) => DeviceFile::Disks(disk),
         (None, Some(ssd)) => DeviceFile::Ssds(ssd),
     };
     if matches!(given, DeviceFile::Disks(_)) && !file.array.is_given() {
-        return Err(check.incomplete("the table [array] is missing: write 'level' and 'disks'"));
+        return Err(
+            check.incomplete("the table [array] is missing: add it with 'level' and 'disks'")
+        );
     }
     let placement = array::placement(check, file, trace)?;
     let random = file.array.write_start.is_some() || file.array.read_layout.is_some();
@@ -226,8 +229,8 @@ fn array_model(
     }
     if placement == Placement::Addressed && random {
         return Err(check.incomplete(
-            "'array.write_start' and 'array.read_layout' need random placement: the \
-             address of a request determines them",
+            "'array.write_start' and 'array.read_layout' need random placement: with addressed placement, the address \
+             of a request determines them",
         ));
     }
     let devices = match given {

@@ -115,7 +115,7 @@ pub fn refuse_whole_runs(start: &Start) -> Result<(), CalibrateError> {
 
 fn not_halved() -> CalibrateError {
     CalibrateError::Profile(
-        "--profile: flash is fitted to the throughput of a whole run, of which no half is held out: use 'ssd' or \
+        "--profile: flash is fitted to the throughput of a whole run, so no half of it can be held out; use 'ssd' or \
          a disk profile (or 'iosonar calibrate')"
             .to_owned(),
     )

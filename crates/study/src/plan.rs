@@ -54,7 +54,7 @@ pub enum PlanError {
     },
     /// Only traces grow by copies.
     #[error(
-        "copies are for traces: a synthetic load grows by the rate of its arrivals, a closed loop by its users"
+        "copies are for traces: a synthetic load grows by its arrival rate, a closed loop by its users"
     )]
     CopiesOfNoTrace,
     /// A scenario that means nothing.

@@ -88,7 +88,7 @@ pub enum TraceError {
     },
     /// The compressed stream is not what was written.
     #[error("{}: the {method} data are damaged within the first {compressed} bytes of the file: {source}. What was \
-             decompressed so far may be wrong, so --lenient does not read it either: fetch the file again",
+             decompressed so far may be wrong, so --lenient does not read it either. Fetch the file again",
             path.display())]
     DamagedStream {
         /// The file.
@@ -125,9 +125,9 @@ pub enum TraceError {
     /// The load goes back in time.
     #[error(
         "{place}: this request starts at {start:.9} s, before the previous one at {previous:.9} \
-             s; a load must be sorted by intended start (records of replays and simulations are in \
-             the order of completion): sort it with 'iosonar convert --sort' or --on-backstep sort, or move \
-             the rest of the load with --on-backstep shift"
+             s; a load must be sorted by intended start (records of replays and simulations are in the order of \
+             completion). Sort it with 'iosonar convert --sort' or --on-backstep sort, or shift the rest of the load \
+             with --on-backstep shift"
     )]
     Unsorted {
         /// Where.

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
         warn(
             Warning::ImplausibleLatency,
             &format!(
-                "{} requests have a latency of 0 s, which is not plausible, and are left out",
+                "{} requests are left out: their latency of 0 s is not plausible",
                 grouped(observed.without_time())
             ),
         );
@@ -295,7 +295,8 @@ fn start(args: &Calibrate) -> anyhow::Result<Start> {
     }
     if args.cdf.is_some() && matches!(start, Start::Flash(_)) {
         return Err(Usage(
-            "--cdf draws the latencies of the held-out half, but flash is fitted to the throughput of a whole run: leave --cdf out".to_owned(),
+            "--cdf draws the latencies of the held-out half, but flash is fitted to the throughput of a whole run: \
+             remove --cdf".to_owned(),
         )
         .into());
     }

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<Ending> {
     let found = check(wanted.as_mut(), done.as_mut())?;
     if found.expected + found.seen == 0 {
         anyhow::bail!(
-            "{} and {}: there are no requests to compare: check the files and the selected part",
+            "{} and {}: there are no requests to compare; check the files and the selected part",
             args.wanted.display(),
             args.done.display()
         );
@@ -91,14 +91,15 @@ fn hints(
         hints.push((
             Warning::MovedRequests,
             "a replay or simulation with --wrap, --fit or --clip moves or shortens requests, which are then reported \
-             as missing and extra: compare its records with those of another run with the same option"
+             as missing and extra: compare its records with those of a second run with the same option"
                 .to_owned(),
         ));
     }
     if found.extra > 0 && devices.len() > 1 {
         hints.push((Warning::SeveralDevices, format!(
-            "DONE holds the requests of {} devices ({}), and all of them are compared: if each replayed all of \
-             WANTED, extract one of them with 'iosonar convert DONE --device {} -o ONE', and compare that",
+            "DONE holds the requests of {} devices ({}), and all of them are compared. If each device replayed all of \
+             WANTED, extract the requests to one of them with 'iosonar convert DONE --device {} -o ONE', and compare \
+             ONE instead",
             devices.len(),
             devices.join(", "),
             devices[0]
@@ -167,8 +168,7 @@ fn describe(found: &Found) -> String {
     }
     if !found.start_differences.is_empty() {
         text += &table.text();
-        text +=
-            "  (done - wanted; submission less its median, as the clocks have different origins)\n";
+        text += "  (done - wanted; the median is subtracted from submission times, as the clocks have different origins)\n";
     }
     text + &conclusion(found)
 }

@@ -117,7 +117,7 @@ fn judged(
     remarks::print(reader.metadata(), args.quiet);
     if observed.without_time() > 0 && !args.quiet {
         note(&format!(
-            "note: {} requests have a latency of 0 s, which is not plausible, and are left out",
+            "note: {} requests are left out: their latency of 0 s is not plausible",
             grouped(observed.without_time())
         ));
     }

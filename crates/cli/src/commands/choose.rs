@@ -64,7 +64,7 @@ fn check(args: &Choose) -> anyhow::Result<()> {
     let is_no_response = |of: &&Objective| of.quantity != Quantity::ResponseTime;
     if let Some(of) = args.target.0.iter().find(is_no_response) {
         return Err(Usage(format!(
-            "--target '{of}': simulations have only response times: leave out latency and delay"
+            "--target '{of}': simulations have response times only; remove 'latency' or 'delay'"
         ))
         .into());
     }

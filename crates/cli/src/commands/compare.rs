@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
     }
     if let Some(dir) = &args.plot {
         if dir.exists() && !dir.is_dir() {
-            return Err(Usage(format!("--plot {}: is not a folder", dir.display())).into());
+            return Err(Usage(format!("--plot {} is not a folder", dir.display())).into());
         }
         for picture in PICTURES {
             for input in &args.inputs {
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
         sample.finish();
         if sample.classes()[0].times().count() == 0 {
             let path = path.display();
-            anyhow::bail!("{path}: it has no request with a {}", quantity.name());
+            anyhow::bail!("{path}: no request has a {}", quantity.name());
         }
         samples.push(sample);
     }
@@ -228,7 +228,7 @@ fn request_by_request(samples: &[Sample], pairs: &Paired) -> String {
         " (too few requests for an interval)".to_owned()
     };
     format!(
-        "  request by request: {} to {}: {}{interval} on average; of {} pairs, {} took longer and {} less\n",
+        "  request by request, from {} to {}: {}{interval} on average; of {} pairs, {} were slower and {} faster\n",
         samples[0].name,
         samples[1].name,
         signed(pairs.difference_ns.mean),

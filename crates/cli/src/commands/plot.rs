@@ -190,21 +190,21 @@ fn nothing(entry: &Entry, args: &Plot, inputs: &[Measured]) -> anyhow::Error {
         }
     }
     let why = match entry.name {
-        "model-ratio" => "it compares two or more inputs, and only one was given",
+        "model-ratio" => "it compares two or more inputs, but only one was given",
         "delay" | "delay-number" | "delay-histogram" | "delay-by-load" | "latency-by-delay"
         | "lateness" | "lateness-cumulated" => {
             "no request was submitted late, or start delays were not recorded"
         }
         "pushback-level" => "no request was held back by another",
         "atomic-share" => {
-            "every request is a single I/O: the trace does not show which I/Os belong together"
+            "every request is a single I/O (the trace does not show which I/Os belong together)"
         }
         _ if entry.group == Group::Load => "no request has a position or a size",
         _ => "no request has this time, or it is zero for all",
     };
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     anyhow!(
-        "{}: there is nothing to draw in '{}': {why}",
+        "{}: the chart '{}' would be empty, as {why}",
         names.join(", "),
         entry.name
     )
@@ -234,7 +234,7 @@ fn folder(args: &Plot) -> Result<PathBuf, Usage> {
         .unwrap_or_else(|| PathBuf::from("iosonar-charts"));
     if dir.extension().is_some_and(|e| e == "png" || e == "svg") {
         return Err(Usage(format!(
-            "{}: 'all' writes a folder of pictures: give a folder, and their format with --pictures",
+            "{}: 'all' writes several pictures; give the name of a folder, and select the format with --pictures",
             dir.display()
         )));
     }

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
     let fills = args.what == "fill";
     if fills && !args.write {
         return Err(Usage(format!(
-            "filling {} overwrites all data on it: use --write to confirm",
+            "filling {} overwrites all data on it: confirm this with --write",
             args.target.display()
         ))
         .into());

@@ -56,8 +56,8 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
             profile.description()
         );
     }
-    text += "\n'iosonar profiles NAME' prints one, with its source; save it as a .toml file to change it.\n--check \
-             simulates the tests of its data sheet.\n";
+    text += "\n'iosonar profiles NAME' prints a profile and its source; save the output as a .toml file to change \
+             it.\n--check simulates the tests of the data sheet.\n";
     print(&text)?;
     Ok(Ending::Done)
 }
@@ -114,9 +114,9 @@ fn verdict(figures: &[SheetFigure]) -> String {
     let missed = figures.iter().filter(|figure| !figure.is_reached()).count();
     let most = 100.0 * SheetFigure::TOLERANCE;
     match missed {
-        0 => format!("All {all} figures are reached within {most} %."),
-        1 => format!("1 of {all} figures is not reached: more than {most} % off."),
-        _ => format!("{missed} of {all} figures are not reached: more than {most} % off."),
+        0 => format!("All {all} figures are within {most} % of the data sheet."),
+        1 => format!("1 of {all} figures is more than {most} % off the data sheet."),
+        _ => format!("{missed} of {all} figures are more than {most} % off the data sheet."),
     }
 }
 

@@ -37,8 +37,8 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
         warn(
             Warning::NoCompletions,
             &format!(
-                "{}: {} requests were recorded but no completion, so they have no latencies: the device \
-             hangs, the recording was too short, or its driver has no tracepoint for completions",
+                "{}: {} requests were recorded but no completion, so they have no latencies. The device hangs, the \
+                 recording was too short, or the driver has no tracepoint for completions",
                 device.display(),
                 grouped(*requests)
             ),

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
     )?;
     if looks.iter().all(|look| look.records() == 0) {
         return Err(anyhow!(
-            "{}: it has no requests, so there is nothing to report",
+            "{}: there are no requests to report",
             inputs.paths[0].display()
         ));
     }

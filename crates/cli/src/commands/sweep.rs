@@ -85,8 +85,8 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
             warn(
                 Warning::RunsChanged,
                 &format!(
-                    "{} done with a different scenario or different options (the \
-                 first is {}); --repeat-changed repeats them",
+                    "{} done with a different scenario or different options (the first is {}); --repeat-changed \
+                     repeats these runs",
                     runs_of(changed.len() as u64),
                     changed[0].display()
                 ),

@@ -16,7 +16,7 @@ pub(super) fn check(keys: &[Key], set: &[(String, String)]) -> Result<(), Usage>
         }
         if let Some((set, _)) = set.iter().find(|(set, _)| holds(key, set)) {
             return Err(Usage(format!(
-                "--vary: '{key}' is varied, so --set {set} would have no effect: leave one out"
+                "--vary: '{key}' is varied, so --set {set} would have no effect; remove one of the two"
             )));
         }
         let mut before = HashMap::new();
@@ -27,7 +27,7 @@ pub(super) fn check(keys: &[Key], set: &[(String, String)]) -> Result<(), Usage>
                     false => format!("and {value} are the same value"),
                 };
                 return Err(Usage(format!(
-                    "--vary: '{key}': {first} {is}: leave one out"
+                    "--vary '{key}': {first} {is}; remove one of the two"
                 )));
             }
         }

@@ -57,21 +57,21 @@ pub(crate) fn sentence(check: &ModelCheck) -> String {
         Verdict::Good => format!("GOOD: {}", errors()),
         Verdict::Poor => format!("POOR: {}{}{}", errors(), why_poor(check), changed(check)),
         Verdict::CannotTell(Unjudged::TooFew { held_out }) => format!(
-            "CANNOT TELL: the held-out half has only {} requests with a latency, expected \
-             at least {}: replay more of the load",
+            "CANNOT TELL: the held-out half has only {} requests with a latency, expected at least {}. Replay more of \
+             the load",
             grouped(held_out),
             grouped(Quality::FEWEST)
         ),
         Verdict::CannotTell(Unjudged::Late(of)) => format!(
-            "CANNOT TELL: {} of the requests were submitted more than {} late (the limit is {}), so the latencies \
-             are partly those of this machine: replay when it is idle, or at a lower rate",
+            "CANNOT TELL: {} of the requests were submitted more than {} late (the limit is {}), so this machine is \
+             part of the latencies. Replay when it is idle, or at a lower rate",
             percent(of.late),
             of.limit,
             percent(MOST_DELAYED)
         ),
         Verdict::CannotTell(Unjudged::HeldBack(of)) => format!(
             "CANNOT TELL: {} of the requests waited because the queue was full (the limit is {}), so their submission \
-             times depend on the device: replay at a lower rate, with more --in-flight, or with --engine io_uring",
+             times depend on the device. Replay at a lower rate, with more --in-flight, or with --engine io_uring",
             percent(of.held_back),
             percent(MOST_DELAYED)
         ),

@@ -139,7 +139,7 @@ impl Answer<'_> {
         for (group, says) in [
             (
                 &of.unclear,
-                "not sure (too close to call, too few requests, or too short a load)",
+                "not certain (too close to call, too few requests, or the load is too short)",
             ),
             (&of.unknown, "cannot be simulated with this load"),
         ] {
@@ -328,7 +328,7 @@ impl Answer<'_> {
             }
             if of.outcome.as_ref().is_ok_and(|of| of.now.not_cleaned) {
                 notes.push(format!(
-                    "{}: NOT CLEANED: no block was erased, so these are the times of a fresh drive: set a \
+                    "{}: NOT CLEANED: no block was erased, so these are the times of a fresh drive; set a \
                      precondition (+ssd.flash.precondition=steady-state)",
                     of.name
                 ));

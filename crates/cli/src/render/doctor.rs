@@ -105,7 +105,7 @@ impl Findings {
             ),
             Tracing::Absent => (
                 "not mounted, or not in this kernel".to_owned(),
-                "as root: mount -t tracefs nodev /sys/kernel/tracing",
+                "run as root: mount -t tracefs nodev /sys/kernel/tracing",
             ),
             Tracing::NoBlockEvents(place) => (
                 format!("no block trace points in {}", place.display()),
@@ -143,7 +143,7 @@ fn about(of: Subject) -> (&'static str, &'static str) {
             "run as root, or join the devices' group (usually 'disk')",
         ),
         Subject::Devices => (
-            "replay, record and prepare on devices (files need none)",
+            "replay, record and prepare; replays on files work without it",
             "run as root, or join the devices' group (usually 'disk')",
         ),
         Subject::Priority => (
@@ -160,7 +160,7 @@ fn about(of: Subject) -> (&'static str, &'static str) {
         ),
         Subject::Governor => (
             "short and steady start delays",
-            "as root: cpupower frequency-set -g performance",
+            "run as root: cpupower frequency-set -g performance",
         ),
         Subject::FreeSpace => (
             "records, scratch files and charts in the current folder",

@@ -80,7 +80,7 @@ pub(crate) fn text(summary: &Summary) -> String {
         text += &line(
             "VERIFIED",
             &format!(
-                "contents were tagged or checked, which takes time: figures are not comparable with those of a \
+                "contents were tagged or checked, which takes time, so figures are not comparable with those of a \
                  plain replay{}",
                 Warning::Verified.tag()
             ),
@@ -90,7 +90,7 @@ pub(crate) fn text(summary: &Summary) -> String {
         text += &line(
             "SLOWED",
             &format!(
-                "{} times the replay waited for its records to be written: latencies may be too high{}",
+                "the replay waited for its records to be written ({} times), so latencies may be too high{}",
                 grouped(summary.record_stalls),
                 Warning::RecordsStalled.tag()
             ),

@@ -104,7 +104,8 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         // Fewer than ten replications are not conclusive.
         if reached > precision {
             text += &format!(
-                "  NOT REACHED   the mean is known to within {:.2} %, not the requested {:.2} %: use more replications{}\n",
+                "  NOT REACHED   the mean is known to within {:.2} %, but {:.2} % was requested: use more \
+                 replications{}\n",
                 100.0 * reached,
                 100.0 * precision,
                 Warning::PrecisionNotReached.tag()

@@ -58,8 +58,8 @@ impl RingOptions {
             return Ok(());
         }
         Err(ReplayError::Refused(format!(
-            "--sqpoll needs at least {SQPOLL_PROCESSORS} usable CPUs, one of them for the kernel thread \
-             alone (this process may use {usable}): leave it out, or allow more (taskset, cpu.max of the cgroup)"
+            "--sqpoll needs at least {SQPOLL_PROCESSORS} usable CPUs, one of them for the kernel thread alone (this \
+             process may use {usable}): remove the option, or allow more CPUs (taskset, cpu.max of the cgroup)"
         )))
     }
 }

@@ -59,13 +59,14 @@ pub(super) fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<LevelOptio
         ),
     ];
     if let Some((key, _)) = stray.iter().find(|(_, stray)| *stray) {
-        let problem =
-            format!("'array.{key}' needs a level with parity, such as RAID 5: leave it out");
+        let problem = format!(
+            "'array.{key}' needs a level with parity, such as RAID 5: remove the key or change the level"
+        );
         return Err(check.incomplete(&problem));
     }
     if array.mirror_read.is_some() && !has_mirrors {
         return Err(check.incomplete(
-            "'array.mirror_read' needs a mirrored level, RAID 1, 10 or 01: leave it out",
+            "'array.mirror_read' needs a mirrored level (RAID 1, 10 or 01): remove the key or change the level",
         ));
     }
     if let Some(copies) = &array.copies
@@ -78,7 +79,7 @@ pub(super) fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<LevelOptio
         let grouped = matches!(array.level, LevelName::Raid50 | LevelName::Raid60);
         let expected = match grouped {
             false => {
-                "no 'groups': they apply to RAID 50 and 60, so leave the key out or use one of these levels"
+                "no 'groups': they apply to RAID 50 and 60, so remove the key or use one of these levels"
             }
             true => "at least 2: RAID 5 and 6 are a single group",
         };

@@ -110,7 +110,7 @@ fn cache(
         if given.destage_above.is_some() || given.destage_below.is_some() {
             return Err(check.incomplete(
                 "'controller.destage_above' and 'destage_below' need a write-back cache: \
-                 give its size with 'cache', or leave them out",
+                 set its size with 'cache', or remove these keys",
             ));
         }
         return Ok(None);

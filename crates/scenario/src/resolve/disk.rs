@@ -26,7 +26,7 @@ pub(super) fn disks(
     let is_sampled = matches!(model, DiskModel::Sampled(_));
     if is_sampled && (disk.buffer.is_some() || disk.write_back.is_some()) {
         return Err(check.incomplete(
-            "'disk.buffer' and 'disk.write_back' need model = \"positional\": leave them out",
+            "'disk.buffer' and 'disk.write_back' need model = \"positional\": remove these keys",
         ));
     }
     let mut others = others(check, file, disk, directory)?;
@@ -104,7 +104,7 @@ fn profile(
             Ok(DiskProfile::from_data_sheet(sheet, &description, &origin)?)
         }
         (Some(_), Some(_)) => Err(check.incomplete(
-            "[disk] has a 'profile' and a table [disk.from_data_sheet]: leave one of them out",
+            "[disk] has both a 'profile' and a table [disk.from_data_sheet]: remove one of them",
         )),
         (None, None) => Err(check.incomplete(
             "[disk] has no 'profile' (such as \"seagate-exos-x18-18tb\"; 'iosonar profiles' lists them) and no table \
@@ -161,7 +161,7 @@ fn others(
 fn sampled(check: &Checker<'_>, disk: &DiskFile) -> Result<Scheduler, ScenarioError> {
     if disk.queue_depth.is_some() || disk.most_wait_ms.is_some() {
         return Err(check.incomplete(
-            "'disk.queue_depth' and 'disk.most_wait_ms' need model = \"positional\": leave them out",
+            "'disk.queue_depth' and 'disk.most_wait_ms' need model = \"positional\": remove these keys",
         ));
     }
     let most = match &disk.rpo_most {
@@ -176,7 +176,7 @@ fn sampled(check: &Checker<'_>, disk: &DiskFile) -> Result<Scheduler, ScenarioEr
         SchedulerName::Fcfs => {
             if disk.rpo_count.is_some() || disk.rpo_most.is_some() {
                 return Err(check.incomplete(
-                    "'disk.rpo_count' and 'disk.rpo_most' need scheduler = \"rpo\": leave them out",
+                    "'disk.rpo_count' and 'disk.rpo_most' need scheduler = \"rpo\": remove these keys",
                 ));
             }
             Ok(Scheduler::Fcfs)
@@ -198,7 +198,7 @@ fn positional(
 ) -> Result<Queueing, ScenarioError> {
     if disk.rpo_count.is_some() || disk.rpo_most.is_some() {
         return Err(check.incomplete(
-            "'disk.rpo_count' and 'disk.rpo_most' need the sampled model: leave them out",
+            "'disk.rpo_count' and 'disk.rpo_most' need the sampled model: remove these keys",
         ));
     }
     let scheduler = match disk.scheduler.as_ref().map(|name| *name.get_ref()) {

@@ -96,7 +96,8 @@ impl Laws<'_> {
             }
             (None, None) => Err(self.missing(check, "arrivals")),
             (Some(_), Some(_)) => Err(check.incomplete(&format!(
-                "[{}] has 'arrivals' and 'rate_per_s', which is short for {{ poisson_per_s = ... }}: leave one out",
+                "[{}] has both 'arrivals' and 'rate_per_s' (short for arrivals = {{ poisson_per_s = ... }}): remove \
+                 one of them",
                 self.table
             ))),
         }

@@ -123,14 +123,13 @@ fn check_no_changes(
     }
     if !overrides.reading.changes.is_empty() {
         return Err(check.incomplete(
-            "--from, --until, --speed and similar options need a trace, and the load \
-             is synthetic: leave them out, or give a --trace",
+            "--from, --until, --speed and similar options need a trace, but the load is synthetic: remove these \
+             options, or add --trace",
         ));
     }
     if overrides.beyond != Beyond::Refuse {
         return Err(check.incomplete(
-            "--fit, --wrap and --clip need a trace, and the load is synthetic: \
-             leave them out, or give a --trace",
+            "--fit, --wrap and --clip need a trace, but the load is synthetic: remove these options, or add --trace",
         ));
     }
     Ok(())
@@ -192,7 +191,7 @@ pub(super) fn load(
         };
         if overrides.trace.is_none() && file.load.as_ref().is_some_and(synthetic) {
             return Err(check.incomplete(
-                "[load] has both a 'trace' and keys of a synthetic load: leave one out",
+                "[load] has both a 'trace' and keys of a synthetic load: remove one of the two",
             ));
         }
         let beyond = beyond(file, overrides);
@@ -213,7 +212,7 @@ pub(super) fn load(
     }
     let Some(load) = &file.load else {
         return Err(check.incomplete(
-            "the scenario has no load: write a table [load] with 'trace' (or use --trace FILE), \
+            "the scenario has no load: add a table [load] with 'trace' (or use --trace FILE), \
              or with 'requests', 'arrivals' and 'size'",
         ));
     };
@@ -237,7 +236,7 @@ pub(super) fn load(
     let model = synthetic(check, load, block, data_sectors)?;
     if matches!(model, LoadModel::Alone { .. }) && array.rebuild.is_some() {
         return Err(check.incomplete(
-            "[load] has arrivals = \"alone\", but the array is not idle during a [rebuild]: leave one out",
+            "[load] has arrivals = \"alone\", but the array is never idle during a [rebuild]: remove one of the two",
         ));
     }
     if let Some(given) = &load.requests {
@@ -338,12 +337,14 @@ fn synthetic(
     {
         if load.rate_per_s.is_some() {
             return Err(check.incomplete(
-                "[load] has arrivals = \"alone\" and 'rate_per_s': requests that never overlap have no rate: leave one out",
+                "[load] has both arrivals = \"alone\" and 'rate_per_s', but requests that never overlap have no rate: \
+                 remove one of the two",
             ));
         }
         if load.batch.is_some() {
             return Err(check.incomplete(
-                "[load] has arrivals = \"alone\" and 'batch': requests of a batch overlap: leave one out",
+                "[load] has both arrivals = \"alone\" and 'batch', but the requests of a batch overlap: remove one of \
+                 the two",
             ));
         }
         return Ok(LoadModel::Alone {

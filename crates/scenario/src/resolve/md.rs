@@ -31,7 +31,7 @@ pub(super) fn options(
         return match &array.md {
             None => Ok(None),
             Some(_) => Err(check.incomplete(
-                "[array.md] describes Linux software RAID: write like = \"linux-md\" in [array], or leave it out",
+                "[array.md] describes Linux software RAID: set like = \"linux-md\" in [array], or remove [array.md]",
             )),
         };
     };
@@ -62,12 +62,12 @@ pub(super) fn options(
     }
     if array.mirror_read.is_some() {
         return Err(check.incomplete(
-            "'array.mirror_read' does not apply to like = \"linux-md\", which balances reads itself: leave it out",
+            "'array.mirror_read' does not apply to like = \"linux-md\", which balances reads itself: remove the key",
         ));
     }
     if rebuild.is_some() && !has_parity {
         return Err(check.incomplete(
-            "[rebuild] with like = \"linux-md\" needs RAID 5 or 6: leave out [rebuild], or 'array.like'",
+            "[rebuild] with like = \"linux-md\" needs RAID 5 or 6: remove [rebuild] or 'array.like'",
         ));
     }
     check_chunk(check, array, chunk)?;

@@ -65,8 +65,8 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
     }
     if let Some(long) = observed.longest().filter(|long| *long > LONGEST) {
         return Err(CalibrateError::Records(format!(
-            "a request took {long}, but times in a profile are limited to {LONGEST}: leave such requests out, \
-             or find out why they took so long"
+            "a request took {long}, but times in a profile are limited to {LONGEST}: remove such requests from the \
+             records, or find out why they took so long"
         )));
     }
     let capacity = capacity.unwrap_or(shown);

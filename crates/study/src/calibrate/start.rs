@@ -34,7 +34,7 @@ impl Start {
                 .map_err(|e| refused(format!(": {e}")))?;
             if profile.flash.is_none() {
                 return Err(refused(format!(
-                    " {name}: the profile has no flash: use --profile ssd"
+                    " {name}: the profile has no flash; use --profile ssd"
                 )));
             }
             return Ok(Self::Flash(Box::new(profile)));

@@ -75,7 +75,7 @@ pub fn participants(hosts: &[String]) -> Result<Vec<Participant>, SweepError> {
                     known.targets.push(target);
                 }
                 _ => {
-                    let problem = format!("--hosts: '{text}': the host is given twice");
+                    let problem = format!("--hosts: '{text}' is given twice");
                     return Err(SweepError::Elsewhere(problem));
                 }
             },
@@ -218,14 +218,15 @@ impl Ssh {
         } else {
             let found = self.text(host, "command -v iosonar", &[]);
             found.map_err(|_| {
-                format!("{host}: there is no 'iosonar' in its PATH: install it there, or use --push to copy this one")
+                format!("{host}: there is no 'iosonar' in its PATH; install it there, or use --push to copy this \
+                         program")
             })?
         };
         let version = self.text(host, &format!("{} -V", quoted(&program)), &[])?;
         let ours = concat!("iosonar ", env!("CARGO_PKG_VERSION"));
         if version != ours {
             return Err(format!(
-                "{host}: has '{version}', but this is '{ours}': use --push to copy this one"
+                "{host}: has '{version}', but this is '{ours}'; use --push to copy this program"
             ));
         }
         let (offset_ns, uncertainty_ns) = self.offset(host, &program)?;

@@ -272,7 +272,7 @@ impl BuiltIn {
         let records = folder.join(crate::sweep::RECORDS);
         if !records.exists() {
             return Err(HookError::Failed(format!(
-                "{phase}: plot: there are no records: set 'records = true'"
+                "{phase}: plot: there are no records; set 'records = true'"
             )));
         }
         let (records, page) = (text(&records), text(&folder.join("report.html")));
@@ -386,7 +386,7 @@ fn missing(name: &str, phase: Phase, error: &io::Error) -> HookError {
         .map(|(_, package)| *package);
     HookError::Failed(match (error.kind(), package) {
         (io::ErrorKind::NotFound, Some(package)) => {
-            format!("{phase}: {name} is not installed: install the package {package}")
+            format!("{phase}: {name} is not installed; install the package {package}")
         }
         _ => format!("{phase}: {name}: cannot be started: {error}"),
     })
@@ -432,7 +432,7 @@ fn smart(around: &mut Around<'_>, when: &str) -> Result<(), HookError> {
             .map_err(|e| HookError::Failed(format!("{}: cannot write: {e}", path.display())))?;
         if ended.status.code().is_none_or(|code| code & NO_ANSWER != 0) {
             return Err(HookError::Failed(format!(
-                "{phase}: smart: smartctl got no answer from {target} ({}): see smart-{when}{number}.json",
+                "{phase}: smart: smartctl got no answer from {target} ({}); see smart-{when}{number}.json",
                 ended.how()
             )));
         }

@@ -47,7 +47,7 @@ impl HookFile {
     pub fn check(&self) -> Result<(), String> {
         if let Some(other) = self.prepare.as_deref().filter(|p| *p != "once") {
             return Err(format!(
-                "has prepare = \"{other}\": expected \"once\", or leave it out"
+                "has prepare = \"{other}\": expected \"once\" or no such key"
             ));
         }
         match (&self.built_in, &self.run) {

@@ -302,7 +302,7 @@ pub fn plan_network(
     let is_quantile = |of: &Objective| matches!(of.statistic, Statistic::Quantile(_));
     if targets.iter().any(is_quantile) {
         return does_not_fit(
-            "--target: quantiles are not available for networked systems: use mean or throughput",
+            "--target: quantiles are not available for networked systems; use mean or throughput",
         );
     }
     let analysis = system

@@ -207,7 +207,7 @@ impl GrowingLoad {
                         format!("a trace can be 0.000001 to 1000000 times as fast (got {factor})")
                     }
                     false => {
-                        "a closed loop sets its own pace, so its load cannot be scaled: change the number of users \
+                        "a closed loop sets its own pace, so its load cannot be scaled; change the number of users \
                          instead (load.closed.outstanding)"
                             .to_owned()
                     }

@@ -169,7 +169,7 @@ impl<'a> ArraySubject<'a> {
     ) -> Result<Self, PlanError> {
         if key.is_none() && base.load().requests_per_s().is_none() {
             return Err(PlanError::DoesNotFit(format!(
-                "{}: a closed loop has no arrival rate: use --find jobs or --find disks",
+                "{}: a closed loop has no arrival rate; use --find jobs or --find disks",
                 path.display()
             )));
         }

@@ -80,14 +80,14 @@ pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> Result<(), ReplayPlanE
     ]);
     if let Some(need) = of_ring.filter(|_| !matches!(kind, Auto | IoUring | Passthrough)) {
         return Err(refused(&format!(
-            "{need} --engine io_uring, passthrough or auto (got {chosen}), and would have no effect: leave \
-             out one of them"
+            "{need} --engine io_uring, passthrough or auto (got {chosen}), and would have no effect: remove one of \
+             the two"
         )));
     }
     if kind == Passthrough && ring.plain_buffers {
         return Err(refused(
-            "--engine-opt buffers=plain needs --engine io_uring (got passthrough, which registers no buffers), and would have no \
-             effect: leave it out",
+            "--engine-opt buffers=plain needs --engine io_uring (got passthrough, which registers no buffers), and \
+             would have no effect: remove the option",
         ));
     }
     let of_model = given(&[
@@ -97,7 +97,7 @@ pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> Result<(), ReplayPlanE
     ]);
     if let Some(need) = of_model.filter(|_| kind != Simulate) {
         return Err(refused(&format!(
-            "{need} --engine simulate (got {chosen}), and would have no effect: leave out one of them"
+            "{need} --engine simulate (got {chosen}), and would have no effect: remove one of the two"
         )));
     }
     if ring.poll_completions && spec.no_direct {
@@ -126,7 +126,7 @@ pub(super) fn refuse_stray_destroy(
             });
         if !is_target {
             return Err(refused(&format!(
-                "--destroy {} is not a target of this replay: give the path of a --target, or leave it out",
+                "--destroy {} does not name a target of this replay: use the path of a --target, or remove the option",
                 named.display()
             )));
         }
@@ -156,7 +156,7 @@ pub(super) fn refuse_twice(targets: &[PathBuf], host: &Host) -> Result<(), Repla
             let (one, another) = (other.display(), target.display());
             if other == target || is_same(other, target) {
                 return Err(refused(&format!(
-                    "{one} and {another} are the same target: leave one out"
+                    "{one} and {another} are the same target: remove one of them"
                 )));
             }
             if let (Some(a), Some(b)) = (device_number(other), number)
@@ -188,8 +188,9 @@ pub(super) fn refuse_several_devices(load: &Load) -> Result<(), ReplayPlanError>
         .map(|number| metadata.device_name(*number))
         .collect();
     Err(refused(&format!(
-        "{} holds requests to {} devices ({}{}), which would overlap on a single target: --device NAME \
-         selects one, --map NAME=DEV gives each its own target, 'iosonar convert --adjacent' places them one after another",
+        "{} holds requests to {} devices ({}{}), which would overlap on a single target. Select one device with \
+         --device NAME, give each its own target with --map NAME=DEV, or place them side by side with 'iosonar \
+         convert --adjacent'",
         load.path.display(),
         load.scan.devices.len(),
         names.join(", "),

@@ -41,7 +41,7 @@ impl<'a> Tries<'a> {
     pub fn check(plan: &ReplayPlan, spec: &ReplaySpec) -> Result<(), ReplayPlanError> {
         let [load] = &plan.loads[..] else {
             return Err(refused(&format!(
-                "--find-rate needs one load and one target (got {}): search on one target after another",
+                "--find-rate needs one load and one target (got {}): search on each target separately",
                 plan.targets.len()
             )));
         };
@@ -50,7 +50,7 @@ impl<'a> Tries<'a> {
         }
         if spec.options.max_runtime.is_some() {
             return Err(refused(
-                "--find-rate ends each trial after --find-time: leave --max-runtime out",
+                "--find-rate ends each trial after --find-time: remove --max-runtime",
             ));
         }
         Ok(())
@@ -228,8 +228,8 @@ fn shortest(
     }
     if found.contains(&0) {
         return Err(refused(&format!(
-            "--find-rate: the limit applies to none of the {} requests that will be submitted: \
-             use a limit for another kind of request, or --write if writes are left out",
+            "--find-rate: the limit applies to none of the {} requests that will be submitted; use a limit for a \
+             different kind of request, or add --write if writes are skipped",
             load.scan.requests
         )));
     }

@@ -38,7 +38,8 @@ pub enum SweepError {
     },
     /// Two runs would write into the same folder.
     #[error(
-        "two runs have the same path, {}: {first} and {second}; give their values different names, or leave one out",
+        "two runs have the same path, {}: {first} and {second}; give their values different names, or remove one of \
+         them",
         path.display()
     )]
     SamePath {
@@ -51,8 +52,8 @@ pub enum SweepError {
     },
     /// More runs than plausible.
     #[error(
-        "{}: {runs} runs: more than {most} need --yes; reduce them with 'where', \
-         'sample' or 'one_at_a_time'",
+        "{}: {runs} runs are more than {most} and need --yes; 'where', 'sample' and 'one_at_a_time' reduce their \
+         number",
         path.display()
     )]
     TooMany {

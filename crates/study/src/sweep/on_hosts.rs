@@ -166,7 +166,7 @@ impl<'a> Hosts<'a> {
             Some(0 | 3) => {}
             Some(255) => {
                 return Err(format!(
-                    "{host}: has stopped, or does not answer: {}",
+                    "{host}: stopped, or does not answer: {}",
                     ended.last_words()
                 ));
             }

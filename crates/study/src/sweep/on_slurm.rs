@@ -102,7 +102,7 @@ fn refuse_beside_another(root: &Path) -> Result<(), SweepError> {
             && tasks != (0, 0)
         {
             let problem = format!(
-                "{}: job {} of an earlier sweep is still running: wait for it, or cancel it with 'scancel {1}'",
+                "{}: job {} of an earlier sweep is still running; wait for it, or cancel it with 'scancel {1}'",
                 root.display(),
                 job.id
             );

@@ -185,7 +185,7 @@ impl<'a> Experiment<'a> {
                 path: self.common.origin.clone(),
                 key: key.clone(),
                 problem:
-                    "is varied by the experiment, so --set would have no effect: leave one out"
+                    "is varied by the experiment, so --set would have no effect: remove one of the two"
                         .to_owned(),
             });
         }

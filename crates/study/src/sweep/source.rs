@@ -130,7 +130,7 @@ impl Source {
                 let mine = self.experiment.as_deref().and_then(same);
                 if same(&other).is_some() && same(&other) != mine {
                     let problem = format!(
-                        "{}: belongs to the experiment {}: choose another folder with --dir",
+                        "{}: belongs to the experiment {}; choose a different folder with --dir",
                         root.display(),
                         other.display()
                     );
@@ -144,7 +144,7 @@ impl Source {
             }) =>
             {
                 let problem = format!(
-                    "{}: contains files that are not from a sweep: choose another folder with --dir",
+                    "{}: contains files that are not from a sweep; choose a different folder with --dir",
                     root.display()
                 );
                 Err(SweepError::Source(problem))

@@ -41,8 +41,8 @@ pub struct Curves {
 pub enum CurvesError {
     /// It is no name of a figure.
     #[error(
-        "{}; expected throughput, data, latency, hockey-stick, mean, or a percentile such as p99, read p99, write p50, \
-         several with commas",
+        "{}; expected throughput, data, latency, hockey-stick, mean, or a percentile such as p99, read p99 or write \
+         p50 (separate several with commas)",
         .0.problem()
     )]
     Name(ObjectiveError),

@@ -50,8 +50,8 @@ impl Stream for ZeroFirst {
             let first = *self.first.get_or_insert(*start);
             *start = start.checked_sub(first).ok_or_else(|| {
                 TraceError::Option(format!(
-                    "--zero first: a request at {start} is earlier than the first one at {first}: sort the load \
-                     first (--sort --zero first)"
+                    "--zero first: a request at {start} is earlier than the first one at {first}; sort the load first \
+                     (--sort --zero first)"
                 ))
             })?;
         }

@@ -17,7 +17,7 @@ pub(super) fn text(measured: &Measured) -> String {
     text += &load(&measured.load);
     if measured.left_out > 0 {
         text += &format!(
-            "  left out      {} requests were never submitted when this was recorded, and are not part of the load \
+            "  left out      {} requests were not submitted when the trace was recorded and are not part of the load \
              (--include-skipped counts them)\n",
             grouped(measured.left_out)
         );
@@ -156,7 +156,7 @@ fn overlaps(load: &LoadSummary) -> String {
     let within: Vec<String> = within
         .map(|(gap, n)| format!("{} within {gap}", percent(n, load.requests())))
         .collect();
-    within.join(", ") + " of an overlapping request (reads overlapping reads excepted)"
+    within.join(", ") + " of an overlapping request (not counting reads that overlap reads)"
 }
 
 fn load(load: &LoadSummary) -> String {
@@ -237,7 +237,7 @@ fn working_set(load: &LoadSummary) -> String {
                     String::new()
                 } else {
                     format!(
-                        "up to {} longer than shown, to save memory",
+                        "up to {} longer than stated, which saves memory",
                         load.window_excess
                     )
                 },

@@ -22,7 +22,8 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
     remarks::print(&metadata, args.quiet);
     let Some(fitted) = fitted else {
         return Err(Usage(format!(
-            "{}: too few requests to fit a load to: expected at least 16 reads or writes that do not all start at once",
+            "{}: too few requests to derive a load from; expected at least 16 reads or writes that do not all start \
+             at once",
             args.trace.display()
         ))
         .into());

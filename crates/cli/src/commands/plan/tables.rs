@@ -161,7 +161,7 @@ fn beyond(bound: Bound) -> &'static str {
     match bound {
         Bound::Recording => "  AT LEAST: the recording is too short to show more growth\n",
         Bound::Space => {
-            "  AT LEAST: more copies would reach beyond the end of the array: --fit or --wrap makes them fit\n"
+            "  AT LEAST: more copies would reach beyond the end of the array; --fit or --wrap makes them fit\n"
         }
         Bound::Number => "  no higher number was tried: --most N raises the limit\n",
     }
@@ -178,7 +178,7 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
     text += found.bound.map_or("", beyond);
     let answers = [&found.best, &found.next];
     if answers.into_iter().flatten().any(|p| p.not_cleaned) {
-        text += "  NOT CLEANED: no block was erased, so these are the write times of a fresh drive: set a \
+        text += "  NOT CLEANED: no block was erased, so these are the write times of a fresh drive; set a \
                  precondition for the SSD\n";
     }
     if let Some(load) = found.by_theory {

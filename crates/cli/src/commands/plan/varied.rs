@@ -22,14 +22,15 @@ pub(super) fn run(args: &Plan, targets: &Objectives) -> anyhow::Result<Ending> {
     let plans = count(&args.vary);
     if plans > MOST_PLANS {
         return Err(Usage(format!(
-            "--vary: {plans} combinations, expected at most {MOST_PLANS}: each is searched by simulation"
+            "--vary: {plans} combinations, expected at most {MOST_PLANS}, as each is searched by simulation"
         ))
         .into());
     }
     super::super::varied::check(&args.vary, &args.common.set)?;
     let text = read_text(&args.file)?;
     if NetworkedRaid::is_meant(&text) {
-        let problem = "--vary is for scenarios of sim: plan a networked system for one value at a time, with --set";
+        let problem =
+            "--vary does not apply to networked systems: plan for one value at a time, with --set";
         return Err(Usage(problem.to_owned()).into());
     }
     let all = plan_varied(

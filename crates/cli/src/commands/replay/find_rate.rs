@@ -23,8 +23,8 @@ pub(super) fn run(
     Tries::check(&plan, spec)?;
     if args.out.is_some() || plan.options.verification.is_tagging() {
         return Err(usage(
-            "--find-rate cannot be combined with -o, --verify, --tag or --keep-tables: \
-             leave them out, and replay again with them at the rate found",
+            "--find-rate cannot be combined with -o, --verify, --tag or --keep-tables: find the rate without them, \
+             then use them in a replay at that rate",
         ));
     }
     if !args.quiet {

@@ -98,8 +98,7 @@ pub(super) fn check_traces(args: &Sim, all: &[Named]) -> Result<(), Usage> {
             && (path == Path::new("-") || std::fs::metadata(path).is_ok_and(|m| !m.is_file()))
         {
             return Err(Usage(format!(
-                "{}: several runs and --records read the trace more than once: \
-                 give it as a file",
+                "{}: several runs and --records read the trace more than once; give it as a file",
                 path.display()
             )));
         }
@@ -201,7 +200,7 @@ pub(super) fn refuse_outputs_of_one(args: &Sim, why: &str) -> Result<(), Usage> 
 pub(super) fn refuse_output_of_one(given: bool, option: &str, why: &str) -> Result<(), Usage> {
     match given {
         true => Err(Usage(format!(
-            "{option} needs a single simulation, and {why}: leave one out"
+            "{option} needs a single simulation, but {why}: remove one of the two"
         ))),
         false => Ok(()),
     }

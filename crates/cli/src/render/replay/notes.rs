@@ -23,7 +23,7 @@ pub(crate) fn of_advice(advice: &Advice) -> String {
     match advice {
         Advice::SmallPart { end, sectors } => format!(
             "the load extends to sector {end} of {sectors} ({:.1} % of the target): a disk seeks over shorter \
-             distances than with all of its space, and a thin or cached volume answers from its fast part",
+             distances than if all of it were used, and a thin or cached volume answers from its fast part",
             100.0 * end.get() as f64 / *sectors as f64
         ),
         Advice::WrapsOften { factor } => format!(

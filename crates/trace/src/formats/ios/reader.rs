@@ -296,7 +296,7 @@ impl Reader {
             return Err(self.damaged(
                 at + frame::TRAILER as u64,
                 format!(
-                    "data after the end of the trace is not an .ios file{}",
+                    "the data after the end of the trace are not an .ios file{}",
                     self.way_out("; --lenient ignores it")
                 ),
             ));

@@ -104,8 +104,8 @@ pub(super) fn activity(activity: &Activity) -> String {
         rows.push((
             "first I/O",
             format!(
-                "its response time changes with the request size by {slope:.3} ± {:.3} ms per block; it should not \
-                 depend on it",
+                "its response time changes with the request size by {slope:.3} ± {:.3} ms per block, but should be \
+                 independent of it",
                 1.96 * error
             ),
         ));
