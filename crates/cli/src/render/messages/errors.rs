@@ -68,7 +68,7 @@ NoFolder = "E012" "the folder of an output does not exist" {
 OptionUnfit = "E013" "an option for reading or writing does not fit" {
     "The message names the option and what it needs."
     "Nothing was done."
-    "Change or leave out the option."
+    "Change or remove the option."
     "iosonar convert --help" }
 TraceDamaged = "E014" "the rest of a trace does not match its format" {
     "A part of the file is damaged, or its writer was killed."
@@ -138,7 +138,7 @@ NoRequests = "E030" "there are no requests to simulate" {
 NothingMeasured = "E031" "no request was measured" {
     "All requests belong to the warm-up, failed, or have no response time."
     "There are no times to report."
-    "Simulate more requests, or leave fewer of them out."
+    "Simulate more requests, or exclude fewer of them."
     "iosonar sim array.toml --set load.requests=100000" }
 GeometryWrong = "E032" "an array is impossible" {
     "The number of disks, the level and the stripe unit contradict each other."

@@ -18,7 +18,7 @@ LastRowCut = "W002" "the last row has no line end and was accepted" {
 FileCutOff = "W003" "the file stops before its end" {
     "The file or its compressed data are truncated, or the program that wrote it was killed. --lenient read the part that exists."
     "Everything after that place is missing, so rates and counts are those of the first part only."
-    "Fetch the file again, or state results for the recorded time only."
+    "Fetch the file again, or report results for the recorded time only."
     "iosonar info web.load.gz --lenient" }
 FileNotRenamed = "W004" "the file is complete but has a temporary name" {
     "A name that ends in .part usually means that the writer did not finish the file. This file has an end mark, so nothing is missing."
@@ -33,37 +33,37 @@ BlocksDamaged = "W005" "blocks of an .ios file were left out" {
 RangesWidened = "W006" "byte ranges were widened to whole sectors" {
     "Offsets or lengths are not multiples of 512 bytes, and '--round out' widens the ranges to whole sectors."
     "Such requests come from a layer above the block device. A replay moves slightly more data than was recorded."
-    "If the trace was recorded in a file system or a network, nothing. Otherwise check the unit of the columns."
+    "If the trace was recorded in a file system or a network, no action is needed. Otherwise check the unit of the columns."
     "iosonar convert files.csv --round out -o files.ios" }
 NotSubmitted = "W007" "requests that were never submitted are left out" {
     "The recording holds requests that its replay skipped or dropped. They never reached the device."
     "They have no latency. Whether they belong to the load depends on the question."
-    "To study what the device did, nothing. To study the intended load, add --include-skipped."
+    "No action is needed to study what the device did. To study the intended load, add --include-skipped."
     "iosonar analyze run.ios --include-skipped" }
 RowsUnanswered = "W008" "rows without a type of request were left out" {
     "In this data set, requests that were never answered have no type."
     "They cannot be replayed. Their share is usually far below 1 %."
-    "Nothing, unless the share is large."
+    "No action is needed unless the share is large."
     "iosonar info systor.csv.gz" }
 EventsLost = "W009" "the recording lost events" {
     "The kernel's buffers were full, and it dropped events during the recording."
-    "Some requests have no completion, some completions have no request, and rates are too low."
+    "Some requests have no completion, some completions have no request, and the reported rates are too low."
     "Record again with larger buffers, and write to a disk that is not recorded."
     "iosonar record /dev/sdb -o day.ios --buffer 64MiB" }
 IdenticalInFlight = "W010" "identical requests were in flight at the same time" {
     "The kernel's events do not show which completion belongs to which of two identical requests. They are paired first in, first out."
     "The latencies of the two requests may be swapped. The mean is not affected."
-    "Nothing."
+    "No action is needed."
     "iosonar info trace.blktrace.0" }
 NoStartEvent = "W011" "completions had no start event" {
     "The request began before the recording, or its event was lost."
     "These requests are left out. A handful at the beginning is normal."
-    "If they occur only at the beginning, nothing. Otherwise record with larger buffers."
+    "If they occur only at the beginning, no action is needed. Otherwise record with larger buffers."
     "iosonar record /dev/sdb -o day.ios --buffer 64MiB" }
 NoCompletionEvent = "W012" "requests had no completion" {
     "The request was in flight when the recording ended, or its event was lost."
     "Such requests are part of the load but have no latency. Slow requests are the most likely to lose their completion."
-    "For a handful of requests at the end, nothing. Otherwise record longer, or with larger buffers."
+    "A handful of requests at the end needs no action. Otherwise record longer, or with larger buffers."
     "iosonar record /dev/sdb -o day.ios --duration 1h" }
 EventsTooEarly = "W013" "events were earlier than the first one" {
     "Events of several processors were merged in the wrong order, so some of them lie before time zero."
@@ -73,7 +73,7 @@ EventsTooEarly = "W013" "events were earlier than the first one" {
 CommandsWithoutData = "W014" "drive commands without data were left out" {
     "The trace holds commands that move no data, such as inquiries."
     "They are neither reads nor writes and cannot be replayed."
-    "Nothing."
+    "No action is needed."
     "iosonar info sdb.bin" }
 TextAboveHeader = "W015" "text above a repeated header was skipped" {
     "The file was joined from several files, each with its own header and remarks."
@@ -93,12 +93,12 @@ RequestsEmptied = "W017" "requests would have become empty" {
 LoadFitted = "W018" "the load was changed to fit its target" {
     "Requests beyond the end of the target were wrapped, moved, cut, left out or scaled. The message shows which."
     "Distances between requests change, and so do seek times and cache hits."
-    "Use a larger target, or state how the load was fitted along with the result."
+    "Use a larger target, or report with the result how the load was fitted."
     "iosonar sim array.toml --trace web.load --set array.disks=8" }
 SyncSuits = "W020" "synchronous calls replace io_uring" {
     "The driver completes requests while they are submitted, and does not support NOWAIT. With io_uring, each request would be passed to a kernel worker."
     "Latencies would include that detour."
-    "Nothing. Synchronous calls are the better choice here; '--engine io_uring' overrides it."
+    "No action is needed. Synchronous calls are the better choice here; '--engine io_uring' overrides it."
     "iosonar replay web.load --target /dev/ram0 --engine io_uring" }
 NoRing = "W021" "io_uring is not available" {
     "The kernel has no io_uring, or it is switched off. Threads submit the requests instead."
@@ -113,7 +113,7 @@ OneEngineForAll = "W022" "one engine is used for targets that need different one
 OptionsUnused = "W023" "options of io_uring had no effect" {
     "The engine was chosen automatically, and it was not io_uring."
     "The replay did not use these options of the command line."
-    "Select io_uring with --engine, or leave the options out."
+    "Select io_uring with --engine, or remove the options."
     "iosonar replay a.load --target /dev/sdb --engine io_uring" }
 FewerInFlight = "W024" "the memory for buffers limits the requests in flight" {
     "Each request in flight needs a buffer as long as the longest request of the load, and --buffer-memory does not hold enough of them."
@@ -153,7 +153,7 @@ RealTimeLimited = "W030" "a real-time priority would be dangerous here" {
 PriorityRefused = "W031" "a scheduling priority was refused" {
     "The kernel does not allow this user a real-time or raised priority."
     "While other programs run, requests may start late. The start delays of the replay show whether they did."
-    "Run as root, grant CAP_SYS_NICE, or raise the limits. On an idle machine, nothing is necessary."
+    "Run as root, grant CAP_SYS_NICE, or raise the limits. On an idle machine, no action is needed."
     "ulimit -r 1" }
 ProcessorsContended = "W032" "other programs competed for the processors" {
     "Threads that serve the device in the kernel had to wait for a processor."
@@ -213,7 +213,7 @@ FinalPassInterrupted = "W042" "the final verification was interrupted" {
 SettingOfEarlier = "W043" "an earlier replay left a queue setting behind" {
     "A replay that was killed could not restore the queue's scheduler or merging. The message shows whether the setting has been restored now."
     "If the setting is not restored, the disk may be slower than usual."
-    "If the setting was restored, nothing. Otherwise run the command in the message."
+    "If the setting was restored, no action is needed. Otherwise run the command in the message."
     "cat /sys/block/sdb/queue/nomerges" }
 SettingNotSaved = "W044" "the original queue setting cannot be saved" {
     "If this replay is killed, the next replay cannot restore the original setting."
@@ -243,7 +243,7 @@ WaitingForTarget = "W048" "the target is opened exclusively by another process" 
 SpeedChanged = "W049" "a recorded load is replayed at another speed" {
     "The clients that were recorded waited for the storage before they continued. A replay at another speed does not model that."
     "At a higher speed queues grow longer than they would with real clients."
-    "Read the result as an upper bound, or simulate a closed loop."
+    "Treat the result as an upper bound, or simulate a closed loop."
     "iosonar sim closed.toml" }
 SpinningFifo = "W050" "busy waiting at a real-time priority is interrupted" {
     "The kernel stops real-time threads for 50 ms of each second."
@@ -293,7 +293,7 @@ QueueGrows = "W062" "the queue was still growing at the end" {
 FirstOfUsers = "W063" "first requests dominate a closed loop" {
     "Each user's first request meets an empty system, and the run is short compared with the number of users."
     "Response times are shorter than they would be in a longer run."
-    "Raise load.requests, or leave the first requests out with warmup_requests."
+    "Raise load.requests, or exclude the first requests with warmup_requests."
     "iosonar sim closed.toml --set load.requests=100000" }
 Deadlock = "W064" "requests were never served" {
     "At the end of the run, requests wait for an event that never happens."
@@ -318,7 +318,7 @@ NotCleaned = "W067" "the flash was never cleaned" {
 SmallReach = "W068" "the load lies within a small part of the array" {
     "All requests lie within less than a tenth of the array."
     "Seeks are short, and caches may hold much of the data. Response times are therefore shorter than if the data were spread out."
-    "If the real data will lie this close together, nothing. Otherwise spread the load with --scatter."
+    "If the real data will lie this close together, no action is needed. Otherwise spread the load with --scatter."
     "iosonar sim array.toml --trace web.load --scatter 1000000000,2048" }
 PoorFit = "W070" "the fitted model does not match the device" {
     "For the held-out half of the requests, the model's times differ clearly from the measured ones."
@@ -333,7 +333,7 @@ WorseFit = "W071" "the new profile fits worse than the one before" {
 ImplausibleLatency = "W072" "latencies of zero were left out" {
     "No request completes in no time, so the recording has no measured latency for these requests."
     "If they were included, the device would look faster than it is."
-    "For a few such requests, nothing. If there are many, check the units of the columns."
+    "A few such requests need no action. If there are many, check the units of the columns."
     "iosonar info run.csv" }
 FlashNotFitted = "W073" "the flash parameters were not fitted" {
     "The recording lacks what the fit needs, such as a drop in throughput when the cache is full."
@@ -353,7 +353,7 @@ DefinedTwice = "W075" "a block is defined twice" {
 OtherSeekType = "W076" "a parameter belongs to another seek type" {
     "The drive's seek type does not use this parameter."
     "The parameter is ignored, as in DiskSim."
-    "If the seek type is correct, nothing. Otherwise correct it."
+    "If the seek type is correct, no action is needed. Otherwise correct it."
     "iosonar import disksim drive.parv -o drive.toml" }
 SchedulerOfScenario = "W077" "the drive's own scheduler is not imported" {
     "Requests queued in the drive follow the scheduler of the scenario."
