@@ -99,7 +99,7 @@ pub(crate) enum Command {
     Model(Box<Model>),
     /// Find the highest load, or the fewest disks, that meets a target
     Plan(Box<Plan>),
-    /// Compare candidate systems for a load, and how much it may grow
+    /// Compare candidate systems for a load, and how far it can grow
     Choose(Box<Choose>),
     /// Run simulations or replays over combinations of parameters
     Sweep(Box<Sweep>),
@@ -179,7 +179,7 @@ pub(crate) struct Bench {
     /// The part to measure
     #[arg(value_name = "KIND")]
     pub(crate) kind: BenchKind,
-    /// Read random blocks of this block device or file [for replay]
+    /// Read from this block device or file [for bench replay]
     #[arg(
         long,
         help_heading = "Measurement",
@@ -233,7 +233,7 @@ pub(crate) struct Demo {
         default_value = "16s"
     )]
     pub(crate) duration: Nanos,
-    /// Seed all randomness of the simulation with N
+    /// Seed all random choices of the simulation with N
     #[arg(long, help_heading = "Demo", value_name = "N", alias = "randseed")]
     pub(crate) seed: Option<u64>,
     /// Open the page in a browser, if there is a desktop
@@ -254,7 +254,7 @@ pub(crate) struct Sim {
     pub(crate) trace: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Input")]
     pub(crate) beyond: BeyondArgs,
-    /// Seed all randomness with N instead of the scenario's seed
+    /// Seed all random choices with N instead of the scenario's seed
     #[arg(long, help_heading = "Input", value_name = "N", alias = "randseed")]
     pub(crate) seed: Option<u64>,
     /// Set a key of the scenario [repeatable]
@@ -266,32 +266,32 @@ pub(crate) struct Sim {
     pub(crate) varying: VaryArgs,
     /// Check a target, such as 'read p99 < 20ms'
     ///
-    /// A target is 'read p99 < 20ms', 'mean < 5ms' or 'throughput > 200'; separate several with commas. Prints
-    /// whether each is met. The exit status is 3 if one is certainly missed; with --vary, if one is missed for every
-    /// value.
+    /// A target is 'read p99 < 20ms', 'mean < 5ms' or 'throughput > 200'; separate several with commas. The output
+    /// shows whether each is met. The exit status is 3 if one is certainly missed; with --vary, if one is missed for
+    /// every value.
     #[arg(long, help_heading = "Question", value_name = "TARGET", conflicts_with_all = ["explain", "sensitivity"])]
     pub(crate) target: Option<Objectives>,
     /// Run each scenario N times [default: the scenario's number]
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) replications: Option<u32>,
-    /// Stop once the mean is known to within this share, such as 0.01
+    /// Stop once the mean has this relative precision, such as 0.01
     ///
-    /// The share is half the width of the 95 % interval over the mean. Runs at most --replications times [default
-    /// then: 10000].
+    /// The precision is half the width of the 95 % interval, divided by the mean. There are at most --replications runs
+    /// [default with --precision: 10000].
     #[arg(long, help_heading = "Runs", value_name = "SHARE", value_parser = precision)]
     pub(crate) precision: Option<f64>,
     /// Use N threads [default: all processors]
     ///
-    /// Results do not depend on it.
+    /// The number does not change the results.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
     /// Write the first run's requests as a trace
     ///
-    /// The trace has the response time of each request. {replication} in the name writes one trace per run, such as
-    /// run-{replication}.load.
+    /// The trace has the response time of each request. With {replication} in the name, as in run-{replication}.load,
+    /// each run writes its own trace.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) records: Option<PathBuf>,
-    /// Write the first run's requests as a load, to replay it
+    /// Write the first run's requests as a load for a replay
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) load_out: Option<PathBuf>,
     /// Write the results as JSON, without machine-dependent figures
@@ -301,7 +301,7 @@ pub(crate) struct Sim {
     pub(crate) result: Option<PathBuf>,
     /// Draw the response-time distribution (.png, .svg)
     ///
-    /// One curve per scenario, or with --vary per value of its first key.
+    /// The chart has one curve per scenario or, with --vary, per value of the first key.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) cdf: Option<PathBuf>,
     /// Write the response-time distribution as CSV
@@ -311,27 +311,27 @@ pub(crate) struct Sim {
     pub(crate) cdf_data: Option<PathBuf>,
     /// Draw each scenario's distribution into DIR [default: .]
     ///
-    /// The files are called NAME.png. Each curve has its 95 % band.
+    /// Each picture is called NAME.png and shows the 95 % band.
     #[arg(long, help_heading = "Results", value_name = "DIR", num_args = 0..=1, default_missing_value = ".", require_equals = true)]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pixels: PixelArgs,
     /// Report the components of response times
     ///
-    /// The components are wait, positioning, transfer and join delay; for SSDs they are all stages.
+    /// The components are wait, positioning, transfer and join delay, and all stages of SSDs.
     #[arg(long, help_heading = "Results")]
     pub(crate) split: bool,
     /// Write the components of every request's response time as CSV
     ///
-    /// The file has a row for every measured request of all runs.
+    /// The file covers every measured request of all runs.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) stages: Option<PathBuf>,
     /// Print the scenario with all defaults; do not simulate
     ///
-    /// The scenario is printed with units, and with the offered load of every station.
+    /// The output includes units and the offered load of every station.
     #[arg(long, help_heading = "Question")]
     pub(crate) explain: bool,
-    /// Report how the result depends on its assumptions
+    /// Report how the answer depends on the assumptions
     ///
     /// This changes the scheduler, the drive's cache, write-back, the controller's cache and the addresses, one at a
     /// time.

@@ -7,10 +7,10 @@ use iosonar_trace::fit::Beyond;
 pub(crate) struct BeyondArgs {
     /// Wrap requests past the target's end around to its start
     ///
-    /// A request goes to its sector modulo the target's size.
+    /// Each request goes to its sector number modulo the target's size.
     #[arg(long, group = "beyond")]
     wrap: bool,
-    /// Cut requests at the target's end, and drop those past it
+    /// Cut requests off at the target's end, and drop those beyond it
     #[arg(long, group = "beyond")]
     clip: bool,
     /// Scale positions down so that the load fits the target

@@ -18,10 +18,10 @@ use crate::exit::Usage;
 pub(crate) struct CheckModel {
     /// The load to replay, or the records of an earlier replay
     ///
-    /// With --target this is a load, without it records.
+    /// With --target, this is a load; without it, the records of a replay.
     #[arg(value_name = "TRACE|RECORDS")]
     pub(crate) trace: PathBuf,
-    /// Fit ssd, or this disk profile
+    /// Fit this model: ssd or a disk profile
     ///
     /// 'ssd' is a device that serves several requests at a time. A disk profile (its name, or a .toml file) keeps its
     /// geometry.
@@ -34,12 +34,12 @@ pub(crate) struct CheckModel {
     pub(crate) profile: String,
     /// Assume this capacity of the device, for --profile ssd
     ///
-    /// The default is the highest sector of the records.
+    /// By default, the capacity ends with the last sector in the records.
     #[arg(long, help_heading = "Model", value_name = "SIZE")]
     pub(crate) capacity: Option<Bytes>,
-    /// Draw device and model for the held-out half
+    /// Draw the fit on the held-out half
     ///
-    /// The picture is a .png or .svg file.
+    /// The chart shows the device and its model. Its name ends in .png or .svg.
     #[arg(short, long, help_heading = "Results", value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]

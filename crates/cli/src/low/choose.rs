@@ -22,13 +22,13 @@ pub(crate) struct Choose {
     pub(crate) candidates: Vec<String>,
     /// Check a target, such as 'read p99 < 20ms'
     ///
-    /// A target limits mean, p50, p99, p99.9, ... of all response times or those of reads or writes; or it is
-    /// 'throughput > 200'. Separate several with commas.
+    /// A target limits the mean or a percentile (p50, p99, p99.9, ...) of the response times of all requests, of reads
+    /// or of writes, or it is 'throughput > 200'. Separate several targets with commas.
     #[arg(long, help_heading = "Question", value_name = "TARGET")]
     pub(crate) target: Objectives,
-    /// Find how much each candidate lets the load grow
+    /// Find how far the load can grow on each candidate
     ///
-    /// The load grows by a higher speed of a trace, by copies of it, or by more arrivals.
+    /// A trace grows by its speed or by copies of it, a synthetic load by its arrival rate.
     #[arg(long, help_heading = "Question")]
     pub(crate) growth: bool,
     /// Choose how the load grows
@@ -40,7 +40,7 @@ pub(crate) struct Choose {
         requires = "growth"
     )]
     pub(crate) growth_by: GrowthBy,
-    /// Find the largest growth to within this share of it
+    /// Find the largest growth with this relative precision
     #[arg(long, help_heading = "Runs", value_name = "SHARE", default_value = "0.02", requires = "growth", value_parser = super::precision)]
     pub(crate) within: f64,
     /// Set the price of a device or a candidate [repeatable]
@@ -50,12 +50,12 @@ pub(crate) struct Choose {
     pub(crate) price: Vec<(String, f64)>,
     /// Run each candidate N times (at least 5)
     ///
-    /// The default is the scenario's number.
+    /// The default is the number in the scenario.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
     pub(crate) replications: Option<u32>,
     /// Draw the target's statistic over the growth (.png, .svg)
     ///
-    /// A curve for each candidate.
+    /// The chart has one curve per candidate.
     #[arg(
         long,
         help_heading = "Results",
@@ -82,9 +82,9 @@ pub(crate) struct Choose {
 /// How a load grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GrowthBy {
-    /// By the speed of a trace, or the rate of arrivals: the same data are accessed more often
+    /// By the speed of a trace or the arrival rate: the same data are accessed more often
     Speed,
-    /// By whole copies of a trace (--scale-load), each on different data
+    /// By whole copies of a trace (--scale-load), each with its own data
     Copies,
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Record {
     /// Stop after N requests
     #[arg(long, help_heading = "Recording", alias = "number_ios", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) requests: Option<u64>,
-    /// Stop when the output has about this size
+    /// Stop when the output reaches about this size
     #[arg(long, help_heading = "Recording", value_name = "SIZE")]
     pub(crate) size: Option<Bytes>,
     /// Use a kernel buffer of SIZE per processor
@@ -65,7 +65,7 @@ pub(crate) struct Check {
     pub(crate) done: PathBuf,
     /// Apply the options for reading and changing to DONE as well
     ///
-    /// Without this, they apply to WANTED only; --lenient applies to both in any case.
+    /// Without --both, they apply to WANTED only; --lenient always applies to both.
     #[arg(long, help_heading = "Comparison")]
     pub(crate) both: bool,
     /// How WANTED is read and changed: as in the replay (--lenient is for DONE as well)
@@ -135,7 +135,7 @@ pub(crate) struct Targets {
 pub(crate) struct Prepare {
     /// The operation
     ///
-    /// fill writes random data to the whole target; slurp reads the whole target once.
+    /// 'fill' writes random data to the whole target; 'slurp' reads the whole target once.
     #[arg(value_name = "WHAT", value_parser = ["fill", "slurp"])]
     pub(crate) what: String,
     /// Prepare this block device or file
@@ -149,7 +149,7 @@ pub(crate) struct Prepare {
     /// Required with --write if the target seems to hold data.
     #[arg(long, help_heading = "Target", value_name = "DEV")]
     pub(crate) destroy: Vec<PathBuf>,
-    /// Write data of which this percentage is compressible
+    /// Write pages of which this percentage is zeros (compressible)
     #[arg(long, help_heading = "Data", alias = "buffer_compress_percentage", value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100))]
     pub(crate) compressible: u8,
     /// Use the page cache

@@ -22,7 +22,7 @@ pub(crate) enum ImportFrom {
 pub(crate) struct ImportDisksim {
     /// The .parv, .diskspecs or .model files
     ///
-    /// Files that these files include are read from the same folder, unless they are given as well.
+    /// Files that these include are read from the same folder, unless they are given as well.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Write the profile to this file [default: print it]
@@ -34,20 +34,20 @@ pub(crate) struct ImportDisksim {
         value_name = "OUT.toml"
     )]
     pub(crate) out: Option<PathBuf>,
-    /// Import the drive of this name, if there are several
+    /// Import the drive with this name, if there are several
     #[arg(long, help_heading = "Import", value_name = "NAME")]
     pub(crate) disk: Option<String>,
     /// Assume MS milliseconds per sector read over the bus
     ///
-    /// This replaces the value in the .parv.
+    /// The time replaces the value in the .parv file.
     #[arg(long, help_heading = "Import", value_name = "MS", value_parser = milliseconds)]
     pub(crate) bus_read_ms: Option<f64>,
     /// Assume MS milliseconds per sector written over the bus
     ///
-    /// This replaces the value in the .parv.
+    /// The time replaces the value in the .parv file.
     #[arg(long, help_heading = "Import", value_name = "MS", value_parser = milliseconds)]
     pub(crate) bus_write_ms: Option<f64>,
-    /// Select how reading on arrival begins
+    /// Select when reading on arrival begins
     #[arg(long, help_heading = "Import", value_name = "HOW", value_enum, default_value_t = ArrivalArg::AsDisksim)]
     pub(crate) arrival: ArrivalArg,
     /// Print only results and errors, no notes
@@ -78,7 +78,7 @@ pub(crate) struct Validate {
     pub(crate) profile: String,
     /// A recording of the drive, one request at a time, with think times
     ///
-    /// DiskSim's validation traces are such recordings.
+    /// For example, one of DiskSim's validation traces.
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
     /// Draw the simulated and measured distributions (.png, .svg)

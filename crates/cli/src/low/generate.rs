@@ -16,25 +16,25 @@ pub(crate) struct Generate {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Kind {
-    /// Independent arrivals, with exponential intervals
+    /// Independent arrivals with exponential times between them
     Poisson(Rate),
     /// Arrivals at constant intervals
     Constant(Rate),
-    /// Poisson arrivals, on and off in turn; heavy-tailed with --pareto
+    /// Poisson arrivals in on and off phases; heavy-tailed with --pareto
     OnOff(OnOff),
     /// Self-similar arrivals from a biased cascade
     BModel(BModel),
     /// Self-similar arrivals with a rate of fractional Gaussian noise
     Noise(Noise),
-    /// Bursts every second that grow until the device cannot keep up
+    /// One burst per second, growing until the device cannot keep up
     Bursts(Bursts),
     /// A sweep over the whole space and back, at a constant rate
     Sweep(Sweep),
-    /// Many requests at one moment, followed by silence
+    /// Many requests at once, followed by a pause
     Impulse(Impulse),
     /// Requests that reveal a disk's parameters, for 'iosonar calibrate'
     Probe(Probe),
-    /// A load that resembles a recorded one, compared with it
+    /// A load that resembles a recorded one, and a comparison of both
     Like(Box<Like>),
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct Shape {
         default_value = "100GiB"
     )]
     pub(crate) space: Bytes,
-    /// Seed all randomness with N
+    /// Seed all random choices with N
     #[arg(
         long,
         help_heading = "Size",
@@ -150,9 +150,9 @@ pub(crate) struct OnOff {
         default_value = "9s"
     )]
     pub(crate) off: Nanos,
-    /// Draw Pareto times with this shape, above 1
+    /// Draw Pareto phase lengths with this shape (above 1)
     ///
-    /// Below 2 the load is self-similar. By default the times are exponential.
+    /// With a shape below 2, the load is self-similar. By default, phase lengths are exponential.
     #[arg(long = "pareto", help_heading = "Arrivals", value_name = "SHAPE", value_parser = above_one)]
     pub(crate) pareto: Option<f64>,
     #[command(flatten)]
@@ -164,7 +164,7 @@ pub(crate) struct BModel {
     /// Generate this many arrivals per second
     #[arg(long, help_heading = "Arrivals", alias = "rate_iops", value_name = "PER_S", default_value_t = 100.0, value_parser = above_zero)]
     pub(crate) rate: f64,
-    /// Give one half of each window this share
+    /// Give half a window this share of arrivals
     ///
     /// The share is from 0.5 (a Poisson process) to below 1.
     #[arg(long, help_heading = "Arrivals", value_name = "SHARE", default_value_t = 0.7, value_parser = bias)]
@@ -194,7 +194,7 @@ pub(crate) struct Noise {
     pub(crate) hurst: f64,
     /// Set the rate's coefficient of variation
     ///
-    /// This is the standard deviation of the rate of a bin, divided by its mean.
+    /// This is the standard deviation of the rate, divided by its mean.
     #[arg(long, help_heading = "Arrivals", value_name = "CV", default_value_t = 0.5, value_parser = above_zero)]
     pub(crate) variation: f64,
     /// Keep the rate constant for TIME
@@ -238,7 +238,7 @@ pub(crate) struct ArtificialArgs {
     /// Align requests to SIZE
     #[arg(long, help_heading = "Requests", value_name = "SIZE", default_value = "4KiB", value_parser = super::traces::whole_sectors)]
     pub(crate) align: Bytes,
-    /// Seed all randomness with N
+    /// Seed all random choices with N
     #[arg(
         long,
         help_heading = "Requests",
@@ -261,7 +261,7 @@ pub(crate) struct ArtificialArgs {
 pub(crate) struct Bursts {
     /// Grow the rate by PER_S2 each second
     ///
-    /// The rate is in requests per second.
+    /// This is the growth of the rate in requests per second.
     #[arg(long, help_heading = "Arrivals", value_name = "PER_S2", default_value_t = 10.0, value_parser = above_zero)]
     pub(crate) slope: f64,
     /// Space the requests of a burst by TIME (1ns: ultra-fine)
@@ -287,7 +287,7 @@ pub(crate) struct Sweep {
     /// Advance by SIZE per request [default: space/1000]
     #[arg(long, help_heading = "Arrivals", value_name = "SIZE", value_parser = super::traces::whole_sectors)]
     pub(crate) step: Option<Bytes>,
-    /// Sweep over the space N times, there or back
+    /// Sweep the space N times, back and forth
     #[arg(long, help_heading = "Arrivals", value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) ways: u64,
     #[command(flatten)]
@@ -296,10 +296,10 @@ pub(crate) struct Sweep {
 
 #[derive(Args, Debug)]
 pub(crate) struct Impulse {
-    /// Submit N requests at one moment
+    /// Submit N requests at once
     #[arg(long, help_heading = "Arrivals", value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) burst: u64,
-    /// Repeat the impulse each TIME
+    /// Repeat the impulse every TIME
     #[arg(
         long,
         help_heading = "Arrivals",
@@ -330,7 +330,7 @@ pub(crate) struct Probe {
     pub(crate) requests: u64,
     /// Space requests by TIME on average
     ///
-    /// TIME must be longer than the drive needs for one request.
+    /// TIME should be longer than the drive needs for one request.
     #[arg(
         long,
         help_heading = "Probe",
@@ -343,13 +343,13 @@ pub(crate) struct Probe {
     pub(crate) block: Bytes,
     /// Set the probability of a write
     ///
-    /// 0 leaves the drive's data as they are.
+    /// With 0, the drive's data stay as they are.
     #[arg(long, help_heading = "Probe", value_name = "SHARE", default_value_t = 0.0, value_parser = probability)]
     pub(crate) write_share: f64,
     /// Spread requests over SIZE, the drive's capacity
     #[arg(long, help_heading = "Probe", value_name = "SIZE")]
     pub(crate) space: Bytes,
-    /// Seed all randomness with N
+    /// Seed all random choices with N
     #[arg(
         long,
         help_heading = "Probe",
@@ -387,7 +387,7 @@ pub(crate) struct Like {
     /// Generate a load of this duration [default: as recorded]
     #[arg(long, help_heading = "Output", value_name = "TIME")]
     pub(crate) length: Option<Nanos>,
-    /// Seed all randomness with N
+    /// Seed all random choices with N
     #[arg(
         long,
         help_heading = "Output",

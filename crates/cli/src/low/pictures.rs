@@ -53,17 +53,17 @@ pub(crate) struct Plot {
     /// The chart, or 'all'; --list describes them
     #[arg(required_unless_present = "list", value_name = "CHART")]
     pub(crate) chart: Option<String>,
-    /// Recordings, simulations or replays; NAME=FILE names one
+    /// Recordings, simulations or replays; NAME=FILE labels one
     #[arg(required_unless_present = "list", value_name = "INPUT", value_parser = named())]
     pub(crate) inputs: Vec<Named>,
-    /// List the charts, with what each shows and how to read it
+    /// List the charts, what they show and how to read them
     #[arg(long, help_heading = "Charts")]
     pub(crate) list: bool,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
-    /// Write this .png or .svg; for 'all', a folder
+    /// Write this .png or .svg file; for 'all', a folder
     ///
-    /// The default is CHART.png, and for 'all' the folder iosonar-charts.
+    /// The default is CHART.png, or for 'all' the folder iosonar-charts.
     #[arg(
         short,
         long,
@@ -77,10 +77,10 @@ pub(crate) struct Plot {
     pub(crate) terminal: bool,
     /// Write the chart's data as CSV (- for standard output)
     ///
-    /// For 'all', one file per chart into this folder. A single chart is drawn as well only with -o.
+    /// For 'all', OUT.csv is a folder that gets one file per chart. A single chart is drawn only if -o is given, too.
     #[arg(long, help_heading = "Output", value_name = "OUT.csv")]
     pub(crate) data: Option<PathBuf>,
-    /// Write pictures of this kind, for 'all'
+    /// Write pictures in this format, for 'all'
     #[arg(
         long,
         help_heading = "Charts",
@@ -88,9 +88,9 @@ pub(crate) struct Plot {
         default_value = "png"
     )]
     pictures: FormatName,
-    /// Draw in this size in pixels [default: 1280x720]
+    /// Set the picture's size in pixels [default: 1280x720]
     ///
-    /// The default height is larger where charts are stacked.
+    /// By default, stacked charts make the picture taller.
     #[arg(long, help_heading = "Charts", value_name = "WxH", value_parser = size)]
     size: Option<Size>,
     #[command(flatten)]
@@ -105,7 +105,7 @@ pub(crate) struct Plot {
     theme: ThemeName,
     /// Draw a linear x axis where it is logarithmic by default
     ///
-    /// The x axes of distribution functions, for example, are logarithmic.
+    /// For example, in distribution functions.
     #[arg(long, help_heading = "Charts")]
     pub(crate) linear_x: bool,
     /// Overlay the points of several inputs instead of stacking charts
@@ -123,7 +123,8 @@ pub(crate) struct Plot {
 pub(crate) struct PixelArgs {
     /// Multiply the pixels of .png pictures by N along each side
     ///
-    /// From 1 to 4, with the same layout: 2 for slides and fine screens. An .svg has no pixels and refuses it.
+    /// N is 1 to 4, and the layout stays the same; 2 suits slides and high-resolution screens. An .svg has no pixels,
+    /// so --scale is refused for it.
     #[arg(long, help_heading = "Output", value_name = "N", value_parser = pixel_scale)]
     scale: Option<PixelScale>,
 }
@@ -152,30 +153,31 @@ pub(crate) struct LookArgs {
     quantity: QuantityName,
     /// Average throughput over windows [default: 3s, or less]
     ///
-    /// Windows are shorter for short traces.
+    /// The default is shorter for short traces.
     #[arg(long, value_name = "TIME", value_parser = above_zero)]
     window: Option<Nanos>,
-    /// Group disk activity by this width
+    /// Show disk activity in periods of TIME
     #[arg(long, value_name = "TIME", default_value = "1min", value_parser = above_zero)]
     group: Nanos,
-    /// Count working sets this way
+    /// Choose how to count working sets
     ///
-    /// 'sliding': in sliding windows of all sectors; 'tumbling,first': as blkreplay's graph.sh does.
+    /// 'sliding' counts all sectors in sliding windows; 'tumbling,first' counts as blkreplay's graph.sh does.
     #[arg(long, value_name = "HOW", default_value = "sliding", value_parser = ["sliding", "tumbling,first"])]
     ws: String,
     /// Check a target, such as 'read p99 < 20ms'
     ///
-    /// A target limits mean, p50, p99, p99.9, ... of all response times, or of 'read' or 'write' and of 'latency' or
-    /// 'delay'; or it is 'throughput > 200'. Separate several with commas. Charts show it as a line.
+    /// A target limits the mean or a percentile (p50, p99, p99.9, ...) of response times. With 'latency' or 'delay' it
+    /// limits those instead, and with 'read' or 'write' those requests only. It can also be 'throughput > 200'.
+    /// Separate several targets with commas. Charts show each target as a line.
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<Objectives>,
-    /// Draw this limit of latencies, and report whether it is kept
+    /// Draw this limit for latencies, and report whether it is met
     #[arg(long, value_name = "TIME", value_parser = above_zero)]
     bad_latency: Option<Nanos>,
-    /// Draw this limit of start delays, and report whether it is kept
+    /// Draw this limit for start delays, and report whether it is met
     #[arg(long, value_name = "TIME", value_parser = above_zero)]
     bad_delay: Option<Nanos>,
-    /// Mark the end of a device of this size among positions
+    /// Mark where a device of SIZE ends in charts of positions
     #[arg(long, value_name = "SIZE")]
     device_size: Option<Bytes>,
 }
@@ -238,7 +240,7 @@ impl Plot {
 
 #[derive(Args, Debug)]
 pub(crate) struct Report {
-    /// Records, or a folder of them, or a sweep; NAME=FILE names one
+    /// Records, a folder of records, or a sweep; NAME=FILE labels one
     ///
     /// Records are recordings, simulations or replays.
     #[arg(required = true, value_name = "DIR|FILE", value_parser = named())]
@@ -260,7 +262,7 @@ pub(crate) struct Report {
     pub(crate) title: Option<String>,
     /// Expand all charts and tables, and print them
     ///
-    /// By default the page shows, and prints, its answer and four charts.
+    /// By default, the page shows (and prints) only its answer and four charts.
     #[arg(long, help_heading = "Output")]
     pub(crate) all: bool,
     /// Open the page in a browser, if there is a desktop

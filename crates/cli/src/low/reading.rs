@@ -40,12 +40,12 @@ struct FormatArgs {
     format: Option<String>,
     /// Read the intact part of a damaged or truncated file
     ///
-    /// The command then reports what was skipped or is missing.
+    /// A warning reports what was skipped or is missing.
     #[arg(long)]
     lenient: bool,
-    /// Widen byte ranges that are not whole sectors (out)
+    /// Widen byte ranges to whole sectors (out)
     ///
-    /// By default such ranges are refused.
+    /// By default, ranges that are not whole sectors are refused.
     #[arg(long, value_name = "HOW", value_parser = ["out"])]
     round: Option<String>,
     /// Use only this device's requests, by name or number [repeatable]
@@ -58,7 +58,7 @@ struct FormatArgs {
     start_event: StartEvent,
     /// Measure latencies of kernel traces from this event
     ///
-    /// 'queue' is the first event of a request. With 'issue', the time before that event counts as delay.
+    /// 'queue' is the first event of a request; with 'issue', the time before that event counts as delay.
     #[arg(long, value_name = "EVENT", default_value = "queue", value_parser = ["queue", "issue"])]
     start_at: String,
     /// Map columns of a CSV file to fields
@@ -75,13 +75,15 @@ struct FormatArgs {
     blkparse_format: Option<String>,
     /// Include requests that were never submitted
     ///
-    /// These are requests that a replay skipped, dropped or missed.
+    /// For example, requests that a replay skipped, dropped or missed.
     #[arg(long)]
     include_skipped: bool,
-    /// Keep loads that exceed memory in DIR [default: the system's]
+    /// Write loads that exceed --spill-memory to DIR [default: /tmp]
+    ///
+    /// The default is the system's folder for temporary files.
     #[arg(long, value_name = "DIR")]
     spill_dir: Option<PathBuf>,
-    /// Keep at most SIZE of such a load in memory, packed
+    /// Keep at most SIZE of a packed load in memory
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     spill_memory: Bytes,
 }
@@ -90,10 +92,10 @@ struct FormatArgs {
 #[allow(dead_code)] // Its values are taken as they were typed: their order counts.
 #[command(next_help_heading = "Changing the load (in the order given)")]
 struct ChangeArgs {
-    /// Drop requests that start before this time of the load
+    /// Drop requests that start before this time in the load
     #[arg(long, alias = "replay-start", value_name = "TIME")]
     from: Option<Nanos>,
-    /// Drop requests that start at this time of the load or later
+    /// Drop requests that start at or after this time in the load
     #[arg(long, value_name = "TIME", conflicts_with = "duration")]
     until: Option<Nanos>,
     /// Use this much of the load, counted from --from
@@ -104,7 +106,7 @@ struct ChangeArgs {
     select: Vec<Window>,
     /// Replay the load FACTOR times as fast as recorded
     ///
-    /// A factor other than 1 changes the load: its requests are no longer at their natural times.
+    /// A factor other than 1 changes the load: its requests no longer start at their recorded times.
     #[arg(long, alias = "speedup", value_name = "FACTOR")]
     speed: Vec<Ratio>,
     /// Keep only these operations, separated by commas
@@ -112,10 +114,10 @@ struct ChangeArgs {
     /// One or several of read, write, discard, flush and write-zeroes.
     #[arg(long, value_name = "KIND")]
     ops: Vec<Ops>,
-    /// Add TIME to all times
+    /// Add TIME to all start times
     #[arg(long, value_name = "TIME")]
     shift: Vec<Nanos>,
-    /// Start the load's time with its first request
+    /// Set time zero to the start of the first request (first)
     #[arg(long, value_name = "WHERE", value_parser = ["first"])]
     zero: Option<String>,
     /// Repeat the load N times, or until TIME (with a unit)
@@ -129,18 +131,18 @@ struct ChangeArgs {
     /// Each copy is shifted in time and accesses different data.
     #[arg(long, value_name = "N")]
     scale_load: Vec<Copies>,
-    /// Handle times that go back: error, shift or sort
+    /// Handle start times that go backwards: error, shift or sort
     ///
-    /// 'shift' moves the rest of the load to later times.
+    /// 'shift' delays the rest of the load.
     #[arg(long, value_name = "HOW")]
     on_backstep: Option<OnBackstep>,
-    /// Sort by start time; short for --on-backstep sort
+    /// Sort by start time (short for --on-backstep sort)
     #[arg(long, conflicts_with = "on_backstep")]
     sort: bool,
     /// Move request k by INC * floor(k / EVERY) sectors
     #[arg(long, value_name = "EVERY,INC", num_args = 0..=1, default_missing_value = "32768,256", require_equals = true)]
     slip: Vec<Slip>,
-    /// Replace an operation by another, such as W=R
+    /// Replace one operation with another, such as W=R
     #[arg(long, value_name = "OP=OP")]
     subst: Vec<Substitution>,
     /// Multiply positions by F, aligned to ALIGN sectors, and add OFF
@@ -148,16 +150,16 @@ struct ChangeArgs {
     spread: Vec<Spread>,
     /// Permute the chunks of the load within OVER sectors
     ///
-    /// Chunks of CHUNK sectors [default: 2048] are spread evenly over the OVER sectors.
+    /// Each chunk of CHUNK sectors [default: 2048] moves to a different place, so that the chunks are spread evenly.
     #[arg(long, value_name = "OVER,CHUNK")]
     scatter: Vec<Scatter>,
     /// Multiply lengths by F, within MIN and MAX sectors
     #[arg(long, value_name = "F,MIN,MAX", num_args = 0..=1, default_missing_value = "2.0,0,65536", require_equals = true)]
     resize: Vec<Resize>,
-    /// Reverse the order of the requests, but keep the times
+    /// Reverse the order of the requests, but keep the start times
     #[arg(long)]
     reverse: bool,
-    /// Replace the times by a rate that grows by R/s each second
+    /// Replace the start times with a rate that grows by R/s each second
     #[arg(long, value_name = "R", num_args = 0..=1, default_missing_value = "10", require_equals = true, value_parser = ramp)]
     ramp_load: Option<f64>,
     /// Pipe the text of the load through a shell command

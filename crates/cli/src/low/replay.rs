@@ -27,7 +27,7 @@ pub(crate) struct Replay {
     pub(crate) traces: Vec<PathBuf>,
     /// Read the load, targets and all options from this JSON file
     ///
-    /// A sweep writes such a file as spec.json.
+    /// For example, the spec.json of a run of a sweep.
     #[arg(long, help_heading = "Load", value_name = "FILE", conflicts_with_all = [
         "traces", "target", "map", "max_targets", "delta", "write", "skip_writes", "destroy", "create", "no_direct",
         "beyond", "align", "zone_append", "reset_zones", "data", "sync", "scheduler", "merges",
@@ -40,7 +40,7 @@ pub(crate) struct Replay {
     pub(crate) pace: PaceArgs,
     /// Start at this time, in nanoseconds since 1970
     ///
-    /// The time is that of this machine's clock. Use it to start together with other hosts.
+    /// The time is that of this machine's clock. Use it to start replays on several hosts together.
     #[arg(
         long,
         value_name = "NS",
@@ -94,7 +94,7 @@ pub(crate) struct Replay {
     pub(crate) warmup: Nanos,
     /// Write the replayer's own activity to OUT.selfcheck.csv
     ///
-    /// The file shows what the replay did besides submitting. 'plot' and 'report' find it there.
+    /// The file shows what the replay did besides submitting requests. 'plot' and 'report' find it there.
     #[arg(long, help_heading = "Output", requires = "out")]
     pub(crate) self_check: bool,
     /// Draw the sonar diagram in the terminal during the replay
@@ -113,10 +113,10 @@ pub(crate) struct Replay {
 pub(crate) struct TargetArgs {
     /// Replay on this block device or file [repeatable]
     ///
-    /// Several targets are driven at once.
+    /// Several targets are used at the same time.
     #[arg(long, aliases = ["filename", "replay_redirect"], value_name = "DEV")]
     pub(crate) target: Vec<PathBuf>,
-    /// Replay the requests to this device of the trace on DEV
+    /// Replay the requests for the trace's device NAME on DEV
     ///
     /// NAME is the device's name or number.
     #[arg(long, value_name = "NAME=DEV", value_parser = super::key_and_value, conflicts_with_all = ["target", "device", "delta", "max_targets"])]
@@ -124,9 +124,9 @@ pub(crate) struct TargetArgs {
     /// Use at most N of the targets
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_targets: Option<u32>,
-    /// Start each further target TIME later in its load
+    /// Start each further target at a point TIME later in the load
     ///
-    /// Their peaks then do not coincide.
+    /// The peaks of the load then do not coincide.
     #[arg(long, value_name = "TIME")]
     pub(crate) delta: Option<Nanos>,
     /// Submit the load's writes: data on the target is lost
@@ -153,17 +153,17 @@ pub(crate) struct TargetArgs {
     pub(crate) align: bool,
     /// Write at the write pointer of each sequential zone
     ///
-    /// The position within the zone that the load specifies is ignored.
+    /// The position of the write within its zone is ignored.
     #[arg(long, help_heading = "Zoned devices", requires = "write")]
     pub(crate) zone_append: bool,
     /// Reset the sequential zones that the load writes to
     ///
-    /// They are reset before the replay, and their data is lost.
+    /// The zones are reset before the replay, and their data is lost.
     #[arg(long, help_heading = "Zoned devices", requires = "write")]
     pub(crate) reset_zones: bool,
     /// Write this data: random, random:PERCENT or zero
     ///
-    /// With random:PERCENT, this percentage of the data is compressible.
+    /// With random:PERCENT, PERCENT of the data is zeros, which makes it compressible.
     #[arg(
         long,
         help_heading = "Data",
@@ -173,7 +173,7 @@ pub(crate) struct TargetArgs {
     pub(crate) data: Data,
     /// Wait for the medium on every write: none, dsync or sync
     ///
-    /// With none, only writes with FUA wait.
+    /// With 'none', only writes with FUA wait.
     #[arg(long, help_heading = "Data", value_name = "HOW", default_value = "none", value_parser = ["none", "dsync", "sync"])]
     pub(crate) sync: String,
     /// Use this I/O scheduler during the replay
@@ -191,7 +191,7 @@ pub(crate) struct TargetArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Pacing")]
 pub(crate) struct PaceArgs {
-    /// Wait for start times in this way
+    /// Choose how to wait for start times
     #[arg(long, value_name = "HOW", default_value = "sleep-then-spin")]
     pub(crate) pacing: PacingName,
     /// Spin for at least TIME before each start
@@ -202,14 +202,15 @@ pub(crate) struct PaceArgs {
     pub(crate) cpu: Option<Processors>,
     /// Schedule the pacing thread with this priority
     ///
-    /// 'fifo' runs ahead of everything that is not real-time, 'nice' with the largest share of a processor, 'slice'
-    /// with a short slice, 'normal' as any other thread; 'auto' is the first of these that is permitted.
+    /// 'fifo' runs the thread before everything that is not real-time, 'nice' gives it the largest share of a
+    /// processor, 'slice' gives it a short time slice, and 'normal' runs it like any other thread. 'auto' uses the
+    /// first of these that is permitted.
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = priority)]
     pub(crate) priority: ThreadPriority,
     /// Submit with N threads, at most one per target
     ///
-    /// Each thread submits for its share of the targets. The default is one per target, but at most one less than
-    /// there are processors.
+    /// Each thread submits for its share of the targets. The default is one thread per target, but at most one fewer
+    /// than there are processors.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroU32>,
     /// Read ahead and fill the queues for TIME before time zero
@@ -217,7 +218,7 @@ pub(crate) struct PaceArgs {
     pub(crate) start_grace: Nanos,
     /// Stop the replay after this time
     ///
-    /// The rest of the load counts as missed.
+    /// The remaining requests of the load count as missed.
     #[arg(long, alias = "runtime", value_name = "TIME")]
     pub(crate) max_runtime: Option<Nanos>,
 }
@@ -227,17 +228,17 @@ pub(crate) struct PaceArgs {
 pub(crate) struct LimitArgs {
     /// Keep at most N requests in flight
     ///
-    /// This counts requests at the device. The same number of requests that were pushed back may wait in addition.
+    /// The limit is for requests at the device. A second limit of N is for those that had waited because of a conflict.
     #[arg(long, alias = "iodepth", value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub(crate) in_flight: u32,
-    /// Keep at most N requests of both kinds in flight
+    /// Keep at most N requests in flight in total
     ///
-    /// The default is twice --in-flight.
+    /// The total includes requests that had waited because of a conflict. The default is twice --in-flight.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32768))]
     pub(crate) in_flight_total: Option<u32>,
-    /// Accept at most N incomplete requests
+    /// Allow at most N accepted but incomplete requests
     ///
-    /// This counts requests that were pushed back and those at the device. The default is 8 times --in-flight.
+    /// These requests are at the device or wait because of a conflict. The default is 8 times --in-flight.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub(crate) bottleneck: Option<u32>,
     /// Use at most SIZE of memory for the requests' data
@@ -251,7 +252,7 @@ pub(crate) struct LimitArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Conflicts (overlapping requests in flight)")]
 pub(crate) struct ConflictArgs {
-    /// Handle a request that overlaps one in flight
+    /// Choose how to handle a request that overlaps one in flight
     ///
     /// One of allow, drop, partial (it waits), partial-loose (later ones may overtake it) and order (everything
     /// waits). blkreplay's names work as well.
@@ -259,10 +260,10 @@ pub(crate) struct ConflictArgs {
     pub(crate) conflicts: Conflicts,
     /// Count these overlaps as conflicts
     ///
-    /// 0: write against write; 1: all but read against read; 2: every overlap.
+    /// 0: overlaps of two writes; 1: all overlaps but those of two reads; 2: all overlaps.
     #[arg(long, value_name = "0..2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=2))]
     pub(crate) strong: u8,
-    /// Flag the results if more than PERCENT are dropped
+    /// Flag the results if more than PERCENT of the requests are dropped
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
     pub(crate) max_dropped: f64,
 }
@@ -272,8 +273,8 @@ pub(crate) struct ConflictArgs {
 pub(crate) struct VerifyArgs {
     /// Verify contents: off, reads, final or paranoid
     ///
-    /// 'reads' checks reads of data that the replay wrote before, 'final' also everything at the end, 'paranoid' also
-    /// each write at once.
+    /// 'reads' checks reads of data that the replay wrote before. 'final' also reads all written data back at the end.
+    /// 'paranoid' also reads each write back at once.
     #[arg(long, value_name = "LEVEL", default_value = "off", value_parser = level)]
     pub(crate) verify: Verify,
     /// Tag the written data even if nothing is verified
@@ -281,7 +282,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) tag: bool,
     /// Log the writes to a new file, for 'iosonar verify'
     ///
-    /// With this log you can check the target after a crash.
+    /// Use it to check the target after a crash.
     #[arg(long, value_name = "FILE")]
     pub(crate) keep_tables: Option<PathBuf>,
     /// Sync the log of --keep-tables before a flush completes
@@ -318,11 +319,11 @@ pub(crate) struct EngineArgs {
     pub(crate) latency: Option<Nanos>,
     /// Complete requests as this disk profile predicts
     ///
-    /// Give the name of a profile or a .toml file. The disk serves requests in their order, at random positions. This
-    /// needs --engine simulate.
+    /// This needs --engine simulate and the name of a profile or a .toml file. The disk serves requests in the order of
+    /// arrival, at random positions.
     #[arg(long, help_heading = "Simulated device", value_name = "PROFILE")]
     pub(crate) model: Option<String>,
-    /// Seed the randomness of --model with N [default: 1]
+    /// Seed the random choices of --model with N [default: 1]
     #[arg(
         long,
         help_heading = "Simulated device",
@@ -336,10 +337,10 @@ pub(crate) struct EngineArgs {
     pub(crate) sqpoll: bool,
     /// Poll the device for completions (IOPOLL)
     ///
-    /// This needs poll queues, and the engine io_uring or passthrough.
+    /// The device needs poll queues, and the engine must be io_uring or passthrough.
     #[arg(long, alias = "hipri")]
     pub(crate) iopoll: bool,
-    /// Set a rare option of io_uring [repeatable]
+    /// Set a rarely needed option of io_uring [repeatable]
     ///
     /// task-work=interrupt, coop or defer: when the kernel does its part of a completion [default: coop];
     /// buffers=registered or plain [default: registered].
@@ -394,10 +395,10 @@ impl EngineArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Highest rate")]
 pub(crate) struct FindArgs {
-    /// Find the highest rate that keeps this limit
+    /// Find the highest rate that meets this limit
     ///
     /// The load is sped up until a limit such as 'latency p99 < 2ms' or 'read delay mean < 1ms' no longer holds. A
-    /// limit may be of latency, delay or response_time.
+    /// limit is for latency, delay or response_time.
     #[arg(long, value_name = "LIMIT")]
     pub(crate) find_rate: Option<Limit>,
     /// Try each rate for at least TIME and 1,000 requests

@@ -19,16 +19,16 @@ use super::{LookArgs, Named, PixelArgs, ReadArgs, key_and_value};
 pub(crate) struct Sweep {
     /// An experiment file, or a folder of runs
     ///
-    /// A folder is either that of an earlier sweep, or one whose innermost folders are runs.
+    /// The folder is that of an earlier sweep, or a tree whose innermost folders are runs.
     #[arg(value_name = "FILE|DIR")]
     pub(crate) what: PathBuf,
     /// Keep the runs in DIR [default: FILE without .toml]
     #[arg(long, help_heading = "Runs", value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Run at most N at once
+    /// Run at most N simulations or replays at once
     ///
     /// The default is the number of processors for simulations, and 1 for replays. Replays on the same target never
-    /// run at once.
+    /// overlap.
     #[arg(short, long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// List the runs and estimate their duration; run nothing
@@ -36,7 +36,7 @@ pub(crate) struct Sweep {
     pub(crate) dry_run: bool,
     /// Run only paths that match PATTERN (*, ?) [repeatable]
     ///
-    /// Without * and ?, paths that contain PATTERN.
+    /// Without * and ?, PATTERN matches all paths that contain it.
     #[arg(long, help_heading = "Runs", value_name = "PATTERN")]
     pub(crate) only: Vec<String>,
     /// Set a key of all runs [repeatable]
@@ -49,7 +49,7 @@ pub(crate) struct Sweep {
     pub(crate) records: bool,
     /// Confirm that the contents of this target may be destroyed
     ///
-    /// This allows replays that write, and hooks, to overwrite the target.
+    /// The option covers replays that write, and hooks.
     #[arg(long, help_heading = "Runs", value_name = "DEV")]
     pub(crate) destroy: Vec<PathBuf>,
     /// Repeat runs whose scenario has changed
@@ -61,7 +61,7 @@ pub(crate) struct Sweep {
     /// Accept more than a million runs
     #[arg(long, help_heading = "Runs")]
     pub(crate) yes: bool,
-    /// Run here, or as a Slurm job array
+    /// Run on this machine or as a Slurm job array
     #[arg(
         long,
         help_heading = "Hosts",
@@ -71,7 +71,8 @@ pub(crate) struct Sweep {
     pub(crate) on: Where,
     /// Replay on these hosts at once, over ssh
     ///
-    /// All hosts start at the same instant. Give names of hosts, or pairs such as 'host:/dev/sdb' to set the target.
+    /// All replays follow one clock. Give names of hosts to use the targets of each run, or pairs such as
+    /// 'host:/dev/sdb'.
     #[arg(
         help_heading = "Hosts",
         long,
@@ -80,7 +81,7 @@ pub(crate) struct Sweep {
         conflicts_with = "on"
     )]
     pub(crate) hosts: Vec<String>,
-    /// Run this ssh client, with its options
+    /// Use this ssh client, with its options
     #[arg(
         help_heading = "Hosts",
         long,
@@ -137,12 +138,12 @@ pub(crate) enum Where {
 pub(crate) struct Compare {
     /// The records to compare; the first is the reference
     ///
-    /// Records come from recordings, simulations or replays. NAME=FILE gives an input a name.
+    /// Records are recordings, simulations or replays; NAME=FILE labels one.
     #[arg(required = true, num_args = 2.., value_name = "RECORDS", value_parser = named())]
     pub(crate) inputs: Vec<Named>,
     /// Compare request by request
     ///
-    /// The inputs must be simulations of the same requests (common random numbers).
+    /// This is for simulations of the same requests (common random numbers).
     #[arg(long, help_heading = "Comparison")]
     pub(crate) paired: bool,
     #[command(flatten)]
@@ -166,7 +167,7 @@ pub(crate) struct Compare {
 
 #[derive(Args, Debug)]
 pub(crate) struct Calibrate {
-    /// Records of the device: thousands of requests all over it
+    /// Records of the device: thousands of requests spread all over it
     #[arg(value_name = "RECORDS")]
     pub(crate) records: PathBuf,
     /// Fit this kind of device: ssd, or a profile
@@ -186,10 +187,12 @@ pub(crate) struct Calibrate {
     pub(crate) out: Option<PathBuf>,
     /// Assume this capacity of the device, for --profile ssd
     ///
-    /// The default is the highest sector of the records.
+    /// By default, the capacity ends with the last sector in the records.
     #[arg(long, help_heading = "Model", value_name = "SIZE")]
     pub(crate) capacity: Option<Bytes>,
-    /// Draw records and model on the held-out half (.png, .svg)
+    /// Draw the fit on the held-out half (.png, .svg)
+    ///
+    /// The chart shows the records and the model.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) cdf: Option<PathBuf>,
     #[command(flatten)]

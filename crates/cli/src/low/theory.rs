@@ -13,12 +13,12 @@ pub(crate) struct Common {
     /// Set a key of the scenario, such as array.disks=8 [repeatable]
     #[arg(long, help_heading = "Scenario", value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Seed all randomness with N instead of the file's seed
+    /// Seed all random choices with N instead of the file's seed
     #[arg(long, help_heading = "Scenario", value_name = "N", alias = "randseed")]
     pub(crate) seed: Option<u64>,
     /// Use N threads [default: all processors]
     ///
-    /// Results do not depend on it.
+    /// The number does not change the results.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
     /// Print the results as one JSON object
@@ -50,7 +50,7 @@ pub(crate) struct Model {
     pub(crate) cdf: Option<PathBuf>,
     /// Draw response times over the number of jobs (.png, .svg)
     ///
-    /// This is for networked systems only.
+    /// This is for networked systems.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) curve: Option<PathBuf>,
     #[command(flatten)]
@@ -76,7 +76,7 @@ pub(crate) struct Model {
     pub(crate) services: ServicesName,
     /// Visit the storage servers one by one, or all at once
     ///
-    /// The formulas assume one after the other.
+    /// The formulas assume that jobs visit them one by one.
     #[arg(
         long,
         help_heading = "Networked systems",
@@ -117,34 +117,34 @@ pub(crate) struct Plan {
     pub(crate) file: PathBuf,
     /// Plan with this trace instead of the scenario's load
     ///
-    /// The answer is how many times as fast the trace may be replayed.
+    /// The answer is the factor by which the trace may be sped up.
     #[arg(long, help_heading = "Load", value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// Check these targets, such as 'p99 < 20ms'
     ///
-    /// A target limits mean, p50, p99, p99.9, ... of the response time, also of reads or writes alone, as in 'read
-    /// p99 < 20ms'; or it is 'throughput > 200' in requests (or jobs) per second. Separate several with commas: all
-    /// must hold.
+    /// A target limits the mean or a percentile (p50, p99, p99.9, ...) of the response times of all requests, or of
+    /// reads or writes only, as in 'read p99 < 20ms'. It can also be 'throughput > 200', in requests (or jobs) per
+    /// second. Separate several targets with commas; all of them must be met.
     #[arg(long, help_heading = "Question", value_name = "TARGET", alias = "slo")]
     pub(crate) target: String,
     /// Find
     ///
-    /// By default the rate, and for a trace how many times as fast it may be; for closed loops and networked systems,
-    /// jobs.
+    /// The default is the rate, for a trace the factor by which it may be sped up, and for closed loops and networked
+    /// systems the number of jobs.
     #[arg(long, help_heading = "Question", value_name = "WHAT")]
     pub(crate) find: Option<Find>,
     /// Plan for each of these values of a key [repeatable]
     ///
-    /// For example, array.stripe_unit=16KiB,64KiB,256KiB. The best value is reported. Several keys give all
+    /// For example, array.stripe_unit=16KiB,64KiB,256KiB. The output names the best value. Several keys give all
     /// combinations.
     #[arg(long, help_heading = "Question", value_name = "KEY=VALUES", value_parser = super::key_and_values, conflicts_with = "curve")]
     pub(crate) vary: Vec<(String, Vec<String>)>,
-    /// Find the highest rate to within this share of it
+    /// Find the highest rate with this relative precision
     #[arg(long, help_heading = "Runs", value_name = "SHARE", default_value = "0.01", value_parser = super::precision)]
     pub(crate) within: f64,
     /// Try at most N disks, jobs or copies [default: 64]
     ///
-    /// For a networked system the default is its jobs.most.
+    /// For a networked system, the default is its jobs.most.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) most: Option<u32>,
     /// Draw response time over load (.png, .svg)
@@ -156,7 +156,7 @@ pub(crate) struct Plan {
     pub(crate) pixels: PixelArgs,
     /// Confirm each point with N runs (at least 5)
     ///
-    /// The default is the scenario's number.
+    /// The default is the number in the scenario.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
     pub(crate) replications: Option<u32>,
     #[command(flatten)]
@@ -172,7 +172,7 @@ pub(crate) struct Plan {
 pub(crate) enum Find {
     /// The highest arrival rate that meets the target
     Rate,
-    /// The most independent copies of a trace (--scale-load) that meet it, each on data of its own
+    /// The most independent copies of a trace (--scale-load) that meet it, each with its own data
     Copies,
     /// The fewest disks that meet it
     Disks,

@@ -34,12 +34,12 @@ pub(crate) struct Convert {
     pub(crate) paste: bool,
     /// Place the inputs side by side on one target; keep the times
     ///
-    /// Each input is moved to a different range of sectors.
+    /// Each input gets its own range of sectors.
     #[arg(long, help_heading = "Conversion")]
     pub(crate) adjacent: bool,
     /// Distribute the inputs' heaviest pieces over --parts outputs
     ///
-    /// The inputs are pasted together and cut into pieces of --piece, which are distributed in turn, heaviest first.
+    /// The inputs are pasted together and cut into pieces of --piece, which are dealt to the outputs, heaviest first.
     #[arg(long, help_heading = "Conversion", conflicts_with_all = ["adjacent", "split"])]
     pub(crate) derive: bool,
     /// Cut pieces of this length, for --derive
@@ -154,7 +154,7 @@ pub(crate) struct Analyze {
     /// Average rates over windows of this width
     #[arg(long, help_heading = "Measurement", value_name = "TIME", default_value = "1s", value_parser = above_zero)]
     pub(crate) window: Nanos,
-    /// Group intervals of disk activity by this width
+    /// Report disk activity in periods of TIME
     #[arg(long, help_heading = "Disk activity", value_name = "TIME", default_value = "20min", value_parser = above_zero)]
     pub(crate) group: Nanos,
     /// Count requests in the same interval of TIME as concurrent
@@ -163,12 +163,12 @@ pub(crate) struct Analyze {
     /// Count I/O in blocks of SIZE
     #[arg(long, help_heading = "Disk activity", alias = "bs", value_name = "SIZE", default_value = "8KiB", value_parser = whole_sectors)]
     pub(crate) block: Bytes,
-    /// Set the peak hours [default: the busiest four groups in a row]
+    /// Set the peak hours [default: the busiest four periods in a row]
     #[arg(long, help_heading = "Disk activity", value_name = "A..B")]
     pub(crate) peak: Option<Window>,
-    /// Print an additional table
+    /// Add a breakdown by
     ///
-    /// The rows of the table are devices, operations or sizes.
+    /// The additional table has a row for each device, operation or size.
     #[arg(long, help_heading = "Measurement", value_name = "BY", value_parser = ["device", "op", "size"])]
     pub(crate) by: Option<String>,
     /// Sample pages when their tables exceed SIZE of memory

@@ -16,12 +16,12 @@ pub(crate) struct VaryArgs {
     /// log 7', '4KiB..64KiB log 5'.
     #[arg(long, value_name = "KEY=VALUES", value_parser = key_and_values)]
     pub(crate) vary: Vec<(String, Vec<String>)>,
-    /// Draw curves over the first --vary (.png, .svg)
+    /// Draw curves over the first key of --vary (.png, .svg)
     ///
-    /// There is one curve for each value of the others.
+    /// There is one curve for each combination of the other keys.
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) curve: Option<PathBuf>,
-    /// Show this in the curves
+    /// Show these quantities as curves
     ///
     /// One or several of throughput, data (bytes per second), latency (the mean response time), hockey-stick (the
     /// same over throughput), mean, p50, p99.9, 'read p99' and 'write mean'; separate several with commas.
@@ -32,19 +32,19 @@ pub(crate) struct VaryArgs {
         default_value = "throughput"
     )]
     pub(crate) curve_of: Curves,
-    /// Draw response times over this
+    /// Draw response times over this quantity
     ///
-    /// The default is the key, and for hockey-stick the throughput.
+    /// The default is the varied key, and for hockey-stick the throughput.
     #[arg(long, value_name = "WHAT", requires = "curve")]
     pub(crate) against: Option<Against>,
     /// Draw the mean or percentile that theory predicts, dashed
     ///
-    /// The curve is drawn wherever theory has an answer.
+    /// Nothing is drawn where theory has no answer.
     #[arg(long, requires = "vary")]
     pub(crate) theory: bool,
     /// Draw a panel for each value of this key
     ///
-    /// The default is one panel with all curves. --cdf has panels for every --vary but the first.
+    /// By default, one chart has all curves. --cdf has panels for every --vary but the first.
     #[arg(long, value_name = "KEY", requires = "vary")]
     pub(crate) panels: Option<String>,
     /// Write the data of --curve or --cdf as CSV
@@ -54,7 +54,7 @@ pub(crate) struct VaryArgs {
     pub(crate) data: Option<PathBuf>,
     /// Write the figures of all combinations as CSV
     ///
-    /// The figures include percentiles of reads and writes with their 95 % intervals.
+    /// The figures include percentiles of reads and writes, and their 95 % intervals.
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) csv: Option<PathBuf>,
 }

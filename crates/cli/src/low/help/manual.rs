@@ -17,9 +17,9 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src");
 
 /// The first lines of the page of options.
 const OPTIONS: &str = "# Commands and options\n\n\
-    Every command with its arguments and options, from the program itself. `iosonar COMMAND --help` has examples, and more \
-    about many\noptions; names of fio and blkreplay that are accepted, too, are in [Install](install.md#help). Options that \
-    several commands have are\n[at the end](#options-of-several-commands).\n\n\
+    This page lists every command with its arguments and options. It is generated from the program. `iosonar COMMAND --help`\n\
+    has examples, and more about many options. [Install](install.md#help) lists the names from fio and blkreplay that are also\n\
+    accepted. Options that several commands share are [at the end](#options-of-several-commands).\n\n\
     TIME is a number with a unit (`60s`, `1.5ms`, `20us`, `250ns`, `2min`, `1h`; without one, seconds), SIZE a number of bytes\n\
     (`4096`, `128KiB`, `1MB`, `8s` for 8 sectors of 512 B).\n";
 
@@ -28,8 +28,8 @@ const SHARED: &str = "Options of several commands";
 
 /// The first lines of the page of charts.
 const CHARTS: &str = "# List of charts\n\n\
-    What `iosonar plot CHART` draws, from the program itself (`iosonar plot --list`). [Draw charts and pages](pictures.md) shows \
-    how,\nand the [gallery](gallery.md) what to look for.\n";
+    This page lists the charts that `iosonar plot CHART` draws, as `iosonar plot --list` prints them.\n\
+    [Draw charts and pages](pictures.md) shows how to draw them, and the [gallery](gallery.md) what to look for.\n";
 
 /// Options below one heading: the heading, and rows of a table.
 type Block = (String, String);
@@ -218,7 +218,7 @@ fn options() -> String {
         .map(|arg| format!("| {} | {} |\n", names(arg), meaning(arg)))
         .collect();
     let mut text = format!(
-        "{OPTIONS}\nEvery command has `-h`, `--help` and\n\n{}",
+        "{OPTIONS}\nEvery command has `-h`, `--help` and these options:\n\n{}",
         table(&rows)
     );
     for group in &GROUPS {
@@ -235,7 +235,7 @@ fn options() -> String {
         let paths: Vec<String> = paths.iter().map(|path| code(path)).collect();
         let _ = write!(
             text,
-            "\n### {}\n\nOptions of {}:\n\n{}",
+            "\n### {}\n\nThese commands have them: {}.\n\n{}",
             titles[block],
             paths.join(", "),
             table(&block.1)

@@ -263,7 +263,7 @@ pub(super) const PAGES: [Page; 41] = [
         command: "import",
         brief: &[],
         examples: &[Example {
-            what: "Convert a drive of DiskSim's library",
+            what: "Convert a drive from DiskSim's library",
             lines: &["iosonar import disksim atlas10k.parv -o drive.toml"],
         }],
     },
@@ -271,7 +271,7 @@ pub(super) const PAGES: [Page; 41] = [
         command: "import disksim",
         brief: &["out", "disk", "quiet"],
         examples: &[Example {
-            what: "Convert a drive of DiskSim's library",
+            what: "Convert a drive from DiskSim's library",
             lines: &["iosonar import disksim atlas10k.parv -o drive.toml"],
         }],
     },
@@ -319,7 +319,7 @@ pub(super) const PAGES: [Page; 41] = [
                 ],
             },
             Example {
-                what: "Find the highest rate for a target",
+                what: "Find the highest rate that meets a limit",
                 lines: &[
                     "iosonar replay web.load.gz --target /dev/sdX --skip-writes --fit \\",
                     "--find-rate 'latency p99 < 2ms'",
@@ -339,7 +339,7 @@ pub(super) const PAGES: [Page; 41] = [
         command: "check",
         brief: &["both", "json"],
         examples: &[Example {
-            what: "Report how much a replay differed from the load",
+            what: "Report how a replay differed from its load",
             lines: &["iosonar check web.load.gz replayed.ios"],
         }],
     },
@@ -423,7 +423,7 @@ pub(super) const PAGES: [Page; 41] = [
                 lines: &["iosonar convert sda.blktrace.0 -o web.ios"],
             },
             Example {
-                what: "Cut out ten minutes of reads",
+                what: "Extract ten minutes of reads",
                 lines: &[
                     "iosonar convert web.ios --from 1h --duration 10min --ops read \\",
                     "-o part.load.gz",
@@ -679,7 +679,7 @@ pub(super) const PAGES: [Page; 41] = [
         command: "generate like",
         brief: &["length", "out", "seed", "json"],
         examples: &[Example {
-            what: "Generate an hour of a load that resembles a recorded one",
+            what: "Generate an hour of load that resembles a recorded one",
             lines: &["iosonar generate like web.load.gz --length 1h -o similar.load.gz"],
         }],
     },
