@@ -28,7 +28,7 @@ pub enum NoProfile {
     },
 }
 
-/// What to write instead of `name`, which is no profile, for messages: one of the `known` whose names contain it, or
+/// What to write instead of `name`, which is not a profile, for messages: one of the `known` whose names contain it, or
 /// any of them.
 pub fn instead_of_profile(name: &str, known: &[&str]) -> String {
     let part = name.to_lowercase();
