@@ -122,7 +122,7 @@ fn what_bounds_the_number_of_copies_is_said() {
     );
     assert!(text.contains("beyond the end of the array"), "{text}");
     let text = plan(&["--most", "1"]);
-    assert!(text.contains("--most N goes further"), "{text}");
+    assert!(text.contains("--most N raises the limit"), "{text}");
     assert!(!text.contains("beyond the end"), "{text}");
 }
 

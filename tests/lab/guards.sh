@@ -153,7 +153,7 @@ other=$!
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -e /tmp/hidden ] || sleep 0.5; done
 claim "the disk is mounted elsewhere" test -e /tmp/hidden
 claim "it is not mounted here" sh -c '! grep -q nvme6n1 /proc/self/mountinfo'
-in_use "a disk mounted in another namespace" /dev/nvme6n1 "in use" /dev/nvme6n1
+in_use "a disk mounted in another namespace" /dev/nvme6n1 "has opened .*exclusively" /dev/nvme6n1
 kill $other
 
 # Zones that must be written in order.

@@ -68,8 +68,8 @@ pub(crate) fn measure() -> Result<Vec<Figure>, BenchError> {
     let mut figures = Vec::new();
     // First: what a process has freed it does not get back untouched.
     for (name, precondition) in [
-        ("512 GB, empty: to begin", "none"),
-        ("512 GB, steady state: to begin", "steady-state"),
+        ("512 GB, setting up empty flash", "none"),
+        ("512 GB, setting up the steady state", "steady-state"),
     ] {
         let case = Case {
             name,

@@ -177,10 +177,10 @@ fn describe(found: &Found) -> String {
 fn conclusion(found: &Found) -> String {
     match found.is_same() {
         true => format!(
-            "{} wanted requests were done: {}.\n",
+            "DONE has exactly the {} of WANTED: {}.\n",
             match found.expected {
-                1 => "The".to_owned(),
-                n => format!("All {}", grouped(n)),
+                1 => "request".to_owned(),
+                n => format!("{} requests", grouped(n)),
             },
             Tone::Good.of("the load is the intended one")
         ),

@@ -80,7 +80,7 @@ pub(crate) struct Plot {
     /// For 'all', OUT.csv is a folder that gets one file per chart. A single chart is drawn only if -o is given, too.
     #[arg(long, help_heading = "Output", value_name = "OUT.csv")]
     pub(crate) data: Option<PathBuf>,
-    /// Write pictures in this format, for 'all'
+    /// Write all charts in this format (with 'all')
     #[arg(
         long,
         help_heading = "Charts",

@@ -228,7 +228,7 @@ pub(crate) struct PaceArgs {
 pub(crate) struct LimitArgs {
     /// Keep at most N requests in flight
     ///
-    /// The limit is for requests at the device. A second limit of N is for those that had waited because of a conflict.
+    /// Requests that waited for an overlapping one to complete have a separate limit, also N.
     #[arg(long, alias = "iodepth", value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub(crate) in_flight: u32,
     /// Keep at most N requests in flight in total
