@@ -195,7 +195,7 @@ fn rates_are_of_what_was_done() {
     assert_eq!(none, 0);
     let text = out(&run("analyze", &records, &[]));
     assert!(
-        text.contains("left out      400 requests were never submitted"),
+        text.contains("left out      400 requests were not submitted"),
         "{text}"
     );
 

@@ -352,7 +352,7 @@ const REFUSED: [(&str, &str, &[&str], &str); 18] = [
         "plan",
         "disk.toml",
         &["--target", "throughput > 5"],
-        "closed loops",
+        "closed loop",
     ),
     (
         "plan",

@@ -32,10 +32,12 @@ fn unprivileged(arguments: &[&str]) -> Option<Output> {
     let command = command.uid(USER).gid(USER);
     let mut run = command.output();
     // A child of another test may hold the copy open for writing until it executes its own program.
-    while run
-        .as_ref()
-        .is_err_and(|e| e.kind() == ErrorKind::ExecutableFileBusy)
-    {
+    for _ in 0..200 {
+        let is_busy = |e: &std::io::Error| e.kind() == ErrorKind::ExecutableFileBusy;
+        if !run.as_ref().is_err_and(is_busy) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
         run = command.output();
     }
     if let Err(e) = &run {

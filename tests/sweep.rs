@@ -216,6 +216,16 @@ fn points_with_a_precision_have_a_line_each_in_the_list() {
         text.starts_with("open        disks=4  (up to 1 000 runs, 10 done)\n"),
         "{text}"
     );
+    // As many as a mistake allows would take all memory.
+    let scratch =
+        place("scenario = \"base.toml\"\nprecision = \"20%\"\nreplications = 4000000000\n");
+    let refused = sweep(&scratch, &["--dry-run"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        err(&refused).contains("expected at most 1000000"),
+        "{}",
+        err(&refused)
+    );
     // Repetitions of a fixed number are listed one by one.
     let scratch = place("scenario = \"base.toml\"\nreplications = 3\n");
     let listed = out(&sweep(&scratch, &["--dry-run"]));

@@ -164,7 +164,7 @@ pub(crate) fn print_data_beside(out: Option<&Path>, text: &str) -> anyhow::Resul
 
 /// Prints a message for the user that is not a result.
 pub(crate) fn note(text: &str) {
-    write_error(&screen().err.shown(&format!("{text}\n")));
+    write_error(&screen().err.message(&format!("{text}\n")));
 }
 
 /// Prints advice: `note: text`.

@@ -195,6 +195,9 @@ pub fn grouped(n: u64) -> String {
 
 /// A number with this many significant digits, and all before the point.
 pub fn significant(value: f64, digits: i32) -> String {
+    if !value.is_finite() {
+        return value.to_string();
+    }
     let before = value.abs().max(1e-12).log10().floor() as i32 + 1;
     format!("{value:.*}", (digits - before).clamp(0, 12) as usize)
 }

@@ -101,7 +101,7 @@ pub enum LawError {
     #[error("probabilities must lie between 0 and 1 and sum to 1, these sum to {0}")]
     Probabilities(f64),
     /// A Pareto distribution without a tail exponent.
-    #[error("the shape of a distribution must be above 0, not {0}")]
+    #[error("the shape of a distribution must be a number above 0, not {0}")]
     Shape(f64),
     /// A log-normal distribution without a spread.
     #[error("the standard deviation of the logarithm must be a number of at least 0, not {0}")]
@@ -224,7 +224,7 @@ impl Law {
             Self::Pareto { shape, .. }
             | Self::Gamma { shape, .. }
             | Self::Weibull { shape, .. }
-                if shape.is_nan() || *shape <= 0.0 =>
+                if !shape.is_finite() || *shape <= 0.0 =>
             {
                 Err(LawError::Shape(*shape))
             }
@@ -277,6 +277,10 @@ impl Law {
     pub(crate) fn is_zero(&self) -> bool {
         match self {
             Self::Truncated { law, most, .. } => *most == Nanos::ZERO || law.is_zero(),
+            Self::Pareto { least: scale, .. }
+            | Self::Weibull { scale, .. }
+            | Self::LogNormal { median: scale, .. }
+            | Self::Gamma { mean: scale, .. } => *scale == Nanos::ZERO,
             _ => self.mean_ns() == Some(0.0),
         }
     }

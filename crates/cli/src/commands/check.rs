@@ -7,6 +7,7 @@ use iosonar_stats::Metric;
 use iosonar_stats::metric::Measure;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_trace::{ReadOptions, Request, input};
+use iosonar_units::Nanos;
 use serde_json::json;
 
 use crate::exit::{Ending, print, print_data, warn};
@@ -173,16 +174,25 @@ fn describe(found: &Found) -> String {
     text + &conclusion(found)
 }
 
+/// How far submissions were from the intended times at most: a load whose times differ is another one.
+fn largest(differences: &[i64]) -> String {
+    let most = differences.iter().map(|d| d.unsigned_abs()).max();
+    most.map_or_else(String::new, |most| {
+        format!(", submitted within {} of their times", Nanos::new(most))
+    })
+}
+
 /// Whether the requests are the same, in a sentence.
 fn conclusion(found: &Found) -> String {
     match found.is_same() {
         true => format!(
-            "DONE has exactly the {} of WANTED: {}.\n",
+            "DONE has exactly the {} of WANTED: {}{}.\n",
             match found.expected {
                 1 => "request".to_owned(),
                 n => format!("{} requests", grouped(n)),
             },
-            Tone::Good.of("the load is the intended one")
+            Tone::Good.of("the requests are the intended ones"),
+            largest(&found.start_differences)
         ),
         false => format!(
             "{}: {} are missing and {} are extra.\n",

@@ -9,7 +9,9 @@ use iosonar_plot::{Size, Theme};
 use iosonar_report::{Arrange, Measured, Quantity, Word, find, needs_of, verdicts};
 use iosonar_stats::Estimate;
 use iosonar_stats::metric::Times;
-use iosonar_study::compare::{Difference, PairError, Paired, Sample, paired, quantiles_against};
+use iosonar_study::compare::{
+    Class, Difference, PairError, Paired, Sample, paired, quantiles_against,
+};
 use iosonar_trace::transform::{Change, OnBackstep};
 use iosonar_trace::{Reading, TraceReader, input};
 use iosonar_units::Nanos;
@@ -243,25 +245,42 @@ fn conclusion(samples: &[Sample], quantity: Quantity) -> String {
     let Some((first, others)) = samples.split_first() else {
         return String::new();
     };
+    let all = |sample: &Sample| format!("the {} of {}", quantity.name(), sample.name);
     let of = |other: &Sample| {
         let (a, b) = (&first.classes()[0], &other.classes()[0]);
-        let factor = |new: f64, old: f64| format!("{} x", significant(new / old, 3));
-        format!(
-            "The {} of {} is {} that of {} on average, and {} at the p99.\n",
-            quantity.name(),
-            other.name,
-            factor(b.mean().mean, a.mean().mean),
-            first.name,
-            factor(b.quantile(0.99).mean, a.quantile(0.99).mean)
-        )
+        let difference = Difference::between(a, b)?.mean_ns;
+        if difference.mean.abs() <= difference.half_width_95() {
+            return Some(format!(
+                "The mean of {} does not differ significantly from that of {}.\n",
+                all(other),
+                all(first)
+            ));
+        }
+        let mut text = format!("The mean of {} is ", all(other));
+        text += &factor(b.mean().mean, a.mean().mean, &all(first));
+        let has_p99 = |class: &Class| class.times().histogram.supports_quantile(0.99);
+        if has_p99(a) && has_p99(b) {
+            let p99 = |class: &Class| class.quantile(0.99).mean;
+            text += &format!("; its p99 is {}", factor(p99(b), p99(a), "that"));
+        }
+        Some(text + ".\n")
     };
-    others.iter().map(of).collect()
+    others.iter().filter_map(of).collect()
+}
+
+/// How many times `old` a time is; the time itself, where that is zero.
+fn factor(new: f64, old: f64, of: &str) -> String {
+    match old > 0.0 {
+        true => format!("{} x {of}", significant(new / old, 3)),
+        false => format!("{}, against 0 s", Nanos::nearest(new)),
+    }
 }
 
 /// What the signs in a text mean.
 fn legend(text: &str) -> String {
     let mut notes = Vec::new();
-    if text.contains('±') {
+    // As in the cells of a terminal without these signs, too.
+    if text.contains('±') || text.contains("+/-") {
         notes.push("± is half the 95 % interval, from sections of each run");
     }
     if text.contains("×/÷") {

@@ -9,8 +9,9 @@ pub(crate) fn run(args: &Explain) -> anyhow::Result<Ending> {
         print(&messages::listed())?;
         return Ok(Ending::Done);
     };
-    // As it is shown: `[W012]`.
-    let code = code.trim_matches(['[', ']']);
+    // As it is shown: `[W012]`, or all of `warning[W012]:`.
+    let within = code.split_once('[').map_or(code.as_str(), |(_, rest)| rest);
+    let code = within.split(']').next().unwrap_or(within);
     let Some(message) = messages::find(code) else {
         let near = messages::nearest(code).map_or_else(String::new, |near| {
             format!("; the nearest is {} ({})", near.code, near.title)

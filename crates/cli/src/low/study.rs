@@ -58,7 +58,7 @@ pub(crate) struct Sweep {
     /// Redraw tables, charts and page; run nothing
     #[arg(long, help_heading = "Runs")]
     pub(crate) replot: bool,
-    /// Accept more than a million runs
+    /// Accept more than 100 000 runs
     #[arg(long, help_heading = "Runs")]
     pub(crate) yes: bool,
     /// Run on this machine or as a Slurm job array

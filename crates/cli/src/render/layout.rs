@@ -130,11 +130,12 @@ pub(crate) fn without_alignment(text: &str) -> String {
     plain
 }
 
-/// `text` in ASCII. What has no likeness there becomes a question mark.
+/// `text` in ASCII. Letters that it lacks are shown by their numbers.
 pub(crate) fn in_ascii(text: &str) -> String {
     if text.is_ascii() {
         return text.to_owned();
     }
+    let text = text.replace("×/÷", "within a factor of");
     let mut ascii = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -159,11 +160,8 @@ pub(crate) fn in_ascii(text: &str) -> String {
             '█' | '▀' | '▄' => ascii.push('#'),
             '\u{a0}' | '\u{202f}' | '\u{2009}' => ascii.push(' '),
             '²' => ascii += "^2",
-            'é' | 'è' | 'ê' => ascii.push('e'),
-            'ä' => ascii += "ae",
-            'ö' => ascii += "oe",
-            'ü' => ascii += "ue",
-            _ => ascii.push('?'),
+            // In names of files: a letter like it would be another name.
+            _ => ascii.extend(c.escape_unicode()),
         }
     }
     ascii
@@ -234,6 +232,8 @@ mod tests {
     #[test]
     fn units_and_signs_are_readable_in_ascii() {
         assert_eq!(in_ascii("5 µs ± 2 × 3 – 4 …"), "5 us +/- 2 x 3 - 4 ...");
+        assert_eq!(in_ascii("5 ms ×/÷ 3"), "5 ms within a factor of 3");
+        assert_eq!(in_ascii("Größe.ios"), "Gr\\u{f6}\\u{df}e.ios");
         assert!(in_ascii("└──┬ ▀ 日本").is_ascii());
     }
 }

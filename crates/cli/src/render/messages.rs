@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn every_code_in_tests_and_in_the_manual_exists() {
         let mut seen = 0;
-        for folder in ["tests", "docs/src"] {
+        for folder in ["tests", "docs/src", "docs/src/tutorials"] {
             for entry in std::fs::read_dir(root().join(folder)).expect("a folder") {
                 let path = entry.expect("an entry").path();
                 let Ok(text) = std::fs::read_to_string(&path) else {

@@ -78,7 +78,7 @@ impl Environment {
         };
         let locales = ["LC_ALL", "LC_CTYPE", "LANG"].map(variable);
         Self {
-            is_plain: !variable("IOSONAR_PLAIN").is_empty(),
+            is_plain: !matches!(variable("IOSONAR_PLAIN").as_str(), "" | "0"),
             forbids_colour: !variable("NO_COLOR").is_empty(),
             forces_colour: !matches!(variable("CLICOLOR_FORCE").as_str(), "" | "0"),
             is_dumb: variable("TERM") == "dumb",
@@ -142,6 +142,11 @@ impl Stream {
             return layout::without_alignment(&text);
         }
         text
+    }
+
+    /// A message: the same, but a name with blanks in it stays as it is.
+    pub(crate) fn message(self, text: &str) -> String {
+        layout::broken(&self.adapted(text), self.columns)
     }
 
     /// The same with every line as it is: a picture.

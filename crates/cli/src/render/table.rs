@@ -136,7 +136,8 @@ impl Table {
             (false, Some(columns)) => fitted(rows, columns),
             (false, None) => aligned(&rows),
         };
-        if text.contains('~') {
+        let is_weak = |cell: &Cell| matches!(cell, Cell::Time { before: "~", .. });
+        if self.rows.iter().flatten().any(is_weak) {
             text += "  ~ based on too few requests to be reliable\n";
         }
         text

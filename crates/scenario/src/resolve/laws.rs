@@ -305,7 +305,8 @@ fn read_share(check: &Checker<'_>, given: &Spanned<Share>) -> Result<f64, Scenar
     if (0.0..=1.0).contains(&share) {
         return Ok(share);
     }
-    let expected = if (1.0..=100.0).contains(&share) {
+    // Below that it may have been a percentage above 100 %.
+    let expected = if (10.0..=100.0).contains(&share) {
         format!(
             "0 to 1, or percent: write {}, or \"{share}%\"",
             share / 100.0

@@ -28,6 +28,9 @@ impl Point {
 /// No more combinations are gone through to find those that are meant.
 const MOST_COMBINATIONS: u128 = 10_000_000;
 
+/// No more runs are listed that a precision may leave out.
+const MOST_ALLOWED: u128 = 1_000_000;
+
 /// So often a point is drawn that is not wanted, or was there before.
 const MOST_TRIES: u64 = 2_000_000;
 /// The parameters have no more values than this together.
@@ -108,6 +111,13 @@ pub(super) fn points(
         }
     }
     too_many(wanted.len() as u128 * runs_each)?;
+    let allowed = wanted.len() as u128 * u128::from(file.runs_of_a_point());
+    if file.precision.is_some() && allowed > MOST_ALLOWED {
+        return Err(wrong(
+            "replications",
+            format!("allows {allowed} runs in all, expected at most {MOST_ALLOWED}"),
+        ));
+    }
     if wanted.is_empty() {
         return Err(wrong("where", "selects no point".to_owned()));
     }

@@ -92,7 +92,11 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         print(&table_of_varied(&varied))?;
     }
     if !args.common.json {
-        print(&conclusion(&system, &analysis, at))?;
+        let of = match args.vary {
+            Some(_) => "Without --vary and with",
+            None => "With",
+        };
+        print(&conclusion(of, &system, &analysis, at))?;
     }
     Ok(Ending::Done)
 }

@@ -357,6 +357,9 @@ fn table(varied: &Varied) -> String {
     text
 }
 
+/// Ten requests must be slower than a quantile for it to be reliable.
+const LEAST_FOR_P99: u64 = 1_000;
+
 /// Which combinations meet the targets, and where the p99 is lowest and highest.
 fn conclusion(varied: &Varied) -> String {
     let found = varied
@@ -364,7 +367,17 @@ fn conclusion(varied: &Varied) -> String {
         .iter()
         .filter_map(|point| Some((point, &**point.result.as_ref().ok()?)));
     let mut found: Vec<(&Point, &Found)> = found.collect();
-    found.sort_by_key(|(_, found)| found.all.quantile(0.99));
+    // Of few requests the p99 is the longest.
+    let has_p99 = found
+        .iter()
+        .all(|(_, found)| found.all.requests >= LEAST_FOR_P99);
+    let (name, value): (_, fn(&Found) -> Nanos) = match has_p99 {
+        true => ("p99", |found| found.all.quantile(0.99)),
+        false => ("mean", |found| {
+            Nanos::from_millis_f64(found.all.mean_ms.mean)
+        }),
+    };
+    found.sort_by_key(|(_, found)| value(found));
     let (Some(lowest), Some(highest)) = (found.first(), found.last()) else {
         return String::new();
     };
@@ -376,7 +389,7 @@ fn conclusion(varied: &Varied) -> String {
         if varied.scenarios.len() > 1 {
             values.insert(0, point.name.clone());
         }
-        format!("{} ({})", found.all.quantile(0.99), values.join(" "))
+        format!("{} ({})", value(found), values.join(" "))
     };
     let mut text = String::new();
     if !varied.targets.is_empty() {
@@ -391,16 +404,30 @@ fn conclusion(varied: &Varied) -> String {
         } else {
             "all targets"
         };
-        text += &format!(
-            "{} of {} combinations meet {targets}. ",
+        let misses = |(_, found): &&(&Point, &Found)| {
+            judged(found).any(|of| of.verdict == Judgement::Misses)
+        };
+        let (meet, miss) = (
             found.iter().filter(meets).count(),
+            found.iter().filter(misses).count(),
+        );
+        text += &format!(
+            "{meet} of {} combinations meet {targets}",
             varied.points.len()
         );
+        match varied.points.len() - meet - miss {
+            0 => text += ". ",
+            unclear => text += &format!(", and {unclear} are unclear. "),
+        }
     }
-    match found.len() {
-        1 => text += &format!("The p99 is {}.\n", of(lowest)),
-        _ => text += &format!("The p99 ranges from {} to {}.\n", of(lowest), of(highest)),
-    }
+    text += &match found.len() {
+        1 => format!("The {name} is {}.\n", of(lowest)),
+        _ => format!(
+            "The {name} ranges from {} to {}.\n",
+            of(lowest),
+            of(highest)
+        ),
+    };
     text
 }
 

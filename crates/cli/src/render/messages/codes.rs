@@ -139,13 +139,14 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Error> {
         CalibrateError::Io(_) => Some(Error::ResultsUnwritable),
     };
     let record = || match cause.downcast_ref()? {
-        RecordError::Guard(_) => Some(Error::RecordingRefused),
+        RecordError::Guard(GuardError::Refused(_)) => Some(Error::RecordingRefused),
+        RecordError::Guard(GuardError::Io { .. }) => Some(Error::TargetIo),
         RecordError::Trace(error) => Some(of_trace(error)),
     };
-    let sweep = || {
-        cause
-            .downcast_ref::<SweepError>()
-            .map(|_| Error::SweepRefused)
+    let sweep = || match cause.downcast_ref()? {
+        SweepError::Io { .. } | SweepError::Plot(_) => Some(Error::ResultsUnwritable),
+        SweepError::Scenario(error) => of_scenario(error),
+        _ => Some(Error::SweepRefused),
     };
     scenario()
         .or_else(trace)

@@ -161,8 +161,8 @@ TargetRefused = "E040" "a target is refused" {
     "Choose another target, or name the device with --destroy if its contents may be lost."
     "iosonar targets" }
 TargetIo = "E041" "a target cannot be used" {
-    "The operating system refused to open or examine the device or file."
-    "Nothing was replayed."
+    "The operating system refused to open, examine or use the device or file."
+    "The replay or recording did not start, or it stopped here."
     "Check the path and the permissions: devices usually need root or the group 'disk'."
     "iosonar targets" }
 NothingToPlan = "E042" "nothing can be planned" {

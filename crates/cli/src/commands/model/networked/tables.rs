@@ -116,10 +116,15 @@ pub(super) fn describe(
 }
 
 /// What most came for, in a sentence.
-pub(super) fn conclusion(system: &NetworkedRaid, analysis: &NetworkAnalysis, at: u32) -> String {
+pub(super) fn conclusion(
+    of: &str,
+    system: &NetworkedRaid,
+    analysis: &NetworkAnalysis,
+    at: u32,
+) -> String {
     let point = &analysis.points[at as usize - 1];
     format!(
-        "With {at} job{}, each takes {} ({:.2} jobs/h); the bottleneck, {}, is busy {:.1} % of the time.\n",
+        "{of} {at} job{}, each takes {} ({:.2} jobs/h); the bottleneck, {}, is busy {:.1} % of the time.\n",
         if at == 1 { "" } else { "s" },
         seconds(point.response_s),
         3600.0 * point.throughput_per_s,
