@@ -285,7 +285,7 @@ fn a_varied_value_that_may_be_unstable_is_named() {
     let vary = sim(&file, &["--vary", "load.rate=20,400"]);
     let notes = err(&vary);
     assert!(
-        notes.contains("load.rate=400: may be unstable: disk/"),
+        notes.contains("load.rate=400: may be unstable: the offered load of disk/"),
         "{notes}"
     );
     assert!(!notes.contains("load.rate=20:"), "{notes}");

@@ -40,7 +40,7 @@ fn two_requests_have_no_hurst_parameter() {
         &["analyze"],
         &[("x.load", "0;0;8;R\n1000;64;8;R\n")],
     );
-    assert!(text.contains("Hurst         not known"), "{text}");
+    assert!(text.contains("Hurst         unknown"), "{text}");
     // Many do.
     let rows: String = (0..2000)
         .map(|i| {

@@ -375,7 +375,8 @@ fn what_other_threads_cost_a_replay_is_reported() {
     let load = dir.path().join("x.load");
     std::fs::write(&load, rows(200)).unwrap();
     let output = run(&["replay", text(&load), "--engine", "dry", "--json"]);
-    assert!(output.status.success(), "{output:?}");
+    // Whether it kept up does not matter.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let metrics = json["metrics"].as_array().unwrap();
     let has = |name: &str| metrics.iter().any(|metric| metric["name"] == name);

@@ -245,34 +245,35 @@ fn conclusion(samples: &[Sample], quantity: Quantity) -> String {
     let Some((first, others)) = samples.split_first() else {
         return String::new();
     };
-    let all = |sample: &Sample| format!("the {} of {}", quantity.name(), sample.name);
+    let quantity = quantity.name();
     let of = |other: &Sample| {
         let (a, b) = (&first.classes()[0], &other.classes()[0]);
         let difference = Difference::between(a, b)?.mean_ns;
+        let (mean, name) = (
+            format!("The mean {quantity} of {}", other.name),
+            &first.name,
+        );
         if difference.mean.abs() <= difference.half_width_95() {
             return Some(format!(
-                "The mean of {} does not differ significantly from that of {}.\n",
-                all(other),
-                all(first)
+                "{mean} does not differ significantly from that of {name}.\n"
             ));
         }
-        let mut text = format!("The mean of {} is ", all(other));
-        text += &factor(b.mean().mean, a.mean().mean, &all(first));
+        let mut text = format!("{mean} is {}", factor(b.mean().mean, a.mean().mean, name));
         let has_p99 = |class: &Class| class.times().histogram.supports_quantile(0.99);
         if has_p99(a) && has_p99(b) {
             let p99 = |class: &Class| class.quantile(0.99).mean;
-            text += &format!("; its p99 is {}", factor(p99(b), p99(a), "that"));
+            text += &format!(", and the p99 is {}", factor(p99(b), p99(a), name));
         }
         Some(text + ".\n")
     };
     others.iter().filter_map(of).collect()
 }
 
-/// How many times `old` a time is; the time itself, where that is zero.
-fn factor(new: f64, old: f64, of: &str) -> String {
+/// How many times that of `name` a time is; the time itself, where that is zero.
+fn factor(new: f64, old: f64, name: &str) -> String {
     match old > 0.0 {
-        true => format!("{} x {of}", significant(new / old, 3)),
-        false => format!("{}, against 0 s", Nanos::nearest(new)),
+        true => format!("{} x that of {name}", significant(new / old, 3)),
+        false => format!("{}, that of {name} 0 s", Nanos::nearest(new)),
     }
 }
 
