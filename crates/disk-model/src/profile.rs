@@ -423,7 +423,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_lists_the_known_ones() {
-        let message = DiskProfile::load("quantum-atlas", Path::new("."))
+        let message = DiskProfile::load("no-such-drive", Path::new("."))
             .unwrap_err()
             .to_string();
         assert!(message.contains("seagate-st3500630ns"), "{message}");
