@@ -2,6 +2,8 @@
 
 mod sampler;
 
+use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 
 use iosonar_units::Nanos;
@@ -86,31 +88,23 @@ impl From<Nanos> for Law {
 }
 
 /// Why a distribution is invalid.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum LawError {
     /// Uniform between two times of which the first is the later.
-    #[error("uniform from {0} to {1}: the first bound must not exceed the second")]
     Range(Nanos, Nanos),
     /// An Erlang distribution or a modulated process without phases.
-    #[error("at least one phase is required")]
     Phases,
     /// Arrivals between which no time passes.
-    #[error("the time between arrivals and the length of a phase must be greater than 0")]
     NoTime,
     /// Invalid probabilities, or ones that do not sum to 1.
-    #[error("probabilities must lie between 0 and 1 and sum to 1, these sum to {0}")]
     Probabilities(f64),
     /// A Pareto distribution without a tail exponent.
-    #[error("the shape of a distribution must be a number above 0, not {0}")]
     Shape(f64),
     /// A log-normal distribution without a spread.
-    #[error("the standard deviation of the logarithm must be a number of at least 0, not {0}")]
     Sigma(f64),
     /// An empirical distribution of nothing.
-    #[error("an empirical distribution needs at least one time")]
     NoTimes,
     /// Bounds that hardly any time of a law keeps.
-    #[error("fewer than 1 of {tried} times lie from {least} to {most}: widen the bounds")]
     Bounds {
         /// The shortest time.
         least: Nanos,
@@ -120,6 +114,41 @@ pub enum LawError {
         tried: u32,
     },
 }
+
+impl fmt::Display for LawError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Range(from, to) => write!(
+                f,
+                "uniform from {from} to {to}: the first bound must not exceed the second"
+            ),
+            Self::Phases => write!(f, "at least one phase is required"),
+            Self::NoTime => write!(
+                f,
+                "the time between arrivals and the length of a phase must be greater than 0"
+            ),
+            Self::Probabilities(sum) => write!(
+                f,
+                "probabilities must lie between 0 and 1 and sum to 1, these sum to {sum}"
+            ),
+            Self::Shape(shape) => write!(
+                f,
+                "the shape of a distribution must be a number above 0, not {shape}"
+            ),
+            Self::Sigma(sigma) => write!(
+                f,
+                "the standard deviation of the logarithm must be a number of at least 0, not {sigma}"
+            ),
+            Self::NoTimes => write!(f, "an empirical distribution needs at least one time"),
+            Self::Bounds { least, most, tried } => write!(
+                f,
+                "fewer than 1 of {tried} times lie from {least} to {most}: widen the bounds"
+            ),
+        }
+    }
+}
+
+impl Error for LawError {}
 
 /// The number of times that are drawn of a truncated law to see whether any lies within the bounds. If fewer than one in
 /// this number does, drawing would take too long.

@@ -32,8 +32,10 @@ mod distance;
 mod distribution;
 mod estimate;
 mod histogram;
+#[cfg(feature = "metrics")]
 pub mod metric;
 mod moments;
+#[cfg(feature = "metrics")]
 mod output;
 mod sections;
 mod time_weighted;
@@ -43,8 +45,10 @@ pub use distance::{RmsCurve, demerit, ks_distance, ks_significance};
 pub use distribution::Distribution;
 pub use estimate::{BatchMeans, Estimate};
 pub use histogram::{CdfPoint, Histogram};
+#[cfg(feature = "metrics")]
 pub use metric::{Labels, Metric};
 pub use moments::Moments;
+#[cfg(feature = "metrics")]
 pub use output::Output;
 pub use sections::{
     BandPoint, Section, Sections, TwoKinds, cdf_band, mean_of, quantile_interval, quantile_of,

@@ -1,7 +1,9 @@
 //! Traces in, traces out: merged, pasted, side by side, split, or cut into pieces that are dealt anew.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::ffi::OsStr;
+use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -55,23 +57,54 @@ pub struct Converted {
 }
 
 /// Why nothing is written.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum ConvertError {
     /// A trace cannot be read or written.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
+    Trace(TraceError),
     /// No request could be read of a damaged trace: an empty one in its place would look like a complete copy of it.
-    #[error("the readable part has no requests, so no output was written")]
     NothingSalvaged(Vec<Remark>),
     /// The trace is empty.
-    #[error("the trace has no requests, so there is nothing to split")]
     NothingToSplit,
     /// The load is too short for a piece.
-    #[error("the load is shorter than one piece of {piece}: use a shorter --piece")]
     TooShort {
         /// How long a piece is.
         piece: Nanos,
     },
+}
+
+impl fmt::Display for ConvertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Trace(error) => error.fmt(f),
+            Self::NothingSalvaged(_) => write!(
+                f,
+                "the readable part has no requests, so no output was written"
+            ),
+            Self::NothingToSplit => {
+                write!(f, "the trace has no requests, so there is nothing to split")
+            }
+            Self::TooShort { piece } => write!(
+                f,
+                "the load is shorter than one piece of {piece}: use a shorter --piece"
+            ),
+        }
+    }
+}
+
+impl Error for ConvertError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            // Its text is this one's.
+            Self::Trace(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<TraceError> for ConvertError {
+    fn from(error: TraceError) -> Self {
+        Self::Trace(error)
+    }
 }
 
 /// Writes the inputs to `out`, or where there are several outputs to names made from it.

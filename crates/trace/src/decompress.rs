@@ -4,11 +4,11 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
-use crossbeam_channel::{Receiver, bounded};
-
-use crate::{TraceError, zstandard};
+use crate::TraceError;
+use crate::codec::Codec;
 
 const CHUNK: usize = 256 * 1024;
 const CHUNKS_AHEAD: usize = 4;
@@ -85,39 +85,18 @@ pub(crate) fn peek(
 
 /// The plain bytes behind `raw`, whose first bytes show whether and how it is compressed.
 pub(crate) fn decompressed(raw: Box<dyn Read + Send>) -> io::Result<(bool, Box<dyn Read + Send>)> {
-    let (magic, raw) = peek(raw, 6)?;
+    let (magic, raw) = peek(raw, Codec::MAGIC)?;
+    let Some(codec) = Codec::of_content(&magic) else {
+        return Ok((false, raw));
+    };
+    codec.require()?;
     let taken = Arc::new(AtomicU64::new(0));
     let raw = Taken {
         inner: raw,
         taken: Arc::clone(&taken),
     };
-    let unpacking: OnAThread = match magic.as_slice() {
-        [0x1f, 0x8b, ..] => {
-            OnAThread::new("gzip", taken, || Ok(flate2::read::MultiGzDecoder::new(raw)))?
-        }
-        // A frame, or a skippable frame in front of one.
-        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-            OnAThread::new("zstd", taken, || zstandard::decoder(raw))?
-        }
-        [0xfd, b'7', b'z', b'X', b'Z', 0] => OnAThread::new("xz", taken, || Ok(xz_decoder(raw)))?,
-        [b'B', b'Z', b'h', b'1'..=b'9', ..] => {
-            OnAThread::new("bzip2", taken, || Ok(bzip2::read::MultiBzDecoder::new(raw)))?
-        }
-        _ => return Ok((false, raw.inner)),
-    };
+    let unpacking = OnAThread::new(codec.name(), taken, move || codec.decoder(raw))?;
     Ok((true, Box::new(unpacking)))
-}
-
-/// Reads the plain bytes of one or several streams of xz.
-#[cfg(feature = "c-codecs")]
-fn xz_decoder(packed: impl Read) -> impl Read {
-    liblzma::read::XzDecoder::new_multi_decoder(packed)
-}
-
-/// Reads the plain bytes of one or several streams of xz.
-#[cfg(not(feature = "c-codecs"))]
-fn xz_decoder(packed: impl Read) -> impl Read {
-    lzma_rust2::XzReader::new(io::BufReader::new(packed), true)
 }
 
 /// Counts what a decompressor has taken.
@@ -166,7 +145,7 @@ impl OnAThread {
         taken: Arc<AtomicU64>,
         decoder: impl FnOnce() -> io::Result<D> + Send + 'static,
     ) -> io::Result<Self> {
-        let (sender, chunks) = bounded(CHUNKS_AHEAD);
+        let (sender, chunks) = sync_channel(CHUNKS_AHEAD);
         thread::Builder::new().spawn(move || {
             let mut decompressed = 0;
             let broken = |source, decompressed| {

@@ -1,5 +1,6 @@
 //! What can be wrong with a trace, written for the person who must fix it.
 
+use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -63,10 +64,9 @@ impl fmt::Display for Place {
 }
 
 /// Why a trace cannot be read or written.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum TraceError {
     /// The operating system refused.
-    #[error("{}: cannot {action}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -76,8 +76,6 @@ pub enum TraceError {
         source: std::io::Error,
     },
     /// The compressed stream stops before its end.
-    #[error("{}: the {method} data are truncated after {decompressed} decompressed bytes. Fetch the file again, \
-             or read the first part with --lenient", path.display())]
     CutOffStream {
         /// The file.
         path: PathBuf,
@@ -87,9 +85,6 @@ pub enum TraceError {
         decompressed: u64,
     },
     /// The compressed stream is not what was written.
-    #[error("{}: the {method} data are damaged within the first {compressed} bytes of the file: {source}. What was \
-             decompressed so far may be wrong, so --lenient does not read it either. Fetch the file again",
-            path.display())]
     DamagedStream {
         /// The file.
         path: PathBuf,
@@ -101,7 +96,6 @@ pub enum TraceError {
         source: std::io::Error,
     },
     /// A field is not what the format says.
-    #[error("{place}: field '{field}' is '{seen}', expected {expected}")]
     Field {
         /// Where.
         place: Place,
@@ -113,7 +107,6 @@ pub enum TraceError {
         expected: String,
     },
     /// A line ends before its fields do.
-    #[error("{place}: the line ends before the field '{field}'; expected {expected}")]
     MissingField {
         /// Where the line ends.
         place: Place,
@@ -123,12 +116,6 @@ pub enum TraceError {
         expected: String,
     },
     /// The load goes back in time.
-    #[error(
-        "{place}: this request starts at {start:.9} s, before the previous one at {previous:.9} \
-             s; a load must be sorted by intended start (records of replays and simulations are in the order of \
-             completion). Sort it with 'iosonar convert --sort' or --on-backstep sort, or shift the rest of the load \
-             with --on-backstep shift"
-    )]
     Unsorted {
         /// Where.
         place: Place,
@@ -138,7 +125,6 @@ pub enum TraceError {
         previous: f64,
     },
     /// The content or the name fits none of the formats.
-    #[error("{}: {reason}; readable formats are: {readable}", path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
@@ -148,7 +134,6 @@ pub enum TraceError {
         readable: String,
     },
     /// The name of an output does not say which format it is to have.
-    #[error("{}: the name does not end in a trace format: expected {endings}", path.display())]
     OutputName {
         /// The name.
         path: PathBuf,
@@ -156,7 +141,6 @@ pub enum TraceError {
         endings: String,
     },
     /// The format can be read, not written.
-    #[error("{}: the format '{format}' can be read but not written; writable formats are: {writable}", path.display())]
     NotWritable {
         /// The output.
         path: PathBuf,
@@ -166,13 +150,8 @@ pub enum TraceError {
         writable: String,
     },
     /// An output is one of the inputs.
-    #[error("{} would overwrite its own input: choose another name for the output", .0.display())]
     OverwritesInput(PathBuf),
     /// Two outputs are one file.
-    #[error(
-        "{} and {} name the same file: one output would overwrite the other",
-        one.display(), other.display()
-    )]
     SameOutput {
         /// The name of one.
         one: PathBuf,
@@ -180,7 +159,6 @@ pub enum TraceError {
         other: PathBuf,
     },
     /// The folder of an output is not there.
-    #[error("{}: the folder {} does not exist", output.display(), folder.display())]
     NoFolder {
         /// The output.
         output: PathBuf,
@@ -188,10 +166,8 @@ pub enum TraceError {
         folder: PathBuf,
     },
     /// An option of reading or writing that does not fit.
-    #[error("{0}")]
     Option(String),
     /// The trace does not go on as its format says.
-    #[error("{place}: {problem}")]
     Damaged {
         /// Where.
         place: Place,
@@ -199,13 +175,131 @@ pub enum TraceError {
         problem: String,
     },
     /// A request that a later stage cannot serve.
-    #[error("{place}: {problem}")]
     Request {
         /// Where it stands.
         place: Place,
         /// What is wrong with it, and the way out.
         problem: String,
     },
+}
+
+impl fmt::Display for TraceError {
+    #[expect(clippy::too_many_lines, reason = "a text for each variant")]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut of = |path: &Path, text: fmt::Arguments| write!(f, "{}: {text}", path.display());
+        match self {
+            Self::Io {
+                path,
+                action,
+                source,
+            } => of(path, format_args!("cannot {action}: {source}")),
+            Self::CutOffStream {
+                path,
+                method,
+                decompressed,
+            } => of(
+                path,
+                format_args!(
+                    "the {method} data are truncated after {decompressed} decompressed bytes. Fetch the file again, or \
+                 read the first part with --lenient"
+                ),
+            ),
+            Self::DamagedStream {
+                path,
+                method,
+                compressed,
+                source,
+            } => of(
+                path,
+                format_args!(
+                    "the {method} data are damaged within the first {compressed} bytes of the file: {source}. What was \
+                 decompressed so far may be wrong, so --lenient does not read it either. Fetch the file again"
+                ),
+            ),
+            Self::UnknownFormat {
+                path,
+                reason,
+                readable,
+            } => of(
+                path,
+                format_args!("{reason}; readable formats are: {readable}"),
+            ),
+            Self::OutputName { path, endings } => of(
+                path,
+                format_args!("the name does not end in a trace format: expected {endings}"),
+            ),
+            Self::NotWritable {
+                path,
+                format,
+                writable,
+            } => of(
+                path,
+                format_args!(
+                    "the format '{format}' can be read but not written; writable formats are: {writable}"
+                ),
+            ),
+            Self::NoFolder { output, folder } => of(
+                output,
+                format_args!("the folder {} does not exist", folder.display()),
+            ),
+            Self::OverwritesInput(path) => write!(
+                f,
+                "{} would overwrite its own input: choose another name for the output",
+                path.display()
+            ),
+            Self::SameOutput { one, other } => write!(
+                f,
+                "{} and {} name the same file: one output would overwrite the other",
+                one.display(),
+                other.display()
+            ),
+            Self::Option(problem) => f.write_str(problem),
+            Self::Field {
+                place,
+                field,
+                seen,
+                expected,
+            } => {
+                write!(
+                    f,
+                    "{place}: field '{field}' is '{seen}', expected {expected}"
+                )
+            }
+            Self::MissingField {
+                place,
+                field,
+                expected,
+            } => write!(
+                f,
+                "{place}: the line ends before the field '{field}'; expected {expected}"
+            ),
+            Self::Unsorted {
+                place,
+                start,
+                previous,
+            } => write!(
+                f,
+                "{place}: this request starts at {start:.9} s, before the previous one at {previous:.9} s; {SORT_IT}"
+            ),
+            Self::Damaged { place, problem } | Self::Request { place, problem } => {
+                write!(f, "{place}: {problem}")
+            }
+        }
+    }
+}
+
+/// The rule that an unsorted load breaks, and the ways out.
+const SORT_IT: &str = "a load must be sorted by intended start (records of replays and simulations are in the order \
+                       of completion). Sort it with 'iosonar convert --sort' or --on-backstep sort, or shift the rest \
+                       of the load with --on-backstep shift";
+
+impl Error for TraceError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Io { source, .. } | Self::DamagedStream { source, .. } => Some(source),
+            _ => None,
+        }
+    }
 }
 
 impl TraceError {

@@ -2,13 +2,16 @@
 //! blocks. A replay and a simulation of the same load change them in the same way.
 
 use iosonar_units::{Sector, Sectors};
-use serde::{Deserialize, Serialize};
 
 use crate::{Op, Request};
 
 /// What happens to requests beyond the target's end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "BeyondFlags", try_from = "BeyondFlags")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(into = "BeyondFlags", try_from = "BeyondFlags")
+)]
 pub enum Beyond {
     /// The load is refused.
     #[default]
@@ -22,8 +25,12 @@ pub enum Beyond {
 }
 
 /// The same as it is written: a key for each.
-#[derive(Clone, Copy, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Default)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 struct BeyondFlags {
     wrap: bool,
     clip: bool,
@@ -55,11 +62,15 @@ impl TryFrom<BeyondFlags> for Beyond {
 }
 
 /// What happens to requests that do not fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct Fit {
     /// Those beyond the target's end.
-    #[serde(flatten)]
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub beyond: Beyond,
     /// Whether requests that are not aligned to the target's blocks are widened to whole blocks;
     /// otherwise the load is refused.

@@ -6,10 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use iosonar_units::{Nanos, one_or_many, scalar};
-use serde::{Deserialize, Serialize};
+use iosonar_units::Nanos;
+#[cfg(feature = "serde")]
+use iosonar_units::{one_or_many, scalar};
 
 use crate::whole_file::Output;
+#[cfg(feature = "serde")]
 use crate::written::{columns, delimiter, round, start_at};
 use crate::{Batch, CutOff, Metadata, TraceError};
 
@@ -94,41 +96,60 @@ pub struct Sink {
 }
 
 /// How a trace is read. In files its keys are named as the options of the command line.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct ReadOptions {
     /// The format's name; else it is found by content and name.
     pub format: Option<String>,
     /// Skip what cannot be read and count it, instead of failing.
     pub lenient: bool,
     /// Widen byte ranges that are not whole sectors, and count them, instead of failing.
-    #[serde(rename = "round", with = "round")]
+    #[cfg_attr(feature = "serde", serde(rename = "round", with = "round"))]
     pub round_out: bool,
     /// Only requests to these devices, by name or number; empty for all.
-    #[serde(rename = "device", deserialize_with = "one_or_many")]
+    #[cfg_attr(
+        feature = "serde",
+        serde(rename = "device", deserialize_with = "one_or_many")
+    )]
     pub devices: Vec<String>,
     /// Which event begins a request, in traces of the kernel's events.
-    #[serde(deserialize_with = "scalar")]
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "scalar"))]
     pub start_event: StartEvent,
     /// In traces of the kernel's events: the times of a request are delay = issue - start and latency =
     /// completion - issue, where they otherwise are 0 and completion - start.
-    #[serde(rename = "start_at", with = "start_at")]
+    #[cfg_attr(feature = "serde", serde(rename = "start_at", with = "start_at"))]
     pub start_at_issue: bool,
     /// CSV: our field for each of the file's columns, `time_s=Timestamp`.
-    #[serde(with = "columns")]
+    #[cfg_attr(feature = "serde", serde(with = "columns"))]
     pub columns: Vec<(String, String)>,
     /// CSV: what stands between fields; a comma, semicolon or tab is found by itself.
-    #[serde(with = "delimiter")]
+    #[cfg_attr(feature = "serde", serde(with = "delimiter"))]
     pub delimiter: Option<u8>,
     /// blkparse's `-f` format, where the text was written with one.
     pub blkparse_format: Option<String>,
     /// Where records are taken as a load: also the requests that were never submitted when they were recorded
     /// (skipped, dropped, missed).
-    #[serde(rename = "include_skipped")]
+    #[cfg_attr(feature = "serde", serde(rename = "include_skipped"))]
     pub include_unsubmitted: bool,
     /// Counts bytes read from files, for progress bars.
-    #[serde(skip)]
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub progress: Option<Arc<ReadProgress>>,
+}
+
+/// What stands between fields: one character, or `tab`.
+///
+/// # Errors
+/// If it is more than one.
+pub fn one_byte(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" | b"tab" => Ok(b'\t'),
+        [byte] if byte.is_ascii() => Ok(*byte),
+        _ => Err("expected one character, or tab".to_owned()),
+    }
 }
 
 /// How far the reading of files has come.
@@ -141,8 +162,12 @@ pub struct ReadProgress {
 }
 
 /// Which of the kernel's events begins a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum StartEvent {
     /// The most frequent of queue, get, insert and issue; completion without any of these.
     #[default]

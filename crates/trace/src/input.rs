@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use serde::{Deserialize, Serialize};
-
 use crate::decompress::{decompressed, peek, read_error};
 use crate::devices::OnlyDevices;
 use crate::formats::kernel::{open_set, set_of};
@@ -15,6 +13,7 @@ use crate::formats::{by_format_name, format_of};
 use crate::salvage::{Salvaged, UpToCut, check_complete};
 use crate::submitted::OnlySubmitted;
 use crate::transform::{Change, Merged, OnBackstep, Pasted, Spill, apply_all, extent_of, written};
+#[cfg(feature = "serde")]
 use crate::written::changes;
 use crate::{
     CutOff, Format, ReadOptions, ReadProgress, SortedByStart, Source, TraceError, TraceReader,
@@ -25,17 +24,21 @@ use crate::{
 const HEAD: usize = 64 * 1024;
 
 /// How a trace is read, and what is made of it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct Reading {
     /// How it is read.
-    #[serde(flatten)]
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub options: ReadOptions,
     /// What is changed, in this order.
-    #[serde(with = "changes")]
+    #[cfg_attr(feature = "serde", serde(with = "changes"))]
     pub changes: Vec<Change>,
     /// Where changes that need the whole load keep it.
-    #[serde(flatten)]
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub spill: Spill,
 }
 

@@ -29,6 +29,7 @@
 
 pub mod apart;
 mod batch;
+mod codec;
 mod column;
 pub mod convert;
 mod decompress;
@@ -47,14 +48,14 @@ mod submitted;
 mod text;
 pub mod transform;
 mod whole_file;
+#[cfg(feature = "serde")]
 mod written;
-mod zstandard;
 
 pub use batch::Batch;
 pub use error::{At, Place, TraceError};
 pub use format::{
     Format, ReadOptions, ReadProgress, Sink, Source, StartEvent, TraceReader, TraceWriter,
-    WriteOptions,
+    WriteOptions, one_byte,
 };
 pub use formats::kernel::{LiveAction, LiveBegin, LiveEvent, LiveEvents, live_reader};
 pub use input::Reading;
@@ -63,4 +64,3 @@ pub use record::{Flags, Op, Outcome, Quantity, Record, Request, Status};
 pub use requests::Requests;
 pub use salvage::CutOff;
 pub use transform::SortedByStart;
-pub use written::one_byte;

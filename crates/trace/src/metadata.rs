@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use iosonar_units::Nanos;
-use serde::{Deserialize, Serialize};
+use serde_json::{Error, Map, Value};
 
 /// What a trace says about itself besides its rows.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metadata {
     /// Lines of comment above the first row (a licence, the origin), without line ends.
     pub notices: Vec<String>,
@@ -19,7 +18,6 @@ pub struct Metadata {
     /// Whatever else is known (host, kernel, tool, what times mean), by name.
     pub about: BTreeMap<String, String>,
     /// What happened while reading that the reader should know of: skipped rows, rounded offsets.
-    #[serde(skip)]
     pub remarks: Vec<Remark>,
 }
 
@@ -79,6 +77,43 @@ pub struct Remark {
 const MOST_REMARKS: usize = 64;
 
 impl Metadata {
+    /// What stands in a file, as JSON; remarks are of a reading, and stay out.
+    pub(crate) fn to_json(&self) -> Result<String, Error> {
+        let Self {
+            notices,
+            origin_ns,
+            devices,
+            about,
+            remarks: _,
+        } = self;
+        Ok(format!(
+            r#"{{"notices":{},"origin_ns":{},"devices":{},"about":{}}}"#,
+            serde_json::to_string(notices)?,
+            serde_json::to_string(origin_ns)?,
+            serde_json::to_string(devices)?,
+            serde_json::to_string(about)?,
+        ))
+    }
+
+    /// What stands in a file: keys that are missing are empty, others than these are left out.
+    pub(crate) fn of_json(bytes: &[u8]) -> Result<Self, Error> {
+        let mut object: Map<String, Value> = serde_json::from_slice(bytes)?;
+        let mut metadata = Self::default();
+        if let Some(notices) = object.remove("notices") {
+            metadata.notices = serde_json::from_value(notices)?;
+        }
+        if let Some(origin) = object.remove("origin_ns") {
+            metadata.origin_ns = serde_json::from_value(origin)?;
+        }
+        if let Some(devices) = object.remove("devices") {
+            metadata.devices = serde_json::from_value(devices)?;
+        }
+        if let Some(about) = object.remove("about") {
+            metadata.about = serde_json::from_value(about)?;
+        }
+        Ok(metadata)
+    }
+
     /// Counts a case of `what`; `example` is kept of the first one.
     pub fn remark(&mut self, kind: RemarkKind, what: &str, example: impl FnOnce() -> String) {
         if let Some(remark) = self.remarks.iter_mut().find(|r| r.what == what) {
@@ -131,5 +166,38 @@ impl Metadata {
     /// When time zero of the trace was.
     pub fn origin(&self) -> Option<Nanos> {
         self.origin_ns.map(Nanos::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_holds_what_a_file_says_of_itself() {
+        let mut metadata = Metadata {
+            notices: vec!["a \"licence\"\n".to_owned()],
+            origin_ns: Some(u64::MAX),
+            devices: vec!["/dev/sdä".to_owned(), String::new()],
+            about: BTreeMap::from([("host".to_owned(), "x".to_owned())]),
+            remarks: Vec::new(),
+        };
+        let json = metadata.to_json().unwrap();
+        assert_eq!(
+            json,
+            r#"{"notices":["a \"licence\"\n"],"origin_ns":18446744073709551615,"devices":["/dev/sdä",""],"about":{"host":"x"}}"#
+        );
+        assert_eq!(Metadata::of_json(json.as_bytes()).unwrap(), metadata);
+        metadata.remark(RemarkKind::Skipped, "rows were skipped", String::new);
+        assert_eq!(metadata.to_json().unwrap(), json);
+    }
+
+    #[test]
+    fn other_versions_have_other_keys() {
+        let metadata = Metadata::of_json(br#"{"later": {"x": 1}, "origin_ns": null}"#).unwrap();
+        assert_eq!(metadata, Metadata::default());
+        for wrong in ["[]", "{\"devices\": [1]}", "{\"origin_ns\": -1}", "{"] {
+            assert!(Metadata::of_json(wrong.as_bytes()).is_err(), "{wrong}");
+        }
     }
 }

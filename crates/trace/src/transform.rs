@@ -21,7 +21,6 @@ mod written;
 use std::path::PathBuf;
 
 use iosonar_units::{Bytes, Nanos};
-use serde::{Deserialize, Serialize};
 
 pub use copies::Copies;
 pub use derive::{Derived, derive};
@@ -93,14 +92,18 @@ pub enum Change {
 }
 
 /// Where the transformations that need the whole load keep it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default)
+)]
 pub struct Spill {
     /// The folder for temporary files beyond `memory`; the system's if `None`.
-    #[serde(rename = "spill_dir")]
+    #[cfg_attr(feature = "serde", serde(rename = "spill_dir"))]
     pub dir: Option<PathBuf>,
     /// How many bytes of packed requests are kept in memory.
-    #[serde(rename = "spill_memory")]
+    #[cfg_attr(feature = "serde", serde(rename = "spill_memory"))]
     pub memory: Bytes,
 }
 

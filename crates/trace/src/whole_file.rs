@@ -1,7 +1,9 @@
 //! A file that is whole or absent, compressed as its name says.
 
+use std::error::Error;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fmt;
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -9,9 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use iosonar_units::folder_of;
-use rustix::fs::{FlockOperation, flock};
 
-use crate::zstandard;
+use crate::codec::Codec;
 
 /// Something that bytes are written to and that must be closed to count.
 pub trait Output: Write + Send {
@@ -41,13 +42,9 @@ fn packed<W>(file: W, path: &Path) -> io::Result<Box<dyn Output>>
 where
     W: Output + 'static,
 {
-    match path.extension().and_then(|e| e.to_str()) {
-        Some("gz") => Ok(Box::new(flate2::write::GzEncoder::new(
-            file,
-            flate2::Compression::default(),
-        ))),
-        Some("zst") => Ok(Box::new(zstandard::encoder(file)?)),
-        _ => Ok(Box::new(file)),
+    match Codec::of_output(path) {
+        Some(codec) => codec.encoder(file),
+        None => Ok(Box::new(file)),
     }
 }
 
@@ -62,12 +59,6 @@ impl Output for BufWriter<WholeFile> {
         self.into_inner()
             .map_err(io::IntoInnerError::into_error)?
             .keep()
-    }
-}
-
-impl<W: Output> Output for flate2::write::GzEncoder<W> {
-    fn close(self: Box<Self>) -> io::Result<()> {
-        Box::new(self.finish()?).close()
     }
 }
 
@@ -104,13 +95,23 @@ impl Output for Counter {
 }
 
 /// The output already exists and is not a regular file: nothing was written to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it exists already and is not a regular file: choose another name for the output")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRegularFile;
+
+impl fmt::Display for NoRegularFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "it exists already and is not a regular file: choose another name for the output"
+        )
+    }
+}
+
+impl Error for NoRegularFile {}
 
 impl NoRegularFile {
     /// Whether this is why an output could not be created.
-    pub fn is_cause_of(error: &(dyn std::error::Error + 'static)) -> bool {
+    pub fn is_cause_of(error: &(dyn Error + 'static)) -> bool {
         let error = error.downcast_ref::<io::Error>();
         let cause = error.and_then(io::Error::get_ref);
         matches!(cause, Some(cause) if cause.is::<Self>())
@@ -118,11 +119,7 @@ impl NoRegularFile {
 }
 
 /// Another process writes an output of this name: whichever ended last would replace what the other measured.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "process {process} is writing it ({}): wait for it to end, or choose another name for the output",
-    part.display()
-)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenByAnother {
     /// Its number, as the name of its file says.
     pub process: u32,
@@ -130,9 +127,22 @@ pub struct WrittenByAnother {
     pub part: PathBuf,
 }
 
+impl fmt::Display for WrittenByAnother {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { process, part } = self;
+        write!(
+            f,
+            "process {process} is writing it ({}): wait for it to end, or choose another name for the output",
+            part.display()
+        )
+    }
+}
+
+impl Error for WrittenByAnother {}
+
 impl WrittenByAnother {
     /// Whether this is why an output could not be created.
-    pub fn is_cause_of(error: &(dyn std::error::Error + 'static)) -> bool {
+    pub fn is_cause_of(error: &(dyn Error + 'static)) -> bool {
         let error = error.downcast_ref::<io::Error>();
         let cause = error.and_then(io::Error::get_ref);
         matches!(cause, Some(cause) if cause.is::<Self>())
@@ -174,7 +184,7 @@ impl WholeFile {
             match File::create_new(&part) {
                 Ok(file) => {
                     // As long as it is open, it is seen to have a writer. Some file systems know no locks.
-                    let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
+                    let _ = file.try_lock();
                     let whole = Self {
                         file,
                         part: part.into(),
@@ -314,9 +324,8 @@ pub fn written_so_far(name: &Path) -> u64 {
 /// Whether a process has a file under a temporary name open that it writes.
 fn is_being_written(part: &Path) -> bool {
     // It may just have got its name.
-    File::open(part).is_ok_and(|file| {
-        flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
-    })
+    File::open(part)
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// The name that the file called `path` would have got when it was whole; `None` if that is not a temporary name.

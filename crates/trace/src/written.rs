@@ -3,18 +3,6 @@
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 
-/// What stands between fields: one character, or `tab`.
-///
-/// # Errors
-/// If it is more than one.
-pub fn one_byte(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        b"\\t" | b"tab" => Ok(b'\t'),
-        [byte] if byte.is_ascii() => Ok(*byte),
-        _ => Err("expected one character, or tab".to_owned()),
-    }
-}
-
 /// A list of changes: pairs of a name and a value, in their order.
 pub(crate) mod changes {
     use super::{Deserialize, Deserializer, Error, Serialize, Serializer};
@@ -110,7 +98,8 @@ pub(crate) mod columns {
 
 /// One character, or `tab`.
 pub(crate) mod delimiter {
-    use super::{Deserialize, Deserializer, Error, Serialize, Serializer, one_byte};
+    use super::{Deserialize, Deserializer, Error, Serialize, Serializer};
+    use crate::one_byte;
 
     #[allow(clippy::trivially_copy_pass_by_ref, clippy::ref_option)] // As serde calls it.
     pub(crate) fn serialize<S: Serializer>(

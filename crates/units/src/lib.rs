@@ -17,24 +17,28 @@
 //! ```
 
 mod bytes;
+#[cfg(feature = "serde")]
 mod complaint;
 mod csv;
 mod decimal;
 mod error_text;
 mod folder;
 mod nanos;
+#[cfg(feature = "serde")]
 mod scalar;
 mod sector;
 mod text_file;
 mod values;
 
 pub use bytes::Bytes;
+#[cfg(feature = "serde")]
 pub use complaint::plain_complaint;
 pub use csv::csv_field;
 pub use decimal::ParseUnitError;
 pub use error_text::with_causes;
 pub use folder::{folder_of, with_ending};
 pub use nanos::Nanos;
+#[cfg(feature = "serde")]
 pub use scalar::{one_or_many, scalar};
 pub use sector::{SECTOR_BYTES, Sector, Sectors};
 pub use text_file::read_text_file;

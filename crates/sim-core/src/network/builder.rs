@@ -1,5 +1,8 @@
 //! Putting a network together.
 
+use std::error::Error;
+use std::fmt;
+
 use super::job::NONE;
 use super::node::{Choice, Delay, Lap, Node, Sink};
 use super::station::Station;
@@ -24,10 +27,9 @@ pub enum Route {
 }
 
 /// Why nodes do not make a network.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum BuildError {
     /// A node has no output, or too many.
-    #[error("{kind} '{node}' has {seen} outputs, expected {expected}")]
     Outputs {
         /// The node's name.
         node: String,
@@ -39,7 +41,6 @@ pub enum BuildError {
         expected: &'static str,
     },
     /// An invalid distribution.
-    #[error("'{node}': {source}")]
     Law {
         /// The node's name.
         node: String,
@@ -47,7 +48,6 @@ pub enum BuildError {
         source: LawError,
     },
     /// A station that cannot be.
-    #[error("station '{node}': {complaint}")]
     Station {
         /// The node's name.
         node: String,
@@ -55,7 +55,6 @@ pub enum BuildError {
         complaint: &'static str,
     },
     /// A router that sends jobs to an output that it does not have.
-    #[error("router '{node}' selects output {seen}, but has {outputs}")]
     Output {
         /// The node's name.
         node: String,
@@ -65,27 +64,21 @@ pub enum BuildError {
         outputs: usize,
     },
     /// Two nodes have one name.
-    #[error(
-        "two nodes are called '{node}': give them different names, as the random stream of a node depends on its name"
-    )]
     Name {
         /// The name.
         node: String,
     },
     /// Jobs cannot go to where they come from outside.
-    #[error("jobs cannot be routed to the source '{node}'")]
     IntoSource {
         /// The source's name.
         node: String,
     },
     /// Jobs would go round for ever without time passing.
-    #[error("'{node}' is on a loop that takes no time")]
     Loop {
         /// The name of a node on it.
         node: String,
     },
     /// Something that cannot wait leads straight to a finite queue.
-    #[error("{kind} '{node}' leads to the finite queue '{queue}', but jobs cannot wait there")]
     CannotWait {
         /// The node's name.
         node: String,
@@ -94,6 +87,51 @@ pub enum BuildError {
         /// The station's name.
         queue: String,
     },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Outputs {
+                node,
+                kind,
+                seen,
+                expected,
+            } => write!(f, "{kind} '{node}' has {seen} outputs, expected {expected}"),
+            Self::Law { node, source } => write!(f, "'{node}': {source}"),
+            Self::Station { node, complaint } => write!(f, "station '{node}': {complaint}"),
+            Self::Output {
+                node,
+                seen,
+                outputs,
+            } => write!(
+                f,
+                "router '{node}' selects output {seen}, but has {outputs}"
+            ),
+            Self::Name { node } => write!(
+                f,
+                "two nodes are called '{node}': give them different names, as the random stream of a node depends on \
+                 its name"
+            ),
+            Self::IntoSource { node } => {
+                write!(f, "jobs cannot be routed to the source '{node}'")
+            }
+            Self::Loop { node } => write!(f, "'{node}' is on a loop that takes no time"),
+            Self::CannotWait { node, kind, queue } => write!(
+                f,
+                "{kind} '{node}' leads to the finite queue '{queue}', but jobs cannot wait there"
+            ),
+        }
+    }
+}
+
+impl Error for BuildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Law { source, .. } => Some(source),
+            _ => None,
+        }
+    }
 }
 
 /// A node before it is checked.

@@ -1,9 +1,9 @@
 //! A load that is kept: packed in memory up to a limit, in a temporary file beyond it.
 
-use std::fs::File;
-use std::io::Write;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 use super::Spill;
 use crate::formats::ios::{BlockColumns, BlockDecoder};
@@ -14,6 +14,22 @@ use crate::{Batch, TraceError};
 enum Home {
     Memory(usize),
     File { offset: u64, length: usize },
+}
+
+/// A file without a name, which nobody else can open, and which is gone when it is closed.
+fn unnamed_file_in(folder: &Path) -> io::Result<File> {
+    const MOST_NAMES: u32 = 1000;
+    for attempt in 0..MOST_NAMES {
+        let path = folder.join(format!(".iosonar-{}-{attempt}", std::process::id()));
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).mode(0o600);
+        match options.create_new(true).open(&path) {
+            Ok(file) => return fs::remove_file(&path).map(|()| file),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// Records that can be read again, from any block on.
@@ -89,7 +105,7 @@ impl Spool {
             return Ok(());
         }
         if self.file.is_none() {
-            let file = tempfile::tempfile_in(self.dir()).map_err(|e| self.error(e))?;
+            let file = unnamed_file_in(&self.dir()).map_err(|e| self.error(e))?;
             self.file = Some((file, 0));
         }
         if let Some((file, end)) = &mut self.file {

@@ -1,5 +1,6 @@
 //! Changes as they are written on a command line and in files: a name and a value for each.
 
+use std::error::Error;
 use std::fmt;
 use std::ops::Bound;
 use std::str::FromStr;
@@ -36,10 +37,9 @@ pub const CHANGE_NAMES: [&str; 22] = [
 ];
 
 /// What is wrong with a change.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeError {
     /// The value does not fit the change.
-    #[error("'{name}' is '{value}', {expected}")]
     Value {
         /// The change.
         name: String,
@@ -49,7 +49,6 @@ pub enum ChangeError {
         expected: String,
     },
     /// 'from' and 'until' leave nothing.
-    #[error("the window from {from} until {until} is empty")]
     Empty {
         /// The first start that is kept.
         from: Nanos,
@@ -57,6 +56,23 @@ pub enum ChangeError {
         until: Nanos,
     },
 }
+
+impl fmt::Display for ChangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value {
+                name,
+                value,
+                expected,
+            } => write!(f, "'{name}' is '{value}', {expected}"),
+            Self::Empty { from, until } => {
+                write!(f, "the window from {from} until {until} is empty")
+            }
+        }
+    }
+}
+
+impl Error for ChangeError {}
 
 /// From and until, written `A..B`; either end may be omitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

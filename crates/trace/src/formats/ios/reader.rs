@@ -239,7 +239,7 @@ impl Reader {
         match header[0] {
             METADATA => {
                 let remarks = std::mem::take(&mut self.metadata.remarks);
-                self.metadata = serde_json::from_slice(self.decoder.bytes_mut()).map_err(|e| {
+                self.metadata = Metadata::of_json(self.decoder.bytes_mut()).map_err(|e| {
                     self.damaged(
                         at,
                         format!("the metadata are not valid JSON of this format: {e}"),
@@ -401,7 +401,7 @@ impl TraceReader for Reader {
         // What is known of the trace at its end is known of the whole.
         if let Some(last) = index.iter().rev().find(|entry| entry.count == 0)
             && let Some(payload) = self.frame_at(last.offset, METADATA)
-            && let Ok(metadata) = serde_json::from_slice(&payload)
+            && let Ok(metadata) = Metadata::of_json(&payload)
         {
             self.metadata = metadata;
         }

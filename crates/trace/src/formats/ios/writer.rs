@@ -61,7 +61,7 @@ impl Writer {
 
     fn tell(&mut self) -> Result<(), TraceError> {
         // Texts and numbers always become JSON.
-        let json = serde_json::to_vec(&self.metadata).unwrap_or_else(|_| b"{}".to_vec());
+        let json = self.metadata.to_json().unwrap_or_else(|_| "{}".to_owned());
         self.told = self.metadata.clone();
         self.index.push(IndexEntry {
             offset: self.offset,
@@ -69,7 +69,7 @@ impl Writer {
             min: 0,
             max: 0,
         });
-        self.frame(METADATA, &json)
+        self.frame(METADATA, json.as_bytes())
     }
 
     /// Says what has become known since it was said last.
