@@ -1,5 +1,6 @@
 //! Laws of random times: service times, think times, distances between arrivals.
 
+mod moments;
 mod sampler;
 
 use std::error::Error;
@@ -281,25 +282,6 @@ impl Law {
                 tried: TRIED,
             }),
         }
-    }
-
-    /// The mean in nanoseconds; `None` where it has no closed form.
-    pub fn mean_ns(&self) -> Option<f64> {
-        let weighted = |table: &[(f64, Nanos)]| table.iter().map(|(p, t)| p * ns(*t)).sum();
-        Some(match self {
-            Self::Constant(t) | Self::Exponential(t) | Self::Erlang { mean: t, .. } => ns(*t),
-            Self::Uniform(from, to) => f64::midpoint(ns(*from), ns(*to)),
-            Self::HyperExponential(table) | Self::Table(table) => weighted(table),
-            Self::Pareto { least, shape } if *shape > 1.0 => ns(*least) * shape / (shape - 1.0),
-            Self::Pareto { .. } => f64::INFINITY,
-            Self::LogNormal { median, sigma } => ns(*median) * libm::exp(0.5 * sigma * sigma),
-            Self::Gamma { mean, .. } => ns(*mean),
-            Self::Weibull { shape, scale } => ns(*scale) * libm::tgamma(1.0 + 1.0 / shape),
-            Self::Empirical(times) => {
-                times.iter().copied().map(ns).sum::<f64>() / times.len() as f64
-            }
-            Self::Truncated { .. } | Self::Custom(_) => return None,
-        })
     }
 
     /// Whether no time of it is longer than zero.
