@@ -8,6 +8,7 @@ use iosonar_units::Nanos;
 
 use crate::bursts::Bursts;
 use crate::noise::NoisyRate;
+use crate::renewal::Renewal;
 
 /// A phase of a modulated Poisson process.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,6 +71,8 @@ pub enum ArrivalLaw {
         /// The length of a bin.
         bin_s: f64,
     },
+    /// With independent intervals from another law.
+    Renewal(Renewal),
 }
 
 impl ArrivalLaw {
@@ -80,6 +83,7 @@ impl ArrivalLaw {
             | Self::Constant { per_s }
             | Self::BModel { per_s, .. }
             | Self::Noise { per_s, .. } => *per_s,
+            Self::Renewal(renewal) => renewal.per_s(),
             Self::OnOff {
                 per_s, on_s, off_s, ..
             } => per_s * on_s / (on_s + off_s),
@@ -101,6 +105,7 @@ impl ArrivalLaw {
             | Self::OnOff { per_s, .. }
             | Self::BModel { per_s, .. }
             | Self::Noise { per_s, .. } => *per_s *= factor,
+            Self::Renewal(renewal) => *renewal = renewal.scaled(factor),
             Self::Modulated(phases) => {
                 for phase in phases {
                     phase.per_s *= factor;
@@ -117,6 +122,7 @@ impl ArrivalLaw {
         let arrivals = match self {
             Self::Poisson { per_s } => Arrivals::every(Law::Exponential(distance(*per_s))),
             Self::Constant { per_s } => Arrivals::every(Law::Constant(distance(*per_s))),
+            Self::Renewal(renewal) => Arrivals::every(renewal.between().clone()),
             Self::Modulated(phases) => Arrivals::modulated(
                 phases
                     .iter()

@@ -33,6 +33,7 @@ mod like;
 mod noise;
 mod parse;
 mod probe;
+mod renewal;
 mod size;
 mod span;
 
@@ -48,6 +49,7 @@ pub use artificial::{Artificial, ArtificialLoad, ArtificialShape};
 pub use like::Likeness;
 pub use parse::ParseLawError;
 pub use probe::{ProbeLoad, ProbeShape};
+pub use renewal::{Intervals, Renewal, RenewalError};
 pub use size::Size;
 
 /// The laws of a class of requests.

@@ -1,6 +1,6 @@
 //! The laws of a synthetic load as a scenario writes them: batches, shapes and arrivals.
 
-use iosonar_workload::{Addresses, ArrivalLaw, Batch, LoadPhase, Shape, Size};
+use iosonar_workload::{Addresses, ArrivalLaw, Batch, Intervals, LoadPhase, Renewal, Shape, Size};
 
 use super::{Page, float};
 use crate::file::LoadFile;
@@ -128,5 +128,28 @@ pub(super) fn arrivals(law: &ArrivalLaw) -> String {
             float(*variation),
             float(*bin_s)
         ),
+        ArrivalLaw::Renewal(law) => renewal(law),
     }
+}
+
+fn renewal(law: &Renewal) -> String {
+    let (name, shape) = match law.intervals() {
+        Intervals::Gamma { cv } => ("gamma", format!("cv = {}", float(*cv))),
+        Intervals::LogNormal { cv } => ("log_normal", format!("cv = {}", float(*cv))),
+        Intervals::Weibull { shape } => ("weibull", format!("shape = {}", float(*shape))),
+        Intervals::Pareto { shape } => ("pareto", format!("shape = {}", float(*shape))),
+        Intervals::Empirical { trace, .. } => {
+            let trace = toml::Value::from(trace.display().to_string());
+            ("empirical", format!("trace = {trace}"))
+        }
+    };
+    let bounds = law.bounds().map_or(String::new(), |(least, most)| {
+        format!(
+            ", at_least_ms = {}, at_most_ms = {}",
+            float(least.as_millis_f64()),
+            float(most.as_millis_f64())
+        )
+    });
+    let per_s = float(law.per_s());
+    format!("{{ {name} = {{ per_s = {per_s}, {shape}{bounds} }} }}")
 }

@@ -114,6 +114,68 @@ pub enum ArrivalsFile {
     BModel(BModelFile),
     /// A Poisson process whose rate is fractional Gaussian noise.
     Noise(NoiseFile),
+    /// Independent intervals from a gamma law.
+    Gamma(SpreadFile),
+    /// Independent intervals from a log-normal law.
+    LogNormal(SpreadFile),
+    /// Independent intervals from a Weibull law.
+    Weibull(TailFile),
+    /// Independent intervals from a Pareto law.
+    Pareto(TailFile),
+    /// Independent intervals, each one of those of a recording.
+    Empirical(EmpiricalFile),
+}
+
+/// `gamma = { per_s = 100.0, cv = 2.0, at_least_ms = 0.1, at_most_ms = 500.0 }`, and `log_normal`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SpreadFile {
+    /// Mean arrivals per second.
+    pub per_s: f64,
+    /// The coefficient of variation of the intervals, before any bounds.
+    pub cv: f64,
+    /// The shortest interval.
+    pub at_least_ms: Option<f64>,
+    /// The longest interval.
+    pub at_most_ms: Option<f64>,
+}
+
+impl SpreadFile {
+    /// The bounds of the intervals, in milliseconds.
+    pub fn bounds_ms(&self) -> (Option<f64>, Option<f64>) {
+        (self.at_least_ms, self.at_most_ms)
+    }
+}
+
+/// `weibull = { per_s = 100.0, shape = 0.6, at_least_ms = 0.1, at_most_ms = 500.0 }`, and `pareto`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TailFile {
+    /// Mean arrivals per second.
+    pub per_s: f64,
+    /// The shape parameter of the law.
+    pub shape: f64,
+    /// The shortest interval.
+    pub at_least_ms: Option<f64>,
+    /// The longest interval.
+    pub at_most_ms: Option<f64>,
+}
+
+impl TailFile {
+    /// The bounds of the intervals, in milliseconds.
+    pub fn bounds_ms(&self) -> (Option<f64>, Option<f64>) {
+        (self.at_least_ms, self.at_most_ms)
+    }
+}
+
+/// `empirical = { trace = "monday.ios", per_s = 100.0 }`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EmpiricalFile {
+    /// The recording whose intervals are drawn from.
+    pub trace: PathBuf,
+    /// Mean arrivals per second; those of the recording if it is not given.
+    pub per_s: Option<f64>,
 }
 
 /// A phase of `phases = [{ per_s = 100.0, mean_s = 1.0 }, ...]`.

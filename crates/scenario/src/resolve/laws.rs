@@ -1,15 +1,22 @@
 //! The laws of a synthetic load: arrivals, batches, sizes, addresses.
 
-use iosonar_units::{Sectors, Share};
-use iosonar_workload::{Addresses, ArrivalLaw, Batch, LoadPhase, Shape, Workload};
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::Arc;
+
+use iosonar_trace::{Batch as Rows, TraceError, input};
+use iosonar_units::{Nanos, Sectors, Share};
+use iosonar_workload::{
+    Addresses, ArrivalLaw, Batch, Intervals, LoadPhase, Renewal, Shape, Workload,
+};
 use toml::Spanned;
 
 use super::check::Checker;
 use super::sizes::size_laws;
 use crate::ScenarioError;
 use crate::file::{
-    AddressesFile, ArrivalsFile, BatchFile, ClassFile, HotFile, LoadFile, MixedFile, PhaseFile,
-    SizeFile,
+    AddressesFile, ArrivalsFile, BatchFile, ClassFile, EmpiricalFile, HotFile, LoadFile, MixedFile,
+    PhaseFile, SizeFile,
 };
 
 /// What a class has for arrivals.
@@ -164,6 +171,72 @@ impl ArrivalsCheck<'_> {
         self.refuse(format!("{name} = {seconds}"), expected)
     }
 
+    fn cv(&self, cv: f64) -> Result<f64, ScenarioError> {
+        if (0.01..=100.0).contains(&cv) {
+            return Ok(cv);
+        }
+        let expected =
+            "a coefficient of variation of 0.01 to 100: 1 is as bursty as a Poisson process";
+        self.refuse(format!("cv = {cv}"), expected)
+    }
+
+    fn shape(
+        &self,
+        shape: f64,
+        range: RangeInclusive<f64>,
+        expected: &str,
+    ) -> Result<f64, ScenarioError> {
+        match range.contains(&shape) {
+            true => Ok(shape),
+            false => self.refuse(format!("shape = {shape}"), expected),
+        }
+    }
+
+    /// Independent intervals, within bounds in milliseconds.
+    fn renewal(
+        &self,
+        per_s: f64,
+        intervals: Intervals,
+        (least_ms, most_ms): (Option<f64>, Option<f64>),
+    ) -> Result<ArrivalLaw, ScenarioError> {
+        let per_s = self.rate(per_s)?;
+        for (name, bound) in [("at_least_ms", least_ms), ("at_most_ms", most_ms)] {
+            if let Some(bound) = bound
+                && !(0.0..=1e12).contains(&bound)
+            {
+                return self.refuse(format!("{name} = {bound}"), "0 to 1e12 ms");
+            }
+        }
+        let bounds = (least_ms.is_some() || most_ms.is_some()).then(|| {
+            let most = most_ms.map_or(Nanos::from_secs_f64(1e9), Nanos::from_millis_f64);
+            (Nanos::from_millis_f64(least_ms.unwrap_or(0.0)), most)
+        });
+        let renewal = Renewal::new(per_s, intervals, bounds);
+        renewal.map(ArrivalLaw::Renewal).map_err(|error| {
+            self.wrong(
+                error.to_string(),
+                "another rate, law or bounds of the intervals",
+            )
+        })
+    }
+
+    /// The intervals of a recording.
+    fn empirical(&self, given: &EmpiricalFile) -> Result<ArrivalLaw, ScenarioError> {
+        let folder = self.check.path.parent().unwrap_or(Path::new(""));
+        let trace = folder.join(&given.trace);
+        let times = intervals_of(&trace)?;
+        let all_s: f64 = times.iter().map(|t| t.as_secs_f64()).sum();
+        if all_s == 0.0 {
+            let seen = format!("no time between the requests of {}", trace.display());
+            return self.refuse(
+                seen,
+                "a recording of at least two requests at different times",
+            );
+        }
+        let per_s = given.per_s.unwrap_or(times.len() as f64 / all_s);
+        self.renewal(per_s, Intervals::Empirical { trace, times }, (None, None))
+    }
+
     /// A law with too few arrivals per span of time would search for the next one forever.
     fn often(&self, per_span: f64, what: &str) -> Result<(), ScenarioError> {
         if per_span >= 1e-3 {
@@ -172,6 +245,35 @@ impl ArrivalsCheck<'_> {
         let seen = format!("{per_span} arrivals in {what} on average");
         self.refuse(seen, "at least 0.001")
     }
+}
+
+/// The times between the requests of a recording: of all of them, or of every second, fourth and so on of a long one.
+fn intervals_of(trace: &Path) -> Result<Arc<[Nanos]>, TraceError> {
+    /// 8 MB.
+    const MOST: usize = 1 << 20;
+    let mut reader = input::open(trace)?;
+    let (mut batch, mut times) = (Rows::default(), Vec::new());
+    let (mut last, mut seen, mut stride) = (None, 0_u64, 1_u64);
+    while reader.next_batch(&mut batch)? > 0 {
+        for row in 0..batch.len() {
+            let start = batch.request(row).start;
+            let Some(before) = last.replace(start) else {
+                continue;
+            };
+            if seen.is_multiple_of(stride) {
+                if times.len() == MOST {
+                    let mut keep = [true, false].into_iter().cycle();
+                    times.retain(|_| keep.next() == Some(true));
+                    stride *= 2;
+                }
+                if seen.is_multiple_of(stride) {
+                    times.push(start.saturating_sub(before));
+                }
+            }
+            seen += 1;
+        }
+    }
+    Ok(times.into())
 }
 
 fn arrivals_law(
@@ -234,6 +336,24 @@ fn arrivals_law(
                 bin_s,
             }
         }
+        ArrivalsFile::Gamma(given) => {
+            let cv = law.cv(given.cv)?;
+            law.renewal(given.per_s, Intervals::Gamma { cv }, given.bounds_ms())?
+        }
+        ArrivalsFile::LogNormal(given) => {
+            let cv = law.cv(given.cv)?;
+            law.renewal(given.per_s, Intervals::LogNormal { cv }, given.bounds_ms())?
+        }
+        ArrivalsFile::Weibull(given) => {
+            let shape = law.shape(given.shape, 0.2..=50.0, "0.2 to 50")?;
+            law.renewal(given.per_s, Intervals::Weibull { shape }, given.bounds_ms())?
+        }
+        ArrivalsFile::Pareto(given) => {
+            let expected = "1.05 to 100: closer to 1 the mean converges too slowly";
+            let shape = law.shape(given.shape, 1.05..=100.0, expected)?;
+            law.renewal(given.per_s, Intervals::Pareto { shape }, given.bounds_ms())?
+        }
+        ArrivalsFile::Empirical(given) => law.empirical(given)?,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use toml_edit::{DocumentMut, Item, Value};
+use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 use crate::ScenarioError;
 
@@ -19,6 +19,18 @@ pub fn moved(text: &str, path: &Path, to: &Path) -> Result<String, ScenarioError
     let way = way(path.parent().unwrap_or(Path::new("")), to);
     let is_profile = |name: &str| Path::new(name).extension().is_some_and(|e| e == "toml");
     rename(document.get_mut("load"), "trace", &way, |name| name != "-");
+    rename_empirical(
+        document.get_mut("load").and_then(Item::as_table_like_mut),
+        &way,
+    );
+    let classes = document
+        .get_mut("load")
+        .and_then(|load| load.get_mut("class"));
+    if let Some(Item::ArrayOfTables(classes)) = classes {
+        for class in classes.iter_mut() {
+            rename_empirical(Some(class), &way);
+        }
+    }
     rename(document.get_mut("ssd"), "profile", &way, is_profile);
     if let Some(disk) = document.get_mut("disk") {
         match disk.get_mut("other") {
@@ -42,6 +54,14 @@ pub fn moved(text: &str, path: &Path, to: &Path) -> Result<String, ScenarioError
         rename(Some(disk), "profile", &way, is_profile);
     }
     Ok(document.to_string())
+}
+
+/// The recording of `arrivals = { empirical = { trace = ... } }`.
+fn rename_empirical(load: Option<&mut dyn TableLike>, way: &Path) {
+    let arrivals = load.and_then(|load| load.get_mut("arrivals"));
+    let arrivals = arrivals.and_then(Item::as_table_like_mut);
+    let empirical = arrivals.and_then(|arrivals| arrivals.get_mut("empirical"));
+    rename(empirical, "trace", way, |_| true);
 }
 
 fn rename(table: Option<&mut Item>, key: &str, way: &Path, is_file: impl Fn(&str) -> bool) {
@@ -105,5 +125,16 @@ mod tests {
         let text = "[load]\ntrace = \"-\"\n[disk]\nprofile = \"seagate\"\n";
         let moved = moved(text, Path::new("/a/s.toml"), Path::new("/b")).unwrap();
         assert_eq!(moved, text);
+    }
+
+    #[test]
+    fn recordings_of_intervals_are_the_same_from_the_other_folder() {
+        let text = "[load]\narrivals = { empirical = { trace = \"x.ios\" } }\n\
+                    [[load.class]]\narrivals = { empirical = { per_s = 5.0, trace = \"y.ios\" } }\n\
+                    [[load.class]]\narrivals = { gamma = { per_s = 5.0, cv = 2.0 } }\n";
+        let moved = moved(text, Path::new("/a/b/s.toml"), Path::new("/a/c/d")).unwrap();
+        for part in ["\"../../b/x.ios\"", "\"../../b/y.ios\"", "cv = 2.0"] {
+            assert!(moved.contains(part), "{moved}");
+        }
     }
 }

@@ -1,0 +1,279 @@
+//! Arrivals whose intervals are independent of each other and follow one law: renewal processes.
+
+use std::error::Error;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use iosonar_sim_core::{Law, LawError};
+use iosonar_units::Nanos;
+
+/// The shape of the law of the intervals. Their mean follows from the rate.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Intervals {
+    /// Gamma, with this coefficient of variation: 1 is a Poisson process, more is burstier.
+    Gamma {
+        /// The standard deviation divided by the mean.
+        cv: f64,
+    },
+    /// Log-normal, with this coefficient of variation.
+    LogNormal {
+        /// The standard deviation divided by the mean.
+        cv: f64,
+    },
+    /// Weibull: 1 is a Poisson process, a smaller shape is burstier.
+    Weibull {
+        /// The exponent.
+        shape: f64,
+    },
+    /// Pareto: with a shape of at most 2 the variance is infinite.
+    Pareto {
+        /// The exponent of the tail, above 1.
+        shape: f64,
+    },
+    /// Those of a recording, each as likely as the others.
+    Empirical {
+        /// Its file.
+        trace: PathBuf,
+        /// Its intervals.
+        times: Arc<[Nanos]>,
+    },
+}
+
+/// A renewal process: independent intervals from one law.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Renewal {
+    per_s: f64,
+    intervals: Intervals,
+    bounds: Option<(Nanos, Nanos)>,
+    between: Law,
+}
+
+/// Why intervals make no renewal process.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RenewalError {
+    /// The law has no times, or no mean.
+    Law(LawError),
+    /// All intervals of a recording are zero.
+    NoTime,
+    /// No law of the shape has this mean within the bounds.
+    OutOfReach {
+        /// The mean interval.
+        mean: Nanos,
+        /// The shortest interval.
+        least: Nanos,
+        /// The longest interval.
+        most: Nanos,
+    },
+}
+
+impl fmt::Display for RenewalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Law(error) => error.fmt(f),
+            Self::NoTime => write!(f, "all requests of the recording start at once"),
+            Self::OutOfReach { mean, least, most } => write!(
+                f,
+                "intervals from {least} to {most} cannot have the mean {mean} that follows from the rate"
+            ),
+        }
+    }
+}
+
+impl Error for RenewalError {}
+
+impl Renewal {
+    /// Arrivals with `per_s` a second on average and these intervals, of which only those within the bounds are taken.
+    ///
+    /// # Errors
+    /// If there is no such law.
+    pub fn new(
+        per_s: f64,
+        intervals: Intervals,
+        bounds: Option<(Nanos, Nanos)>,
+    ) -> Result<Self, RenewalError> {
+        let mean_ns = 1e9 / per_s;
+        let between = match bounds {
+            None => intervals.law(mean_ns)?,
+            Some(bounds) => intervals.law_within(mean_ns, bounds)?,
+        };
+        between.check().map_err(RenewalError::Law)?;
+        Ok(Self {
+            per_s,
+            intervals,
+            bounds,
+            between,
+        })
+    }
+
+    /// Mean arrivals per second.
+    pub fn per_s(&self) -> f64 {
+        self.per_s
+    }
+
+    /// The shape of the law of the intervals, before any bounds.
+    pub fn intervals(&self) -> &Intervals {
+        &self.intervals
+    }
+
+    /// The shortest and the longest interval, if there are any.
+    pub fn bounds(&self) -> Option<(Nanos, Nanos)> {
+        self.bounds
+    }
+
+    /// The law of the intervals.
+    pub fn between(&self) -> &Law {
+        &self.between
+    }
+
+    /// `factor` times as many arrivals in the same time: all intervals shrink, and the bounds with them.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        let shrunk = |t: Nanos| Nanos::nearest(t.get() as f64 / factor);
+        Self {
+            per_s: self.per_s * factor,
+            intervals: self.intervals.clone(),
+            bounds: self.bounds.map(|(a, b)| (shrunk(a), shrunk(b))),
+            between: (self.between.scaled(1.0 / factor)).expect("only custom laws have no scale"),
+        }
+    }
+}
+
+impl Intervals {
+    /// The law with this mean.
+    fn law(&self, mean_ns: f64) -> Result<Law, RenewalError> {
+        let mean = Nanos::nearest(mean_ns);
+        Ok(match self {
+            Self::Gamma { cv } => Law::Gamma {
+                shape: 1.0 / (cv * cv),
+                mean,
+            },
+            Self::LogNormal { cv } => Law::log_normal(mean, *cv),
+            Self::Weibull { shape } => {
+                let unit = Law::Weibull {
+                    shape: *shape,
+                    scale: Nanos::SECOND,
+                };
+                Self::with_mean(&unit, mean_ns)?
+            }
+            Self::Pareto { shape } => {
+                let unit = Law::Pareto {
+                    least: Nanos::SECOND,
+                    shape: *shape,
+                };
+                Self::with_mean(&unit, mean_ns)?
+            }
+            Self::Empirical { times, .. } => {
+                Self::with_mean(&Law::Empirical(Arc::clone(times)), mean_ns)?
+            }
+        })
+    }
+
+    fn with_mean(law: &Law, mean_ns: f64) -> Result<Law, RenewalError> {
+        law.check().map_err(RenewalError::Law)?;
+        let now = law.mean_ns().filter(|mean| mean.is_finite() && *mean > 0.0);
+        let scaled = now.and_then(|now| law.scaled(mean_ns / now));
+        scaled.ok_or(RenewalError::NoTime)
+    }
+
+    /// The law of this shape that has this mean when only times within the bounds are taken. Of all shapes here the mean
+    /// within the bounds grows with the mean of the whole law.
+    fn law_within(&self, mean_ns: f64, (least, most): (Nanos, Nanos)) -> Result<Law, RenewalError> {
+        /// Far enough beyond where the bounds take nearly all away.
+        const WIDEST: f64 = 1e6;
+        const HALVINGS: u32 = 200;
+        let out_of_reach = || RenewalError::OutOfReach {
+            mean: Nanos::nearest(mean_ns),
+            least,
+            most,
+        };
+        let within = |whole_ns: f64| -> Result<(Law, Option<f64>), RenewalError> {
+            let law = self.law(whole_ns)?.truncated(least, most);
+            let mean = law.mean_ns().filter(|mean| mean.is_finite());
+            Ok((law, mean))
+        };
+        let (mut low, mut high) = (mean_ns / WIDEST, mean_ns * WIDEST);
+        for _ in 0..HALVINGS {
+            let middle = (low * high).sqrt();
+            // Without a mean, no time lies within the bounds: all are too short or all too long.
+            let too_short = within(middle)?.1.map_or(middle < mean_ns, |m| m < mean_ns);
+            match too_short {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        let (law, mean) = within((low * high).sqrt())?;
+        let is_near = mean.is_some_and(|m| (m / mean_ns - 1.0).abs() < 1e-6 + 1.0 / mean_ns);
+        is_near.then_some(law).ok_or_else(out_of_reach)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iosonar_sim_core::Seed;
+
+    use super::*;
+
+    fn shapes() -> [Intervals; 5] {
+        [
+            Intervals::Gamma { cv: 2.0 },
+            Intervals::LogNormal { cv: 1.5 },
+            Intervals::Weibull { shape: 0.7 },
+            Intervals::Pareto { shape: 2.5 },
+            Intervals::Empirical {
+                trace: PathBuf::from("x.ios"),
+                times: [1, 5, 9].map(Nanos::from_millis).into(),
+            },
+        ]
+    }
+
+    /// The mean in seconds of many draws, with its standard error.
+    fn drawn(law: &Law) -> (f64, f64) {
+        let mut stream = Seed::new(5).stream("test", "renewal");
+        let (mut sum, mut squares) = (0.0, 0.0);
+        const N: u32 = 400_000;
+        for _ in 0..N {
+            let t = law.draw(&mut stream).as_secs_f64();
+            (sum, squares) = (sum + t, squares + t * t);
+        }
+        let n = f64::from(N);
+        (sum / n, ((squares / n - (sum / n).powi(2)) / n).sqrt())
+    }
+
+    #[test]
+    fn arrivals_come_at_their_rate_with_and_without_bounds() {
+        let ms = Nanos::from_millis;
+        for intervals in shapes() {
+            for bounds in [None, Some((ms(1), ms(60)))] {
+                let renewal = Renewal::new(100.0, intervals.clone(), bounds).unwrap();
+                for (renewal, per_s) in [(renewal.scaled(4.0), 400.0), (renewal, 100.0)] {
+                    let (mean, error) = drawn(renewal.between());
+                    let off = (mean - 1.0 / per_s).abs();
+                    assert!(off < 3.5 * error, "{renewal:?}: {mean}, off by {off}");
+                    assert!((renewal.per_s() / per_s - 1.0).abs() < 1e-12);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_law_can_be_is_refused() {
+        let ms = Nanos::from_millis;
+        for intervals in shapes() {
+            // The mean of 10 ms lies outside.
+            for bounds in [(ms(11), ms(60)), (ms(1), ms(9))] {
+                let error = Renewal::new(100.0, intervals.clone(), Some(bounds)).unwrap_err();
+                let expected = matches!(error, RenewalError::OutOfReach { .. });
+                assert!(expected, "{intervals:?}: {error}");
+            }
+        }
+        let at_once = Intervals::Empirical {
+            trace: PathBuf::from("x.ios"),
+            times: [Nanos::ZERO].into(),
+        };
+        let error = Renewal::new(1.0, at_once, None).unwrap_err();
+        assert_eq!(error, RenewalError::NoTime);
+        let endless = Intervals::Pareto { shape: 1.0 };
+        assert!(Renewal::new(1.0, endless, None).is_err());
+    }
+}
