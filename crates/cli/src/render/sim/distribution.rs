@@ -4,9 +4,12 @@ use std::fmt::Write;
 
 use iosonar_analysis::objective::Attained;
 use iosonar_plot::{Chart, Colour};
-use iosonar_report::{Quantity, cdf_of, curve_with_band, mark_on_distribution, show_quantiles};
+use iosonar_report::{
+    Finding, Of, Quantity, cdf_of, curve_with_band, mark_on_distribution, show_quantiles,
+};
 use iosonar_scenario::SimulationResult;
-use iosonar_units::csv_field;
+use iosonar_trace::Requests;
+use iosonar_units::{Nanos, csv_field};
 
 /// A simulation on a picture.
 pub(crate) struct Drawn<'a> {
@@ -54,7 +57,65 @@ pub(crate) fn chart(title: &str, drawn: &[Drawn<'_>]) -> Chart {
         Quantity::ResponseTime,
         &targets.collect::<Vec<_>>(),
     );
+    chart.conclusion = finding(drawn).map_or(String::new(), |finding| finding.to_string());
     chart
+}
+
+/// What follows from the distributions: of one its tail, of several which is slowest, where their intervals say so.
+fn finding(drawn: &[Drawn<'_>]) -> Option<Finding> {
+    if let [only] = drawn {
+        let times = &only.result.response_time.histogram;
+        let (median, p99) = (times.quantile(0.5)?, times.quantile(0.99)?);
+        return (median > Nanos::ZERO).then_some(Finding::Tail { median, p99 });
+    }
+    let p = 0.99;
+    let p99_of = |of: &Drawn<'_>| {
+        let value = of.result.response_time.histogram.quantile(p)?;
+        let interval = of.result.quantile_interval_of_ms(Requests::All, p)?;
+        let name = of.name.to_owned();
+        Some((Of { name, value }, interval))
+    };
+    let all: Vec<(Of<Nanos>, (f64, f64))> = drawn.iter().map(p99_of).collect::<Option<_>>()?;
+    let (slow, (slow_from, _)) = all.iter().max_by_key(|(of, _)| of.value)?;
+    let (fast, (_, fast_until)) = all.iter().min_by_key(|(of, _)| of.value)?;
+    (fast_until < slow_from).then(|| Finding::Differs {
+        p,
+        slow: slow.clone(),
+        fast: fast.clone(),
+        inputs: drawn.len(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use iosonar_scenario::{Overrides, Prepared};
+
+    use super::*;
+
+    fn simulated(per_s: f64, seed: u64) -> SimulationResult {
+        let text = format!(
+            "seed = {seed}\nreplications = 5\n[load]\nrequests = 2000\narrivals = {{ poisson_per_s = {per_s:?} }}\n\
+             size = {{ blocks = 1 }}\n[array]\nlevel = 'raid0'\ndisks = 1\n[disk]\nprofile = 'seagate-st3500630ns'\n"
+        );
+        let prepared = Prepared::from_toml(&text, "s.toml".as_ref(), &Overrides::default());
+        prepared.unwrap().run(1, None).unwrap()
+    }
+
+    #[test]
+    fn a_picture_says_which_is_slower_only_where_that_is_sure() {
+        let drawn = |name, per_s, seed| {
+            Drawn::new(name, simulated(per_s, seed), Vec::new(), Colour::Curve(0))
+        };
+        let slower = [drawn("idle", 5.0, 1), drawn("busy", 60.0, 1)];
+        let found = finding(&slower);
+        let is_busy = matches!(&found, Some(Finding::Differs { slow, .. }) if slow.name == "busy");
+        assert!(is_busy, "{found:?}");
+        // The same system with other seeds.
+        let alike = [drawn("one", 20.0, 1), drawn("two", 20.0, 2)];
+        assert_eq!(finding(&alike), None);
+        let only = finding(&slower[..1]);
+        assert!(matches!(only, Some(Finding::Tail { median, p99 }) if median < p99));
+    }
 }
 
 /// The header of the table.
