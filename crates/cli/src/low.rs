@@ -239,6 +239,8 @@ pub(crate) struct Demo {
     /// Open the page in a browser, if there is a desktop
     #[arg(long, help_heading = "Output")]
     pub(crate) open: bool,
+    #[command(flatten)]
+    pub(crate) pixels: PixelArgs,
     /// Print only results and errors, no notes or progress
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,

@@ -10,7 +10,7 @@ use std::thread::available_parallelism;
 
 use anyhow::Context;
 use iosonar_guard::Host;
-use iosonar_plot::{Chart, Size, Theme};
+use iosonar_plot::{Chart, Scaled, Size, Theme};
 use iosonar_replay::{Intent, Load, Options, ReplayError, Summary, Target, Verdict, Writes};
 use iosonar_report::{
     Arrange, CATALOGUE, Entry, LookOptions, Measured, Page, find, grouped, needs_of,
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Demo, assets: &Assets) -> anyhow::Result<Ending> {
     }
     let check = model(args, &files, &part)?;
     say(args, "5. drawing");
-    print(&draw(&files, check.as_ref(), &part, &summary)?)?;
+    print(&draw(args, &files, check.as_ref(), &part, &summary)?)?;
     if args.open {
         desktop::show(&files.page);
     }
@@ -288,6 +288,7 @@ fn chart(name: &str) -> anyhow::Result<&'static Entry> {
 
 /// Draws everything; returns the text to print.
 fn draw(
+    args: &Demo,
     files: &Files,
     check: Option<&ModelCheck>,
     part: &Reading,
@@ -295,11 +296,13 @@ fn draw(
 ) -> anyhow::Result<String> {
     let everything = Reading::default();
     let title = "database server on a simulated RAID 10 of eight disks";
+    let stem = |name: &str| files.folder.join(name);
+    let size = Size::default().at(args.pixels.scale());
     let all = look(&files.simulated, title, &everything)?;
-    save("sonar", PICTURES[0], &files.folder, &[all])?;
+    save("sonar", &stem(PICTURES[0]), size, &[all])?;
     let title = "database server replayed on a file of this machine";
     let mut device = look(&files.replayed, title, part)?;
-    save("sonar", PICTURES[1], &files.folder, from_ref(&device))?;
+    save("sonar", &stem(PICTURES[1]), size, from_ref(&device))?;
     "a file here (replayed)".clone_into(&mut device.name);
 
     // Like with like: the table, the distributions and the page are of the part that was replayed.
@@ -307,7 +310,7 @@ fn draw(
     if check.is_some() {
         looks.push(look(&files.modelled, "its model (simulated)", &everything)?);
     }
-    save("cdf", PICTURES[2], &files.folder, &looks)?;
+    save("cdf", &stem(PICTURES[2]), size, &looks)?;
     let page = Page {
         title: "A database server: simulated, replayed, modelled",
         inputs: &looks,
@@ -324,13 +327,12 @@ fn draw(
     }))
 }
 
-/// Saves a chart as PNG and as SVG.
-fn save(kind: &str, name: &str, dir: &Path, inputs: &[Measured]) -> anyhow::Result<()> {
+/// Saves a chart as PNG and as SVG, whose names begin with `stem`.
+fn save(kind: &str, stem: &Path, size: Scaled, inputs: &[Measured]) -> anyhow::Result<()> {
     let charts = chart(kind)?.charts(inputs, Arrange::default());
     let charts: Vec<&Chart> = charts.iter().collect();
     for ending in ["png", "svg"] {
-        let path = dir.join(name).with_extension(ending);
-        picture::save(&charts, &path, Size::default(), Theme::Light)?;
+        picture::save(&charts, &stem.with_extension(ending), size, Theme::Light)?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use iosonar_analysis::objective::Objective;
+use iosonar_plot::Size;
 use iosonar_report::grouped;
 use iosonar_study::elsewhere::hosts::now_ns;
 use iosonar_study::elsewhere::slurm::Tasks;
@@ -171,7 +172,7 @@ fn stopping_at_signals<T>(stop: &Stop, work: impl FnOnce() -> T) -> T {
 
 /// Writes the tables, and says what is not in them.
 fn finish(args: &Sweep, tables: &mut Tables<'_>) -> anyhow::Result<()> {
-    let written = tables.finish()?;
+    let written = tables.finish(Size::default().at(args.pixels.scale()))?;
     for path in &written.damaged {
         warn(
             Warning::ResultDamaged,

@@ -93,6 +93,8 @@ pub(crate) struct Sweep {
     /// Copy this program to the hosts instead of using theirs
     #[arg(long, help_heading = "Hosts", requires = "hosts")]
     pub(crate) push: bool,
+    #[command(flatten)]
+    pub(crate) pixels: PixelArgs,
     /// Print the results as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

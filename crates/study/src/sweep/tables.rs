@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use iosonar_analysis::objective::Objective;
-use iosonar_plot::{Chart, Format, Size, Theme, render};
+use iosonar_plot::{Chart, Format, Scaled, Theme, render};
 use iosonar_report::curves::{Series, Spot, Style};
 use iosonar_report::in_page;
 use iosonar_report::study::{Link, Panel, StudyTable, chart_of_study, page_of};
@@ -113,11 +113,11 @@ impl<'a> Tables<'a> {
         WholeFile::write_all(&path, text.as_bytes()).map_err(SweepError::io(&path, "write"))
     }
 
-    /// Writes everything derived from the runs. The tree itself is the only state.
+    /// Writes everything derived from the runs, with pictures of this size. The tree itself is the only state.
     ///
     /// # Errors
     /// If the tree cannot be read, or an output cannot be drawn or written.
-    pub fn finish(&mut self) -> Result<Written, SweepError> {
+    pub fn finish(&mut self, pictures: Scaled) -> Result<Written, SweepError> {
         self.read_again()?;
         let mut written = Written {
             damaged: self.study.damaged.clone(),
@@ -141,7 +141,7 @@ impl<'a> Tables<'a> {
         }
         for chart in &charts {
             let path = folder.join(format!("{}.png", chart.name));
-            let picture = render(&[chart], Format::Png, Size::default(), Theme::Light)?;
+            let picture = render(&[chart], Format::Png, pictures, Theme::Light)?;
             WholeFile::write_all(&path, &picture)
                 .map_err(SweepError::io(&path, "write the picture"))?;
         }
