@@ -4,9 +4,10 @@
 mod scratch;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
+use scratch::python::python_with;
 use scratch::{Scratch, err, out};
 use serde_json::Value;
 
@@ -50,22 +51,6 @@ fn files() -> Scratch {
     }
     assert_eq!(run, 6, "commands of the manual");
     scratch
-}
-
-/// A Python that has this library, of the virtual environment beside the build or the system's.
-fn python_with(library: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../notebook/bin/python3");
-    let chosen = std::env::var_os("IOSONAR_TEST_PYTHON").map(PathBuf::from);
-    let imports = |python: &PathBuf| {
-        let import = Command::new(python)
-            .args(["-c", &format!("import {library}")])
-            .output();
-        import.is_ok_and(|output| output.status.success())
-    };
-    chosen
-        .into_iter()
-        .chain([beside, "python3".into()])
-        .find(imports)
 }
 
 fn json(path: &Path) -> Value {

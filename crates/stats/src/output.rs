@@ -12,9 +12,14 @@ pub struct Output {
 }
 
 impl Output {
+    /// The version of the schema of these objects, which is `docs/src/output.schema.json`. It changes when a key goes or
+    /// changes its meaning.
+    pub const SCHEMA: u32 = 1;
+
     /// That of `command`, with the version of this program.
     pub fn new(command: &str) -> Self {
         let mut object = Map::new();
+        object.insert("schema".into(), json!(Self::SCHEMA));
         object.insert("iosonar".into(), json!(env!("CARGO_PKG_VERSION")));
         object.insert("command".into(), json!(command));
         Self {

@@ -1,5 +1,6 @@
 //! The tables of a study as CSV and as JSON.
 
+use iosonar_stats::Output;
 use iosonar_units::{Kind, csv_field, magnitude};
 use serde_json::{Map, Value, json};
 
@@ -146,6 +147,8 @@ impl Study {
         };
         json!({
             "iosonar": env!("CARGO_PKG_VERSION"),
+            "schema": Output::SCHEMA,
+            "command": "sweep",
             "parameters": self.parameters(),
             "metrics": metrics,
             "points": self.points().iter().map(point).collect::<Vec<_>>(),
