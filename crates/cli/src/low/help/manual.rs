@@ -1,4 +1,4 @@
-//! Pages of the manual that come from the code: every command with its options, and every chart.
+//! Pages of the manual that come from the code: every command with its options, every chart, and every format.
 //!
 //! `UPDATE_MANUAL=1 cargo test -p iosonar-cli the_manual` writes them anew.
 
@@ -8,6 +8,7 @@ use std::fs;
 
 use clap::{Arg, Command};
 use iosonar_report::CATALOGUE;
+use iosonar_trace::formats::ALL;
 
 use super::pages::GROUPS;
 use super::{OUTPUT, command};
@@ -272,6 +273,24 @@ fn charts() -> String {
     text
 }
 
+/// The table of formats.
+fn formats() -> String {
+    let mut text =
+        "| format | endings | what it is | lost when written |\n|---|---|---|---|\n".to_owned();
+    for format in ALL {
+        let endings = format.extensions().iter().map(|e| code(&format!(".{e}")));
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} |",
+            code(format.name()),
+            endings.collect::<Vec<_>>().join(", "),
+            escaped(format.description()),
+            format.loses().map_or("not written".to_owned(), escaped)
+        );
+    }
+    text
+}
+
 fn is_up_to_date(page: &str, new: &str) {
     let path = format!("{FOLDER}/{page}");
     if std::env::var_os("UPDATE_MANUAL").is_some() {
@@ -305,6 +324,21 @@ fn the_manual_lists_every_chart() {
         CATALOGUE.len()
     );
     is_up_to_date("charts.md", &page);
+}
+
+#[test]
+fn the_manual_lists_every_format() {
+    let table = formats();
+    assert_eq!(table.lines().count(), ALL.len() + 2);
+    assert!(table.contains("| `ios` | `.ios` |"), "{table}");
+    let page = fs::read_to_string(format!("{FOLDER}/formats.md")).expect("the page is there");
+    let (begin, end) = ("<!-- formats -->\n", "<!-- end of formats -->");
+    let (before, rest) = page.split_once(begin).expect("the begin mark");
+    let (_, after) = rest.split_once(end).expect("the end mark");
+    is_up_to_date(
+        "formats.md",
+        &format!("{before}{begin}\n{table}\n{end}{after}"),
+    );
 }
 
 #[test]
