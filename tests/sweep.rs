@@ -174,7 +174,7 @@ fn repetitions_end_when_the_mean_is_precise_at_the_same_one_every_time() {
         let run = sweep(&scratch, &["--dir", dir.to_str().unwrap(), "--jobs", jobs]);
         assert!(run.status.success(), "{}", err(&run));
         assert!(
-            err(&run).contains("not needed for the precision"),
+            err(&run).contains("not needed to reach the precision"),
             "{}",
             err(&run)
         );

@@ -340,7 +340,7 @@ fn draw_chart<B: DrawingBackend>(
         let size = (raster.width() as u32, raster.height() as u32);
         let corner = (frame.plot.left, frame.plot.top);
         let bitmap: BitMapElement<'_, _> = BitMapElement::with_ref(corner, size, raster.bytes())
-            .ok_or_else(|| PlotError("the raster has not the size of the plot".to_owned()))?;
+            .ok_or_else(|| PlotError("the raster is not the size of the plot".to_owned()))?;
         area.draw(&bitmap).map_err(PlotError::new)?;
     } else {
         frame.draw_grid(area)?;

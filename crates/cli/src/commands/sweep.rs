@@ -318,7 +318,7 @@ fn summarise(args: &Sweep, source: &Source, first: &Path, tally: &Tally, elapsed
         (tally.before, "done before"),
         (tally.failed, "failed"),
         (tally.left_alone, "skipped"),
-        (tally.unneeded, "not needed for the precision"),
+        (tally.unneeded, "not needed to reach the precision"),
         (tally.waiting, "waiting for earlier repetitions"),
     ] {
         if n > 0 {

@@ -144,7 +144,7 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
 fn room(observed: &Observed, start: &DiskProfile) -> Result<u64, CalibrateError> {
     if start.shingled.is_some() {
         return Err(CalibrateError::Profile(format!(
-            "the profile '{}' is that of a shingled drive, which cannot be fitted: use a profile without a table [shingled]",
+            "shingled drives cannot be fitted, and profile '{}' is of one: use a profile without a [shingled] table",
             start.name
         )));
     }

@@ -153,7 +153,7 @@ impl<'a> Line<'a> {
             _ => Err(self.wrong(
                 field,
                 part,
-                "a sector number of 512 B sectors, 0 to 2^63 - 1",
+                "a sector number (sectors of 512 B), 0 to 2^63 - 1",
             )),
         }
     }

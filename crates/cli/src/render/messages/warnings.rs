@@ -181,7 +181,7 @@ OpenedByAnother = "W036" "another process wanted to open the target" {
     "Find out which process it is before the next replay."
     "fuser -v /dev/sdb" }
 SettingLost = "W037" "a queue setting was changed during the replay" {
-    "Another process, such as a second replay on the same disk, changed the scheduler or merging of the queue."
+    "Another process, such as a second replay on the same disk, changed the queue's scheduler, or whether it merges requests."
     "Only a part of the replay ran with the requested setting."
     "Repeat the replay while no other process changes the queue."
     "cat /sys/block/sdb/queue/scheduler" }

@@ -404,7 +404,7 @@ impl Fields<'_> {
             return Err(self.line.wrong(
                 1,
                 begin,
-                "a sector number of 512 B sectors, 0 to 2^63 - 1",
+                "a sector number (sectors of 512 B), 0 to 2^63 - 1",
             ));
         }
         Ok(Sector::new(value))

@@ -156,7 +156,7 @@ pub(super) fn describe(answered: &Answered, measured: Option<&(String, Distribut
     }
     match (theory.lower_bound_ms, theory.upper_bound_ms) {
         (Some(low), Some(high)) => {
-            let _ = writeln!(text, "  bounds of the mean: {} to {}", ms(low), ms(high));
+            let _ = writeln!(text, "  bounds on the mean: {} to {}", ms(low), ms(high));
         }
         (Some(low), None) => {
             let _ = writeln!(text, "  the mean is at least {}", ms(low));
