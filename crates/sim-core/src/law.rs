@@ -169,18 +169,22 @@ pub(crate) fn check_probabilities(p: impl Iterator<Item = f64>) -> Result<(), La
     }
 }
 
-/// The index of the alternative that a uniform number falls on.
+/// The index of the alternative that a uniform number falls on. What rounding leaves over is of the last one that is
+/// possible at all.
 #[inline]
-pub(crate) fn choose(p: impl ExactSizeIterator<Item = f64>, u: f64) -> usize {
-    let last = p.len() - 1;
+pub(crate) fn choose(
+    mut p: impl ExactSizeIterator<Item = f64> + DoubleEndedIterator + Clone,
+    u: f64,
+) -> usize {
     let mut left = u;
-    for (i, p) in p.enumerate() {
+    for (i, p) in p.clone().enumerate() {
         left -= p;
         if left < 0.0 {
             return i;
         }
     }
-    last
+    p.rposition(|p| p > 0.0)
+        .expect("probabilities that sum to 1 are not all 0")
 }
 
 impl Law {
@@ -398,6 +402,16 @@ mod tests {
                 sample.mean()
             );
         }
+    }
+
+    #[test]
+    fn what_is_impossible_is_not_chosen() {
+        // Ten times 0.1 is 0.9999999999999999, and the largest uniform number is as large.
+        let p: Vec<f64> = [0.1; 10].into_iter().chain([0.0]).collect();
+        let largest = 1.0 - 1.0 / (1_u64 << 53) as f64;
+        assert_eq!(choose(p.iter().copied(), largest), 9);
+        assert_eq!(choose(p.iter().copied(), 0.0), 0);
+        assert_eq!(choose([0.0, 1.0].into_iter(), 0.0), 1);
     }
 
     const SHARES: [f64; 5] = [0.01, 0.1, 0.5, 0.9, 0.99];
