@@ -396,3 +396,24 @@ fn what_makes_no_sense_is_refused_with_its_place() {
         "{refused}"
     );
 }
+
+#[test]
+fn a_system_that_takes_no_time_is_refused() {
+    let disk = "{ seek_ms = 0.0, latency_ms = 0.0, mb_per_s = 1e12 }";
+    let fast = system(&[
+        ("jobs.bytes", "'4KiB'"),
+        ("central.cpu_ms_per_stripe_unit", "0.0"),
+        ("central.cpu_ms_per_packet", "0.0"),
+        ("storage.cpu_ms_per_stripe_unit", "0.0"),
+        ("storage.cpu_ms_per_packet", "0.0"),
+        ("storage.disk", disk),
+        ("network.mbit_per_s", "1e12"),
+    ]);
+    let error = fast
+        .simulate(1, Services::Exponential, Structure::Serial, 100)
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the time of a job in nanoseconds is 0, expected at least 1"
+    );
+}

@@ -144,6 +144,14 @@ impl Arrivals {
         Self { class, ..self }
     }
 
+    /// The class of all jobs; `None` if a process of one's own says of each.
+    pub(crate) fn class(&self) -> Option<Class> {
+        match self.process {
+            Process::Own(_) => None,
+            _ => Some(self.class),
+        }
+    }
+
     /// Whether it is a process.
     ///
     /// # Errors

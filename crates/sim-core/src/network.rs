@@ -9,8 +9,8 @@
 //!                 └────────── (a loop) ◄─────────────────┴──► sink
 //! ```
 //!
-//! A [`Builder`] puts nodes together and checks that they make a network; [`Network`] runs it, a
-//! step, a time or a number of jobs at once. A network can be cloned in the middle of a run, and the
+//! Nodes of your own have a [`Behaviour`]. A [`Builder`] puts nodes together and checks that they make
+//! a network; [`Network`] runs it, a step, a time or a number of jobs at once. A network can be cloned in the middle of a run, and the
 //! clone goes on exactly as the original does: that is how a run is saved and restored.
 //!
 //! An M/M/1 queue:
@@ -71,17 +71,23 @@
 //! assert!(network.station(disk).utilisation() > network.station(cpu).utilisation());
 //! ```
 
+mod behaviour;
 mod builder;
+mod check;
 mod context;
+mod error;
 mod job;
 mod node;
+mod paths;
 mod probe;
 mod run;
 mod station;
 mod statistics;
 
 pub use crate::arrivals::{Arrival, ArrivalProcess, Arrivals, BatchSize, Phase};
-pub use builder::{BuildError, Builder, NodeId, Route};
+pub use behaviour::{Behaviour, CloneBehaviour, Here, JobId};
+pub use builder::{Builder, NodeId, Route};
+pub use error::BuildError;
 pub use job::Class;
 pub use probe::{NoProbe, Probe};
 pub use run::{Network, Stopped, Until};

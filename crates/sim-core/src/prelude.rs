@@ -12,8 +12,8 @@
 //! ```
 
 pub use crate::network::{
-    Arrival, ArrivalProcess, Arrivals, BatchSize, Builder, Class, Discipline,
-    Network, NodeId, Phase, Probe, Queue, Route, Stopped, Until,
+    Arrival, ArrivalProcess, Arrivals, BatchSize, Behaviour, Builder, Class, Discipline, Here,
+    JobId, Network, NodeId, Phase, Probe, Queue, Route, Stopped, Until,
 };
 pub use crate::stats::{Distribution, Moments, TimeWeighted};
 pub use crate::{

@@ -1,7 +1,7 @@
 //! The networked system with events.
 
 use iosonar_analytic::AnalyticError;
-use iosonar_sim_core::network::{Builder, Class, Discipline, NodeId, Queue, Until};
+use iosonar_sim_core::network::{BuildError, Builder, Class, Discipline, NodeId, Queue, Until};
 use iosonar_sim_core::{Law, Seed};
 use iosonar_stats::Estimate;
 use iosonar_units::Nanos;
@@ -58,7 +58,7 @@ impl NetworkedRaid {
     /// measured. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// If there are no jobs.
+    /// If there are no jobs, or if all times of a job round to 0 ns.
     pub fn simulate(
         &self,
         jobs: u32,
@@ -73,10 +73,11 @@ impl NetworkedRaid {
                 expected: "at least 1",
             });
         }
-        let runs: Vec<Observed> = (0..REPLICATIONS)
+        let runs: Result<Vec<Observed>, AnalyticError> = (0..REPLICATIONS)
             .into_par_iter()
             .map(|number| self.replication(number, jobs, services, structure, departures))
             .collect();
+        let runs = runs?;
         let estimate = |value: &dyn Fn(&Observed) -> f64| {
             Estimate::from_independent(&runs.iter().map(value).collect::<Vec<f64>>())
         };
@@ -101,7 +102,7 @@ impl NetworkedRaid {
         services: Services,
         structure: Structure,
         departures: u64,
-    ) -> Observed {
+    ) -> Result<Observed, AnalyticError> {
         let seed = Seed::new(self.seed).replication(u64::from(number));
         let mut b = Builder::new(seed);
         let several = self.classes.len() > 1;
@@ -146,14 +147,22 @@ impl NetworkedRaid {
         } else {
             b.population(think, jobs);
         }
-        let mut network = b.build().expect("it is a network");
+        let no_time = |error: BuildError| match error {
+            BuildError::Loop { .. } => AnalyticError::Parameter {
+                name: "the time of a job in nanoseconds",
+                seen: 0.0,
+                expected: "at least 1",
+            },
+            error => unreachable!("the stations are connected: {error}"),
+        };
+        let mut network = b.build().map_err(no_time)?;
         network.run(Until::Departures(departures / 5));
         network.measure_from_now();
         let from = network.now();
         network.run(Until::Departures(departures));
         let span = (network.now() - from).as_secs_f64();
         let of = |class: usize| network.response_time_of(lap, Class(class as u8));
-        Observed {
+        Ok(Observed {
             response_s: (0..self.classes.len())
                 .map(|c| of(c).map_or(f64::NAN, |d| d.moments.mean() / 1e9))
                 .collect(),
@@ -161,7 +170,7 @@ impl NetworkedRaid {
                 .map(|c| of(c).map_or(0.0, |d| d.count() as f64 / span))
                 .collect(),
             events: network.events(),
-        }
+        })
     }
 
     /// Thinking is a station with a server for each job, so that classes have their own times; behind it a delay of

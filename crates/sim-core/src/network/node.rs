@@ -2,6 +2,7 @@
 
 use iosonar_stats::Distribution;
 
+use super::behaviour::Custom;
 use super::station::Station;
 use super::{Class, Route};
 use crate::arrivals::{Arrival, Source};
@@ -19,6 +20,8 @@ pub(super) enum Node {
     Station {
         station: Box<Station>,
         next: u32,
+        /// Where jobs go that it does not serve, or [`NONE`](super::job::NONE).
+        unserved: u32,
     },
     Delay(Delay),
     Router(Choice),
@@ -30,6 +33,12 @@ pub(super) enum Node {
     },
     Lap(Lap),
     Sink(Sink),
+    /// `None` while it is called.
+    Custom(Option<Box<Custom>>),
+    /// The events that end the patience of the jobs at a station.
+    Patience {
+        station: u32,
+    },
 }
 
 /// As many servers as there are jobs.

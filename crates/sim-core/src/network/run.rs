@@ -1,13 +1,17 @@
 //! Running a network.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
 
+use super::behaviour::Custom;
 use super::context::{Context, Event};
 use super::job::NONE;
 use super::node::{Node, Sink};
 use super::station::Station;
-use super::{Class, NoProbe, NodeId, Probe, StationStatistics};
+use super::{Behaviour, Class, Here, JobId, NoProbe, NodeId, Probe, StationStatistics};
 use crate::arrivals::Arrival;
 use crate::{Calendar, CompletionHash, Slab};
 
@@ -42,6 +46,7 @@ pub enum Stopped {
 /// A queueing network in the middle of a run.
 #[derive(Clone)]
 pub struct Network<P = NoProbe> {
+    names: Arc<[Box<str>]>,
     nodes: Vec<Node>,
     context: Context<P>,
     /// Whether a station has a finite queue: then jobs have to check before they leave.
@@ -49,14 +54,31 @@ pub struct Network<P = NoProbe> {
     /// The clock, where a run stopped between two events.
     now: Nanos,
     measured_from: Nanos,
+    /// What a behaviour sends on is put here until it returns.
+    sent: Vec<(u32, usize)>,
 }
 
 impl<P: Probe> Network<P> {
-    pub(super) fn new(nodes: Vec<Node>, populations: &[(u32, Class, u32)], probe: P) -> Self {
+    pub(super) fn new(
+        names: Arc<[Box<str>]>,
+        mut nodes: Vec<Node>,
+        populations: &[(u32, Class, u32)],
+        probe: P,
+    ) -> Self {
         let finite = nodes
             .iter()
             .any(|node| matches!(node, Node::Station { station, .. } if station.is_finite()));
+        for station in 0..nodes.len() as u32 {
+            let events = nodes.len() as u32;
+            if let Node::Station { station: state, .. } = &mut nodes[station as usize]
+                && let Some(node) = state.patience_node()
+            {
+                *node = events;
+                nodes.push(Node::Patience { station });
+            }
+        }
         let mut network = Self {
+            names,
             nodes,
             finite,
             context: Context {
@@ -69,9 +91,13 @@ impl<P: Probe> Network<P> {
             },
             now: Nanos::ZERO,
             measured_from: Nanos::ZERO,
+            sent: Vec::new(),
         };
         for node in 0..network.nodes.len() as u32 {
             network.plan_arrival(node);
+            if matches!(network.nodes[node as usize], Node::Custom(_)) {
+                network.call(node, Nanos::ZERO, Behaviour::start);
+            }
         }
         for &(node, class, jobs) in populations {
             for _ in 0..jobs {
@@ -107,9 +133,37 @@ impl<P: Probe> Network<P> {
         self.context.hash
     }
 
+    /// The name of a node.
+    pub fn name(&self, node: NodeId) -> &str {
+        &self.names[node.0 as usize]
+    }
+
     /// The probe that looks on.
     pub fn probe(&self) -> &P {
         &self.context.probe
+    }
+
+    /// The probe that looks on, for instance to empty it.
+    pub fn probe_mut(&mut self) -> &mut P {
+        &mut self.context.probe
+    }
+
+    /// The behaviour of a node, of the type that it was built with.
+    ///
+    /// # Panics
+    /// If the node has no behaviour, or one of another type.
+    pub fn behaviour<T: Behaviour>(&self, node: NodeId) -> &T {
+        let Node::Custom(Some(custom)) = &self.nodes[node.0 as usize] else {
+            panic!("node '{}' has no behaviour of its own", self.name(node))
+        };
+        let behaviour: &dyn Any = &*custom.behaviour;
+        behaviour.downcast_ref().unwrap_or_else(|| {
+            let expected = std::any::type_name::<T>();
+            panic!(
+                "the behaviour of node '{}' is not of type {expected}",
+                self.name(node)
+            )
+        })
     }
 
     /// The statistics of a station up to now.
@@ -118,7 +172,7 @@ impl<P: Probe> Network<P> {
     /// If the node is not a station.
     pub fn station(&self, node: NodeId) -> StationStatistics {
         let Node::Station { station, .. } = &self.nodes[node.0 as usize] else {
-            panic!("the node is not a station")
+            panic!("node '{}' is not a station", self.name(node))
         };
         let mut statistics = station.statistics.clone();
         statistics.close(self.now);
@@ -129,7 +183,7 @@ impl<P: Probe> Network<P> {
         match &self.nodes[node.0 as usize] {
             Node::Sink(sink) => sink,
             Node::Lap(lap) => &lap.sink,
-            _ => panic!("the node is no sink and no lap"),
+            _ => panic!("node '{}' is neither a sink nor a lap", self.name(node)),
         }
     }
 
@@ -161,6 +215,7 @@ impl<P: Probe> Network<P> {
                 Node::Station { station, .. } => station.statistics.restart(self.now),
                 Node::Sink(sink) => *sink = Sink::default(),
                 Node::Lap(lap) => lap.sink = Sink::default(),
+                Node::Custom(Some(custom)) => custom.behaviour.measure_from_now(self.now),
                 _ => {}
             }
         }
@@ -175,7 +230,7 @@ impl<P: Probe> Network<P> {
         self.now = now;
         let Self { nodes, context, .. } = self;
         match &mut nodes[event.node as usize] {
-            Node::Station { station, next } => {
+            Node::Station { station, next, .. } => {
                 let (next, first) = (*next, station.end(event.node, event.job, now, context));
                 self.depart(event.node, first, next, now);
             }
@@ -184,7 +239,7 @@ impl<P: Probe> Network<P> {
                     context.jobs[event.job].since = now;
                 }
                 let next = delay.next;
-                self.send(event.job, next, now);
+                self.send_where_room(event.job, next, now);
             }
             Node::Source {
                 source,
@@ -201,9 +256,21 @@ impl<P: Probe> Network<P> {
                     self.arrive(&arrival, next, now);
                 }
             }
-            _ => unreachable!("only these plan events"),
+            _ => self.step_rarer(event, now),
         }
         true
+    }
+
+    /// The same, for the rarer events.
+    #[cold]
+    fn step_rarer(&mut self, event: Event, now: Nanos) {
+        match self.nodes[event.node as usize] {
+            Node::Custom(_) => self.call(event.node, now, |behaviour, here| {
+                behaviour.happened(event.job, here);
+            }),
+            Node::Patience { station } => self.give_up(station, event.job, now),
+            _ => unreachable!("only these plan events"),
+        }
     }
 
     /// Runs the network.
@@ -296,9 +363,11 @@ impl<P: Probe> Network<P> {
         for _ in 0..arrival.jobs {
             let job = self.context.create(arrival.class, now);
             if self.finite {
-                let to = self.pass(job, next, now);
-                if let Some(station) = self.full(to) {
-                    station.statistics.lost += 1;
+                let to = self.pass(job, next, NONE, now);
+                if let Node::Station { station, .. } = &mut self.nodes[to as usize]
+                    && !station.takes_newcomers()
+                {
+                    station.turn_away(to, job, now, &mut self.context);
                     self.context.jobs.release(job);
                 } else {
                     self.send(job, to, now);
@@ -309,9 +378,10 @@ impl<P: Probe> Network<P> {
         }
     }
 
-    /// Follows routers and laps to the next place where something happens to the job.
+    /// Follows routers, laps, and the ways of those that find no room, to the next place where something happens to
+    /// the job. Where it comes from it makes room itself.
     #[inline]
-    fn pass(&mut self, job: u32, mut node: u32, now: Nanos) -> u32 {
+    fn pass(&mut self, job: u32, mut node: u32, from: u32, now: Nanos) -> u32 {
         let context = &mut self.context;
         loop {
             match &mut self.nodes[node as usize] {
@@ -320,6 +390,12 @@ impl<P: Probe> Network<P> {
                     lap.sink.take(node, job, now, context);
                     context.jobs[job].since = now;
                     node = lap.next;
+                }
+                Node::Station {
+                    station, unserved, ..
+                } if *unserved != NONE && node != from && !station.has_room() => {
+                    let from = std::mem::replace(&mut node, *unserved);
+                    station.turn_away(from, job, now, context);
                 }
                 _ => return node,
             }
@@ -332,6 +408,16 @@ impl<P: Probe> Network<P> {
             Node::Station { station, .. } if !station.takes_newcomers() => Some(station),
             _ => None,
         }
+    }
+
+    /// Brings a job to `node`, or to where it goes if there is no room.
+    #[inline]
+    fn send_where_room(&mut self, job: u32, node: u32, now: Nanos) {
+        let to = match self.finite {
+            true => self.pass(job, node, NONE, now),
+            false => node,
+        };
+        self.send(job, to, now);
     }
 
     /// Brings a job to `node`, and on as far as no time passes. There is room.
@@ -367,7 +453,7 @@ impl<P: Probe> Network<P> {
                     let output = outputs[branch];
                     let child = self.context.create(class, now);
                     self.context.jobs[child].parent = job;
-                    self.send(child, output, now);
+                    self.send_where_room(child, output, now);
                 }
             }
             Node::Join { next } => {
@@ -376,14 +462,101 @@ impl<P: Probe> Network<P> {
                 context.jobs.release(job);
                 context.jobs[parent].children -= 1;
                 if context.jobs[parent].children == 0 {
-                    self.send(parent, next, now);
+                    self.send_where_room(parent, next, now);
                 }
             }
             Node::Router(_) | Node::Lap(_) => {
-                let node = self.pass(job, node, now);
+                let node = self.pass(job, node, NONE, now);
                 self.send(job, node, now);
             }
+            Node::Custom(_) => self.receive(job, node, now),
             _ => unreachable!("jobs do not come here"),
+        }
+    }
+
+    /// Brings a job to a node with a behaviour.
+    fn receive(&mut self, job: u32, node: u32, now: Nanos) {
+        let Node::Custom(Some(custom)) = &mut self.nodes[node as usize] else {
+            unreachable!("a behaviour sends after it returns")
+        };
+        let number = custom.held;
+        custom.held += 1;
+        let context = &mut self.context;
+        let state = &mut context.jobs[job];
+        (state.arrived, state.station) = (now, node);
+        let (id, class) = (state.id, state.class);
+        context.probe.arrived(NodeId(node), id, class, number, now);
+        self.call(node, now, |behaviour, here| {
+            behaviour.arrived(JobId(job), here);
+        });
+    }
+
+    /// Calls the behaviour of a node, then sends the jobs that it sends.
+    fn call(
+        &mut self,
+        node: u32,
+        now: Nanos,
+        action: impl FnOnce(&mut dyn Behaviour, &mut Here<'_>),
+    ) {
+        let mut sent = std::mem::take(&mut self.sent);
+        let Node::Custom(place) = &mut self.nodes[node as usize] else {
+            unreachable!("it has a behaviour")
+        };
+        let mut custom = place.take().expect("a behaviour sends after it returns");
+        let Custom {
+            behaviour,
+            stream,
+            outputs,
+            held,
+        } = &mut *custom;
+        let mut here = Here {
+            node,
+            name: &self.names[node as usize],
+            now,
+            nodes: &self.nodes,
+            calendar: &mut self.context.calendar,
+            jobs: &mut self.context.jobs,
+            stream,
+            outputs: outputs.len(),
+            held,
+            sent: &mut sent,
+        };
+        action(&mut **behaviour, &mut here);
+        for (_, to) in &mut sent {
+            *to = outputs[*to] as usize;
+        }
+        self.nodes[node as usize] = Node::Custom(Some(custom));
+        for (job, to) in sent.drain(..) {
+            let state = &self.context.jobs[job];
+            let (id, arrived) = (state.id, state.arrived);
+            self.context.hash.add(id, node, arrived, now);
+            self.context.probe.ended(NodeId(node), id, now);
+            self.send_where_room(job, to as u32, now);
+        }
+        self.sent = sent;
+    }
+
+    /// A job that waits at `node` has lost patience.
+    fn give_up(&mut self, node: u32, job: u32, now: Nanos) {
+        let state = &mut self.context.jobs[job];
+        let id = state.id;
+        let Node::Station {
+            station, unserved, ..
+        } = &mut self.nodes[node as usize]
+        else {
+            unreachable!("only at stations patience ends")
+        };
+        station.give_up(job, state.class);
+        station.leave(state, now);
+        let to = *unserved;
+        self.context.probe.unserved(NodeId(node), id, now);
+        if to == NONE {
+            self.context.jobs.release(job);
+        } else {
+            self.send_where_room(job, to, now);
+        }
+        if self.finite {
+            self.let_in(node, now);
         }
     }
 
@@ -395,7 +568,7 @@ impl<P: Probe> Network<P> {
             let following = self.context.jobs[job].next;
             let mut to = next;
             if self.finite {
-                to = self.pass(job, next, now);
+                to = self.pass(job, next, node, now);
                 if to != node
                     && let Some(station) = self.full(to)
                 {
@@ -446,7 +619,7 @@ impl<P: Probe> Network<P> {
             let following = self.context.jobs[job].next;
             self.leave(from, job, now);
             self.send(job, node, now);
-            let Node::Station { station, next } = &mut self.nodes[from as usize] else {
+            let Node::Station { station, next, .. } = &mut self.nodes[from as usize] else {
                 unreachable!("only stations hold jobs back")
             };
             station.statistics.blocked.decrease(now);

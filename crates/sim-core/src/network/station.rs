@@ -8,7 +8,7 @@ use iosonar_units::Nanos;
 use super::context::{Context, Event};
 use super::job::{Job, NONE, NOT_INTERRUPTED};
 use super::{Class, NodeId, Probe, StationStatistics};
-use crate::{EventId, EventPriority, Law, Stream};
+use crate::{Calendar, EventId, EventPriority, Law, Stream};
 
 /// Which of the waiting jobs is served next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +41,7 @@ pub struct Queue {
     ranks: Vec<u8>,
     batch: (u32, u32),
     room: Option<u32>,
+    patience: Option<Law>,
 }
 
 impl Queue {
@@ -54,6 +55,7 @@ impl Queue {
             ranks: Vec::new(),
             batch: (1, 1),
             room: None,
+            patience: None,
         }
     }
 
@@ -98,6 +100,20 @@ impl Queue {
         }
     }
 
+    /// Jobs do not wait longer than a time that is drawn from this law when they begin to wait: then they leave
+    /// [unserved](super::Builder::unserved). A job whose service has begun stays.
+    #[must_use]
+    pub fn patience(self, law: impl Into<Law>) -> Self {
+        Self {
+            patience: Some(law.into()),
+            ..self
+        }
+    }
+
+    pub(super) fn patience_law(&self) -> Option<&Law> {
+        self.patience.as_ref()
+    }
+
     pub(super) fn is_finite(&self) -> bool {
         self.room.is_some()
     }
@@ -107,7 +123,28 @@ impl Queue {
     }
 
     pub(super) fn laws(&self) -> impl Iterator<Item = &Law> {
-        std::iter::once(&self.service).chain(self.by_class.iter().map(|(_, law)| law))
+        let by_class = self.by_class.iter().map(|(_, law)| law);
+        std::iter::once(&self.service)
+            .chain(by_class)
+            .chain(&self.patience)
+    }
+
+    /// The law of the service of a class.
+    #[inline]
+    pub(super) fn law_of(&self, class: Class) -> &Law {
+        let own = self.by_class.iter().find(|(of, _)| *of == class);
+        own.map_or(&self.service, |(_, law)| law)
+    }
+
+    /// How many classes from 0 on may be served differently from each other and from all beyond.
+    pub(super) fn classes(&self) -> usize {
+        let numbers = self.by_class.iter().map(|(of, _)| usize::from(of.0) + 1);
+        numbers.max().unwrap_or(0)
+    }
+
+    /// Whether no more has to be done when a job begins its service than to take the first one.
+    fn is_plain(&self) -> bool {
+        self.batch.1 == 1 && self.discipline == Discipline::Fcfs && self.patience.is_none()
     }
 
     pub(super) fn check(&self) -> Result<(), &'static str> {
@@ -123,6 +160,8 @@ impl Queue {
             Err("batches support neither processor sharing nor preemption")
         } else if self.room.is_some_and(|room| room < self.batch.0) {
             Err("the queue is smaller than a batch")
+        } else if self.patience.is_some() && self.discipline == Discipline::ProcessorSharing {
+            Err("no job waits under processor sharing, so patience has no effect")
         } else {
             Ok(())
         }
@@ -156,10 +195,44 @@ struct Sharing {
     next_end: Option<EventId>,
 }
 
+/// What is known of the patience of waiting jobs.
+#[derive(Clone)]
+struct Patience {
+    law: Law,
+    stream: Stream,
+    /// The node of the events that end it.
+    node: u32,
+    /// These events, by job.
+    ends: Vec<Option<EventId>>,
+}
+
+impl Patience {
+    #[cold]
+    fn begin<P>(&mut self, job: u32, now: Nanos, context: &mut Context<P>) {
+        let end = now.saturating_add(self.law.draw(&mut self.stream));
+        let event = Event::end(self.node, job);
+        let id = context
+            .calendar
+            .schedule_cancellable(end, EventPriority::default(), event);
+        let job = job as usize;
+        if self.ends.len() <= job {
+            self.ends.resize(job + 1, None);
+        }
+        self.ends[job] = Some(id);
+    }
+
+    /// The job waits no longer. Gives back the event to cancel.
+    fn end(&mut self, job: u32) -> Option<EventId> {
+        self.ends.get_mut(job as usize)?.take()
+    }
+}
+
 /// A station in the middle of a run.
 #[derive(Clone)]
 pub(super) struct Station {
     queue: Queue,
+    /// See [`Queue::is_plain`].
+    plain: bool,
     service: Stream,
     order: Stream,
     /// Waiting jobs of rank 0: all of them, unless the discipline knows ranks.
@@ -171,27 +244,38 @@ pub(super) struct Station {
     taken: u32,
     in_service: Vec<Interruptible>,
     sharing: Sharing,
+    patience: Option<Box<Patience>>,
     /// Jobs at other stations that wait for room here, with their stations.
     pub(super) held_back: VecDeque<(u32, u32)>,
     pub(super) statistics: StationStatistics,
 }
 
 impl Station {
-    pub(super) fn new(queue: Queue, service: Stream, order: Stream) -> Self {
+    pub(super) fn new(queue: Queue, stream: impl Fn(&'static str) -> Stream) -> Self {
         let statistics = StationStatistics {
             servers: queue.servers,
             ..StationStatistics::default()
         };
+        let patience = queue.patience.clone().map(|law| {
+            Box::new(Patience {
+                law,
+                stream: stream("patience"),
+                node: NONE,
+                ends: Vec::new(),
+            })
+        });
         Self {
+            plain: queue.is_plain(),
             queue,
-            service,
-            order,
+            service: stream("service"),
+            order: stream("order"),
             waiting: VecDeque::new(),
             waiting_behind: Vec::new(),
             waiting_number: 0,
             taken: 0,
             in_service: Vec::new(),
             sharing: Sharing::default(),
+            patience,
             held_back: VecDeque::new(),
             statistics,
         }
@@ -199,6 +283,11 @@ impl Station {
 
     pub(super) fn is_finite(&self) -> bool {
         self.queue.is_finite()
+    }
+
+    /// Where the events go that end the patience of waiting jobs, if they have any.
+    pub(super) fn patience_node(&mut self) -> Option<&mut u32> {
+        self.patience.as_mut().map(|patience| &mut patience.node)
     }
 
     /// Whether a job that comes now can enter: there is room, and no job is waiting for it.
@@ -235,6 +324,9 @@ impl Station {
             Discipline::Fcfs if self.can_start_at_once() => self.begin(me, job, now, context),
             _ => {
                 self.push(job, context.jobs[job].class);
+                if let Some(patience) = &mut self.patience {
+                    patience.begin(job, now, context);
+                }
                 if self.queue.discipline == Discipline::PreemptiveResume {
                     self.interrupt_for(context.jobs[job].class, now, context);
                 }
@@ -272,7 +364,7 @@ impl Station {
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<u32> {
+    fn pop(&mut self, calendar: &mut Calendar<Event>) -> Option<u32> {
         let job = match self.queue.discipline {
             Discipline::Lifo => self.waiting.pop_back(),
             Discipline::Random if !self.waiting.is_empty() => {
@@ -284,14 +376,56 @@ impl Station {
         let behind = || self.waiting_behind.iter_mut().find_map(VecDeque::pop_front);
         let job = job.or_else(behind)?;
         self.waiting_number -= 1;
+        if self.patience.is_some() {
+            self.end_patience(job, calendar);
+        }
         Some(job)
+    }
+
+    #[cold]
+    fn end_patience(&mut self, job: u32, calendar: &mut Calendar<Event>) {
+        let patience = self.patience.as_mut();
+        if let Some(end) = patience.and_then(|patience| patience.end(job)) {
+            calendar.cancel(end);
+        }
+    }
+
+    /// A job that finds no room is not served here.
+    #[cold]
+    pub(super) fn turn_away<P: Probe>(
+        &mut self,
+        me: u32,
+        job: u32,
+        now: Nanos,
+        context: &mut Context<P>,
+    ) {
+        self.statistics.lost += 1;
+        let id = context.jobs[job].id;
+        context.probe.unserved(NodeId(me), id, now);
+    }
+
+    /// The patience of a waiting job has ended: it waits no longer, and is about to [leave](Self::leave).
+    pub(super) fn give_up(&mut self, job: u32, class: Class) {
+        let waiting = match self.queue.discipline {
+            Discipline::Priority | Discipline::PreemptiveResume => {
+                self.of_rank(self.queue.rank(class))
+            }
+            _ => &mut self.waiting,
+        };
+        let place = waiting.iter().position(|&waits| waits == job);
+        waiting.remove(place.expect("patience ends only while a job waits"));
+        self.waiting_number -= 1;
+        self.statistics.abandoned += 1;
+        if let Some(patience) = &mut self.patience {
+            patience.end(job);
+        }
     }
 
     /// Starts services as long as there are jobs and servers.
     #[inline(always)]
     pub(super) fn start_next<P: Probe>(&mut self, me: u32, now: Nanos, context: &mut Context<P>) {
         let (least, most) = self.queue.batch;
-        if most == 1 && self.queue.discipline == Discipline::Fcfs {
+        if self.plain {
             while self.taken < self.queue.servers {
                 let Some(job) = self.waiting.pop_front() else {
                     return;
@@ -302,10 +436,14 @@ impl Station {
             return;
         }
         while self.taken < self.queue.servers && self.waiting_number >= least {
-            let Some(first) = self.pop() else { return };
+            let Some(first) = self.pop(&mut context.calendar) else {
+                return;
+            };
             let mut last = first;
             for _ in 1..most {
-                let Some(job) = self.pop() else { break };
+                let Some(job) = self.pop(&mut context.calendar) else {
+                    break;
+                };
                 context.jobs[last].next = job;
                 last = job;
             }
@@ -354,13 +492,7 @@ impl Station {
 
     #[inline]
     fn draw_service(&mut self, class: Class) -> Nanos {
-        let law = self
-            .queue
-            .by_class
-            .iter()
-            .find(|(of, _)| *of == class)
-            .map_or(&self.queue.service, |(_, law)| law);
-        law.draw(&mut self.service)
+        self.queue.law_of(class).draw(&mut self.service)
     }
 
     /// If all servers are taken and one serves a class of lower priority, interrupts that service:

@@ -15,13 +15,16 @@ pub struct StationStatistics {
     pub busy: TimeWeighted,
     /// The number of servers that cannot take a job because theirs cannot go on.
     pub blocked: TimeWeighted,
-    /// The time from a job's arrival to the (first) beginning of its service. Undefined under
-    /// processor sharing.
+    /// The time from a job's arrival to the (first) beginning of its service, of jobs that were served. Undefined
+    /// under processor sharing.
     pub wait: Moments,
-    /// The time that jobs spent at the station.
+    /// The time that jobs spent at the station, including those that lost patience.
     pub response_time: Moments,
-    /// How many came from a source and found no room.
+    /// How many found no room and were not served: they came from a source, or had [elsewhere to
+    /// go](super::Builder::unserved).
     pub lost: u64,
+    /// How many lost [patience](super::Queue::patience) and were not served.
+    pub abandoned: u64,
 }
 
 impl StationStatistics {
@@ -30,7 +33,7 @@ impl StationStatistics {
         self.busy.mean() / f64::from(self.servers)
     }
 
-    /// Jobs that left it, per second.
+    /// Jobs that left it, served or not, per second.
     pub fn throughput_per_s(&self) -> f64 {
         self.response_time.count() as f64 / self.number.span().as_secs_f64()
     }
@@ -41,7 +44,7 @@ impl StationStatistics {
         self.blocked.restart(now);
         self.wait = Moments::default();
         self.response_time = Moments::default();
-        self.lost = 0;
+        (self.lost, self.abandoned) = (0, 0);
     }
 
     pub(super) fn close(&mut self, now: Nanos) {
