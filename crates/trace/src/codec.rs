@@ -81,7 +81,11 @@ impl Codec {
     /// The plain bytes of all streams or frames in `packed`.
     #[cfg_attr(
         not(feature = "gzip"),
-        allow(unused_variables, reason = "there may be no compression")
+        allow(
+            unused_variables,
+            clippy::needless_pass_by_value,
+            reason = "there may be no compression"
+        )
     )]
     pub(crate) fn decoder(self, packed: impl Read + 'static) -> io::Result<Box<dyn Read>> {
         match self {
@@ -108,7 +112,11 @@ impl Codec {
     /// An output that packs what is written to it.
     #[cfg_attr(
         not(feature = "gzip"),
-        allow(unused_variables, reason = "there may be no compression")
+        allow(
+            unused_variables,
+            clippy::needless_pass_by_value,
+            reason = "there may be no compression"
+        )
     )]
     pub(crate) fn encoder(self, output: impl Output + 'static) -> io::Result<Box<dyn Output>> {
         match self {

@@ -16,7 +16,7 @@ enum Home {
     File { offset: u64, length: usize },
 }
 
-/// A file without a name, which nobody else can open, and which is gone when it is closed.
+/// A file without a name: no other program can open it, and it is gone when it is closed.
 fn unnamed_file_in(folder: &Path) -> io::Result<File> {
     const MOST_NAMES: u32 = 1000;
     for attempt in 0..MOST_NAMES {
