@@ -100,6 +100,8 @@ fn every_output_is_as_the_schema_says() {
         "sweep.toml",
         "scenario = 's.toml'\n[vary]\narray.disks = [4, 5]\n",
     );
+    let (_, array) = SCENARIO.split_once("[array]").unwrap();
+    scratch.file("candidate.toml", format!("[array]{array}"));
     let paper = include_str!("../examples/networked-raid/paper.toml");
     scratch.file("n.toml", paper);
     let load = "fixtures/database-server.load.gz";
@@ -131,14 +133,12 @@ fn every_output_is_as_the_schema_says() {
         "sim -q s.toml --explain",
         "sim -q s.toml --vary array.disks=4..5 --target p99<1s",
         "sim -q s.toml --sensitivity",
-        "sim -q s.toml --set array.controller.tags=1",
         "sweep -q sweep.toml",
         "model -q s.toml",
         "model -q n.toml",
-        "model -q n.toml --upgrades",
         "plan -q s.toml --find rate --target p99<100ms",
         "plan -q s.toml --find rate --target p99<100ms --vary array.disks=4,5",
-        "choose -q db.load.gz --duration 20s --fit --candidates raid10 --disks 8 --target p99<1s",
+        "choose -q db.load.gz candidate.toml --duration 20s --fit --target p99<1s",
         "info l.ios",
         "analyze -q l.ios",
         "formats",
@@ -152,7 +152,8 @@ fn every_output_is_as_the_schema_says() {
         "check -q l.ios r.ios",
         "check-model -q r.ios",
         "compare -q r.ios s.ios",
-        "calibrate -q s.ios --profile seagate-st3500630ns -o fitted.toml",
+        "sim -q s.toml --set array.level=raid0 --set array.disks=1 --set replications=1 --records one.ios",
+        "calibrate -q one.ios --profile seagate-st3500630ns -o fitted.toml",
     ] {
         outputs.run(arguments);
     }

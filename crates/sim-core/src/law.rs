@@ -121,7 +121,7 @@ impl fmt::Display for LawError {
         match self {
             Self::Range(from, to) => write!(
                 f,
-                "uniform from {from} to {to}: the first bound must not exceed the second"
+                "times from {from} to {to}: the first bound must not exceed the second"
             ),
             Self::Phases => write!(f, "at least one phase is required"),
             Self::NoTime => write!(

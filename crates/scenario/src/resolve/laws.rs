@@ -211,6 +211,12 @@ impl ArrivalsCheck<'_> {
             let most = most_ms.map_or(Nanos::from_secs_f64(1e9), Nanos::from_millis_f64);
             (Nanos::from_millis_f64(least_ms.unwrap_or(0.0)), most)
         });
+        if let Some((least, most)) = bounds
+            && least > most
+        {
+            let seen = format!("intervals from {least} to {most}");
+            return self.refuse(seen, "at_least_ms to be at most at_most_ms");
+        }
         let renewal = Renewal::new(per_s, intervals, bounds);
         renewal.map(ArrivalLaw::Renewal).map_err(|error| {
             self.wrong(

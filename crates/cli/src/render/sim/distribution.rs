@@ -94,7 +94,7 @@ mod tests {
 
     fn simulated(per_s: f64, seed: u64) -> SimulationResult {
         let text = format!(
-            "seed = {seed}\nreplications = 5\n[load]\nrequests = 2000\narrivals = {{ poisson_per_s = {per_s:?} }}\n\
+            "seed = {seed}\nreplications = 20\n[load]\nrequests = 2000\narrivals = {{ poisson_per_s = {per_s:?} }}\n\
              size = {{ blocks = 1 }}\n[array]\nlevel = 'raid0'\ndisks = 1\n[disk]\nprofile = 'seagate-st3500630ns'\n"
         );
         let prepared = Prepared::from_toml(&text, "s.toml".as_ref(), &Overrides::default());
@@ -106,7 +106,7 @@ mod tests {
         let drawn = |name, per_s, seed| {
             Drawn::new(name, simulated(per_s, seed), Vec::new(), Colour::Curve(0))
         };
-        let slower = [drawn("idle", 5.0, 1), drawn("busy", 60.0, 1)];
+        let slower = [drawn("idle", 5.0, 1), drawn("busy", 40.0, 1)];
         let found = finding(&slower);
         let is_busy = matches!(&found, Some(Finding::Differs { slow, .. }) if slow.name == "busy");
         assert!(is_busy, "{found:?}");
