@@ -33,7 +33,7 @@ enum Kind {
     String,
     /// What a failed assertion prints.
     Invariant,
-    /// A paragraph of the README, the manual or the change log.
+    /// A paragraph of a README, the manual or the change log.
     Page,
     /// Documentation of the code.
     Documentation,
@@ -114,16 +114,18 @@ fn all_texts() -> Vec<Text> {
     let mut texts = Vec::new();
     let mut pages = vec![root().join("README.md"), root().join("CHANGELOG.md")];
     pages.extend(files(&root().join("docs/src"), "md"));
+    let mut crates: Vec<PathBuf> = fs::read_dir(root().join("crates"))
+        .expect("the crates")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    crates.sort();
+    let readmes = crates.iter().map(|folder| folder.join("README.md"));
+    pages.extend(readmes.filter(|readme| readme.exists()));
     for path in pages {
         texts.extend(page::texts(&name(&path), &read(&path)));
     }
     let mut folders = vec![root().join("src")];
-    let mut crates: Vec<PathBuf> = fs::read_dir(root().join("crates"))
-        .expect("the crates")
-        .map(|entry| entry.expect("an entry").path().join("src"))
-        .collect();
-    crates.sort();
-    folders.extend(crates);
+    folders.extend(crates.iter().map(|folder| folder.join("src")));
     for path in folders.iter().flat_map(|folder| files(folder, "rs")) {
         let only_tests = path.file_stem().is_some_and(|stem| stem == "tests")
             || path.components().any(|part| part.as_os_str() == "tests");

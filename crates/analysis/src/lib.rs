@@ -47,3 +47,7 @@ pub use summary::{Columns, TraceSummary};
 pub use sweep::{Flight, Watcher};
 pub use timeline::{Timeline, TimelinePoint};
 pub use tumbling::{Tumbling, TumblingPoint};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

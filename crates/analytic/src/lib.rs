@@ -35,3 +35,7 @@ pub use error::AnalyticError;
 pub use law::ServiceLaw;
 pub use num_complex::Complex64;
 pub use table::Table;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -42,3 +42,7 @@ fn best_ns(pieces: u64, mut work: impl FnMut()) -> f64 {
     }
     best.as_nanos() as f64 / pieces as f64
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

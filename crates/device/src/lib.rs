@@ -314,3 +314,7 @@ impl Usage {
         self.background.media.merge(&other.background.media);
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -52,3 +52,7 @@ pub use seek::{SeekCurve, SeekCurves, SeekDistance};
 pub use service::{RpoCount, Scheduler};
 pub use sparing::Sparing;
 pub use zone::{ZoneLaw, Zoning};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -201,3 +201,7 @@ pub fn destroyable(target: &Metadata, intent: &Intent) -> bool {
             .is_ok_and(|named| named.dev() == target.dev() && named.ino() == target.ino())
     })
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -15,3 +15,7 @@
 pub mod calls;
 pub mod memory;
 pub mod nvme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -12,3 +12,7 @@
 pub mod book;
 pub mod links;
 pub mod math;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -1,4 +1,4 @@
-//! Links of the manual and of the README: every one leads somewhere, and every page is in the summary.
+//! Links of the manual and of the READMEs: every one leads somewhere, and every page is in the summary.
 //!
 //! Headings get the anchors that `mdBook` gives them. A link out of the manual's folder would be dead in the HTML that
 //! `mdBook` writes, although the file exists.
@@ -14,6 +14,9 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 /// The folder of the pages, below the project's.
 const FOLDER: &str = "docs/src";
+
+/// Where the crates are, each with its README.
+const CRATES: &str = "crates";
 
 /// The list of pages.
 const SUMMARY: &str = "docs/src/SUMMARY.md";
@@ -101,7 +104,7 @@ struct Page {
     faults: Vec<(usize, Problem)>,
 }
 
-/// The faults of the manual in `docs/src` and of the README of a project.
+/// The faults of the manual in `docs/src` and of the READMEs of a project.
 ///
 /// # Errors
 ///
@@ -159,9 +162,16 @@ pub fn faults(project: &Path) -> io::Result<Vec<Fault>> {
     Ok(faults.into_iter().collect())
 }
 
-/// The README and all files of the manual, below the project's folder.
+/// The README of the project and those of its crates, and all files of the manual, below the project's folder.
 fn files(project: &Path) -> io::Result<BTreeSet<String>> {
     let mut files = BTreeSet::from(["README.md".to_owned()]);
+    for entry in fs::read_dir(project.join(CRATES))? {
+        let name = entry?.file_name();
+        let readme = format!("{CRATES}/{}/README.md", name.to_string_lossy());
+        if project.join(&readme).exists() {
+            files.insert(readme);
+        }
+    }
     let mut folders = vec![project.join(FOLDER)];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder)? {
@@ -365,11 +375,17 @@ mod tests {
     /// A project of a README, a summary and a page with these contents, and of a picture.
     fn project(summary: &str, page: &str) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a scratch folder");
-        fs::create_dir_all(folder.path().join("docs/src/pictures")).expect("folders");
+        for path in ["crates/part", "docs/src/pictures"] {
+            fs::create_dir_all(folder.path().join(path)).expect("folders");
+        }
         for (name, content) in [
             (
                 "README.md",
                 "# Tool\n\n[manual](docs/src/page.md#a-heading-of-it)\n",
+            ),
+            (
+                "crates/part/README.md",
+                "# Part\n\n[manual](../../docs/src/page.md#twice-1)\n",
             ),
             ("outside.md", "# Outside\n"),
             ("docs/src/SUMMARY.md", summary),
@@ -452,7 +468,11 @@ mod tests {
         let twice = problems(&format!("{SUMMARY_PAGE}- [Again](page.md)\n"), PAGE);
         assert_eq!(twice, [(4, Problem::TwiceInSummary("page.md".to_owned()))]);
         let from_readme = problems(SUMMARY_PAGE, "# Page\n\n![one](pictures/one.png)\n");
-        let link = "docs/src/page.md#a-heading-of-it".to_owned();
-        assert_eq!(from_readme, [(3, Problem::NoHeading(link))]);
+        let links = [
+            "docs/src/page.md#a-heading-of-it",
+            "../../docs/src/page.md#twice-1",
+        ];
+        let expected = links.map(|link| (3, Problem::NoHeading(link.to_owned())));
+        assert_eq!(from_readme, expected);
     }
 }

@@ -45,3 +45,7 @@ pub use picture::{layout, render, render_frame};
 pub use terminal::Terminal;
 pub use theme::{Colour, Rgb, Theme};
 pub use units::{Unit, grouped, seconds, significant};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

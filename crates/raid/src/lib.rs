@@ -44,3 +44,7 @@ pub use levels::{
 pub use plan::{Planner, RequestPlan, Stage, StageKind, SubRequest};
 use striping::StripeGeometry;
 pub use striping::{ArrayShape, GeometryError, Placement};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -85,3 +85,7 @@ pub use summary::{Summary, TargetSummary, Times};
 pub use target::{FileSize, Target, create_file};
 pub use watch::{Episode, InFlightLimit, LATENESS_LIMITS, Verdict};
 pub use zones::ZoneOptions;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -48,3 +48,7 @@ pub use words::{describe, joined, remark};
 
 pub use iosonar_plot::grouped;
 pub use iosonar_trace::Quantity;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -58,3 +58,7 @@ pub use run::{
 };
 pub use source::Span;
 pub use steady::NotSteady;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -29,3 +29,7 @@ pub use parameters::*;
 pub use profile::*;
 pub use ssd::{AnySsd, Conservation, SsdReport, Station};
 pub use stages::Stage;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -56,3 +56,7 @@ pub use sections::{
 };
 pub use time_weighted::TimeWeighted;
 pub use warmup::mser_5;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -39,3 +39,7 @@ pub mod shell;
 pub mod sweep;
 pub mod validate;
 pub mod vary;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -64,3 +64,7 @@ pub use record::{Flags, Op, Outcome, Quantity, Record, Request, Status};
 pub use requests::Requests;
 pub use salvage::CutOff;
 pub use transform::SortedByStart;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

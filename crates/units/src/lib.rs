@@ -43,3 +43,7 @@ pub use scalar::{one_or_many, scalar};
 pub use sector::{SECTOR_BYTES, Sector, Sectors};
 pub use text_file::read_text_file;
 pub use values::{Kind, Share, Spacing, Values, by_magnitude, magnitude, spread};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;

@@ -308,6 +308,10 @@ impl ClosedLoad {
     }
 }
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;
+
 #[cfg(test)]
 mod tests {
     use super::*;
