@@ -1,0 +1,162 @@
+//! The packages that each crate brings, as `cargo tree` lists them: few for the crates that are used alone, and none that
+//! only a command line needs for the others.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::Command;
+
+/// Packages that only a command line needs.
+const OF_A_COMMAND_LINE: [&str; 5] = [
+    "anyhow",
+    "clap",
+    "clap_complete",
+    "indicatif",
+    "iosonar-cli",
+];
+/// The page with the table of crates.
+const PAGE: &str = "docs/src/versions.md";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The packages that are compiled for a package of the workspace on this platform, its own included, each as
+/// `name vVERSION`. `None`, with a message, if there is no cargo here.
+fn tree(package: &str, arguments: &[&str]) -> Option<BTreeSet<String>> {
+    let mut command = Command::new(env!("CARGO"));
+    command
+        .current_dir(root())
+        .args(["tree", "--offline", "--edges", "normal,build"])
+        .args(["--prefix", "none", "--package", package])
+        .args(arguments);
+    let run = match command.output() {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            eprintln!("skipped: {} is not here", env!("CARGO"));
+            return None;
+        }
+        run => run.unwrap(),
+    };
+    let text = String::from_utf8(run.stdout).unwrap();
+    let errors = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{package} {arguments:?}: {errors}");
+    let name_and_version = |line: &str| line.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" ");
+    let packages: BTreeSet<String> = text.lines().map(name_and_version).collect();
+    assert!(has(&packages, package), "{package}: {text}");
+    Some(packages)
+}
+
+fn has(packages: &BTreeSet<String>, name: &str) -> bool {
+    packages
+        .iter()
+        .any(|package| package.split(' ').next() == Some(name))
+}
+
+/// The names of the crates' packages, sorted.
+fn crates() -> Vec<String> {
+    let folders = fs::read_dir(root().join("crates")).unwrap();
+    let name = |folder: fs::DirEntry| format!("iosonar-{}", folder.file_name().display());
+    let mut names: Vec<String> = folders.map(|folder| name(folder.unwrap())).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_crates_that_are_used_alone_bring_few_packages() {
+    for (package, most) in [
+        ("iosonar-units", 1),
+        ("iosonar-sim-core", 10),
+        ("iosonar-trace", 15),
+    ] {
+        let Some(packages) = tree(package, &[]) else {
+            return;
+        };
+        let count = packages.len();
+        assert!(count <= most, "{package}: {count} of {most}: {packages:#?}");
+    }
+}
+
+#[test]
+fn only_the_command_line_brings_what_a_command_line_needs() {
+    let Some(packages) = tree("iosonar-cli", &[]) else {
+        return;
+    };
+    for name in OF_A_COMMAND_LINE {
+        assert!(has(&packages, name), "iosonar-cli does without {name} now");
+    }
+    let crates = crates();
+    let without_features: [&[&str]; 8] = [
+        &[],
+        &["--features", "trace"],
+        &["--features", "analysis"],
+        &["--features", "plot"],
+        &["--features", "replay"],
+        &["--features", "sim"],
+        &["--features", "theory"],
+        &["--features", "study"],
+    ];
+    let facade = without_features
+        .map(|features| ("iosonar", [&["--no-default-features"], features].concat()));
+    let alone = crates
+        .iter()
+        .filter(|name| *name != "iosonar-cli")
+        .map(|name| (name.as_str(), Vec::new()));
+    for (package, arguments) in facade.into_iter().chain(alone) {
+        let packages = tree(package, &arguments).unwrap();
+        for name in OF_A_COMMAND_LINE {
+            assert!(
+                !has(&packages, name),
+                "{package} {arguments:?} brings {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_page_lists_the_number_of_packages_of_each_crate() {
+    let path = root().join(PAGE);
+    let old = fs::read_to_string(&path).unwrap();
+    let mut new = String::new();
+    let mut missing: BTreeSet<String> = crates().into_iter().collect();
+    for line in old.lines() {
+        let cells: Vec<&str> = line.split('|').collect();
+        match cells.as_slice() {
+            ["", name, count, rest @ ..] if name.starts_with(" `iosonar") => {
+                let written = name.trim().trim_matches('`');
+                // The façade with some of its features: `iosonar --features sim`.
+                let mut words = written.split(' ');
+                let package = words.next().unwrap();
+                let mut arguments: Vec<&str> = words.collect();
+                if package == "iosonar" && !arguments.is_empty() {
+                    arguments.insert(0, "--no-default-features");
+                }
+                let Some(packages) = tree(package, &arguments) else {
+                    return;
+                };
+                missing.remove(package);
+                new += &format!("|{name}| {} |{}\n", packages.len(), rest.join("|"));
+                assert!(count.trim().parse::<usize>().is_ok(), "{line}");
+            }
+            _ => new += &format!("{line}\n"),
+        }
+    }
+    assert!(missing.is_empty(), "{PAGE} has no row for {missing:?}");
+    if std::env::var_os("UPDATE_MANUAL").is_some() {
+        fs::write(&path, new).unwrap();
+    } else {
+        assert!(
+            old == new,
+            "{PAGE} is out of date: UPDATE_MANUAL=1 cargo test --test dependencies updates it"
+        );
+    }
+}
+
+#[test]
+fn the_page_names_the_oldest_compiler() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let (_, rest) = manifest.split_once("rust-version = \"").unwrap();
+    let version = rest.split('"').next().unwrap();
+    let page = fs::read_to_string(root().join(PAGE)).unwrap();
+    assert!(page.contains(&format!("Rust {version}")), "Rust {version}");
+}
