@@ -138,7 +138,8 @@ pub fn faults(project: &Path) -> io::Result<Vec<Fault>> {
                     if file == SUMMARY && !listed.insert(target.clone()) {
                         add(link.line, Problem::TwiceInSummary(link.target.clone()));
                     }
-                    if link.picture || file == SUMMARY {
+                    // A schema is reached by a link, a picture only where it is shown.
+                    if link.picture || file == SUMMARY || has_extension(&target, "json") {
                         reached.insert(target);
                     }
                 }
