@@ -118,7 +118,7 @@ impl Source {
     }
 
     fn formats() -> Self {
-        Self::of(formats::ALL.iter().map(|format| format.name()))
+        Self::of(formats::all().into_iter().map(|format| format.name()))
     }
 
     fn engines() -> Self {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct Place {
     /// The file, `-` for standard input.
     pub file: PathBuf,
-    /// The line, counted from 1, or the byte offset; `None` if the place is not known.
+    /// The line or row, counted from 1, or the byte offset; `None` if the place is not known.
     pub at: Option<At>,
     /// The column in bytes, counted from 1; 0 for the line as a whole.
     pub column: usize,
@@ -22,24 +22,34 @@ pub enum At {
     Line(u64),
     /// A byte offset, of binary files.
     Byte(u64),
+    /// A row of a table, counted from 1.
+    Row(u64),
 }
 
 /// Marks a number as a byte offset: the highest bit.
 const BYTE: u64 = 1 << 63;
+/// Marks a number as that of a row.
+const ROW: u64 = 1 << 62;
 
 impl Place {
-    /// The place of a row, as a [`Batch`](crate::Batch) keeps it: a line number, or a byte offset
-    /// with its highest bit set.
+    /// The place of a row, as a [`Batch`](crate::Batch) keeps it: a line number, a byte offset with its highest bit
+    /// set, or a [`row`](Self::row).
     pub fn of(file: &Path, number: u64) -> Self {
         Self {
             file: file.to_owned(),
             at: match number {
                 0 => None,
                 n if n & BYTE != 0 => Some(At::Byte(n & !BYTE)),
+                n if n & ROW != 0 => Some(At::Row(n & !ROW)),
                 n => Some(At::Line(n)),
             },
             column: 0,
         }
+    }
+
+    /// The number of a row of a table, counted from 1, as a [`Batch`](crate::Batch) keeps it.
+    pub const fn row(number: u64) -> u64 {
+        number | ROW
     }
 }
 
@@ -54,6 +64,7 @@ impl fmt::Display for Place {
         match self.at {
             Some(At::Line(line)) => write!(f, ":{line}")?,
             Some(At::Byte(byte)) => write!(f, ": byte {byte}")?,
+            Some(At::Row(row)) => write!(f, ": row {row}")?,
             None => {}
         }
         if self.column > 0 {

@@ -17,7 +17,8 @@ use crate::{Batch, CutOff, Metadata, TraceError};
 
 /// A kind of trace file.
 ///
-/// To add one, implement this in a file of its own and name it in [`formats::ALL`](crate::formats::ALL).
+/// To add one here, implement this in a file of its own and name it in [`formats::ALL`](crate::formats::ALL). Other
+/// crates add theirs with [`formats::register`](crate::formats::register).
 pub trait Format: Sync {
     /// Its name, as `--format` takes it.
     fn name(&self) -> &'static str;
@@ -41,6 +42,11 @@ pub trait Format: Sync {
     /// Whether requests to several devices can be distinguished when they are read again.
     fn holds_devices(&self) -> bool {
         true
+    }
+
+    /// Whether [`ReadOptions::columns`] maps its columns.
+    fn maps_columns(&self) -> bool {
+        false
     }
 
     /// Whether `head`, the first kilobytes of a file, is in this format.
@@ -123,7 +129,7 @@ pub struct ReadOptions {
     /// completion - issue, where they otherwise are 0 and completion - start.
     #[cfg_attr(feature = "serde", serde(rename = "start_at", with = "start_at"))]
     pub start_at_issue: bool,
-    /// CSV: our field for each of the file's columns, `time_s=Timestamp`.
+    /// Tables (CSV and others): our field for each of the file's columns, `time_s=Timestamp`.
     #[cfg_attr(feature = "serde", serde(with = "columns"))]
     pub columns: Vec<(String, String)>,
     /// CSV: what stands between fields; a comma, semicolon or tab is found by itself.

@@ -1,8 +1,10 @@
 //! The trace formats: one file each, one list.
 //!
-//! To add a format, write a file with a [`Format`] and name it in [`ALL`].
+//! To add a format, write a file with a [`Format`] and name it in [`ALL`]. Crates that build on this one
+//! [`register`] theirs.
 
 use std::path::Path;
+use std::sync::{PoisonError, RwLock};
 
 use crate::{Format, Source, TraceError, whole_file};
 
@@ -23,7 +25,7 @@ mod spc;
 mod systor;
 mod tencent;
 
-/// Every format that this build knows, in the order in which contents are tried: what begins with a
+/// The formats of this crate, in the order in which contents are tried: what begins with a
 /// signature or a header first, what is recognised by the shape of its rows last.
 pub const ALL: &[&dyn Format] = &[
     &ios::Ios,
@@ -47,13 +49,58 @@ pub const ALL: &[&dyn Format] = &[
     &blkreplay::Blkreplay,
 ];
 
+/// The formats that other crates registered.
+static REGISTERED: RwLock<Vec<&'static dyn Format>> = RwLock::new(Vec::new());
+
+/// Adds a format to those that this process knows. False if there is one of this name already: that one stays.
+///
+/// A program does so when it starts, before it opens the first trace.
+pub fn register(format: &'static dyn Format) -> bool {
+    // A list is whole even where a thread panicked that was to add to it.
+    let mut registered = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
+    let is_taken = |other: &&dyn Format| other.name() == format.name();
+    if ALL.iter().chain(registered.iter()).any(is_taken) {
+        return false;
+    }
+    registered.push(format);
+    true
+}
+
+fn registered() -> Vec<&'static dyn Format> {
+    let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
+    registered.clone()
+}
+
+/// Every format that this process knows: those of this crate, then those that were registered.
+pub fn all() -> Vec<&'static dyn Format> {
+    let mut all = ALL.to_vec();
+    all.extend(registered());
+    all
+}
+
+/// The format that `head` is in. Registered ones are asked first: what this crate recognises by the shape of its rows
+/// might be theirs.
+fn recognised(head: &[u8]) -> Option<&'static dyn Format> {
+    let registered = registered();
+    let mut formats = registered.iter().chain(ALL);
+    formats.find(|format| format.recognises(head)).copied()
+}
+
+/// The format of a table that begins with `head`, whose columns are mapped: CSV, unless it is another for certain.
+pub(crate) fn of_columns(head: &[u8]) -> Result<&'static dyn Format, TraceError> {
+    match recognised(head).filter(|format| format.maps_columns()) {
+        Some(format) => Ok(format),
+        None => by_format_name("csv"),
+    }
+}
+
 /// The format called `name`.
 ///
 /// # Errors
 /// [`TraceError::Option`] with all names if none matches.
 pub fn by_format_name(name: &str) -> Result<&'static dyn Format, TraceError> {
-    let found = ALL.iter().find(|format| format.name() == name);
-    found.copied().ok_or_else(|| {
+    let found = all().into_iter().find(|format| format.name() == name);
+    found.ok_or_else(|| {
         TraceError::Option(format!(
             "'{name}' is not a format, expected one of: {}",
             names()
@@ -77,8 +124,8 @@ pub(crate) fn format_of(head: &[u8], source: &Source) -> Result<&'static dyn For
             readable: names(),
         });
     }
-    if let Some(format) = ALL.iter().find(|f| f.recognises(head)) {
-        return Ok(*format);
+    if let Some(format) = recognised(head) {
+        return Ok(format);
     }
     by_name(path).ok_or_else(|| TraceError::UnknownFormat {
         path: path.to_owned(),
@@ -102,14 +149,14 @@ pub(crate) fn by_name(path: &Path) -> Option<&'static dyn Format> {
         .find_map(|ending| name.strip_suffix(ending))
         .unwrap_or(&name);
     let (_, extension) = name.rsplit_once('.')?;
-    let known = |f: &&&'static dyn Format| f.extensions().contains(&extension);
-    ALL.iter().find(known).copied()
+    let known = |f: &&'static dyn Format| f.extensions().contains(&extension);
+    all().into_iter().find(known)
 }
 
 /// The file name endings of all formats that can be written, for messages.
 pub(crate) fn endings() -> String {
-    let endings: Vec<_> = ALL
-        .iter()
+    let endings: Vec<_> = all()
+        .into_iter()
         .filter(|format| format.loses().is_some())
         .flat_map(|format| format.extensions())
         .map(|ending| format!(".{ending}"))
@@ -119,16 +166,16 @@ pub(crate) fn endings() -> String {
 
 /// The names of all formats, for messages.
 pub(crate) fn names() -> String {
-    let names: Vec<_> = ALL.iter().map(|format| format.name()).collect();
+    let names: Vec<_> = all().into_iter().map(Format::name).collect();
     names.join(", ")
 }
 
 /// The names of the formats that can be written, for messages.
 pub(crate) fn writable() -> String {
-    let names: Vec<_> = ALL
-        .iter()
+    let names: Vec<_> = all()
+        .into_iter()
         .filter(|format| format.loses().is_some())
-        .map(|format| format.name())
+        .map(Format::name)
         .collect();
     names.join(", ")
 }

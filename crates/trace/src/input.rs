@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::decompress::{decompressed, peek, read_error};
 use crate::devices::OnlyDevices;
 use crate::formats::kernel::{open_set, set_of};
-use crate::formats::{by_format_name, format_of};
+use crate::formats::{by_format_name, format_of, of_columns};
 use crate::salvage::{Salvaged, UpToCut, check_complete};
 use crate::submitted::OnlySubmitted;
 use crate::transform::{Change, Merged, OnBackstep, Pasted, Spill, apply_all, extent_of, written};
@@ -139,11 +139,8 @@ fn chosen(
     match &options.format {
         Some(name) => by_format_name(name),
         None if options.blkparse_format.is_some() => by_format_name("blkparse"),
-        None if options.delimiter.is_some()
-            || !options.columns.is_empty() && !head.starts_with(b"{") =>
-        {
-            by_format_name("csv")
-        }
+        None if options.delimiter.is_some() => by_format_name("csv"),
+        None if !options.columns.is_empty() && !head.starts_with(b"{") => of_columns(head),
         None => format_of(head, source),
     }
 }

@@ -35,6 +35,7 @@ pub mod convert;
 mod decompress;
 mod devices;
 mod error;
+pub mod fields;
 pub mod fit;
 mod format;
 pub mod formats;

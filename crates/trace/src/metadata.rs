@@ -78,7 +78,10 @@ const MOST_REMARKS: usize = 64;
 
 impl Metadata {
     /// What stands in a file, as JSON; remarks are of a reading, and stay out.
-    pub(crate) fn to_json(&self) -> Result<String, Error> {
+    ///
+    /// # Errors
+    /// None: texts and numbers always become JSON.
+    pub fn to_json(&self) -> Result<String, Error> {
         let Self {
             notices,
             origin_ns,
@@ -96,7 +99,10 @@ impl Metadata {
     }
 
     /// What stands in a file: keys that are missing are empty, others than these are left out.
-    pub(crate) fn of_json(bytes: &[u8]) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// If it is not JSON, or a key has a value of another type.
+    pub fn of_json(bytes: &[u8]) -> Result<Self, Error> {
         let mut object: Map<String, Value> = serde_json::from_slice(bytes)?;
         let mut metadata = Self::default();
         if let Some(notices) = object.remove("notices") {

@@ -16,5 +16,6 @@ pub(crate) use lines::{Lines, NO_LINE_END, TAKEN_CUT};
 pub(crate) use op::{Letters, direction, op_of_letters};
 pub(crate) use rebased::{Axis, Rebased};
 pub(crate) use row_format::{RowFormat, first_lines, has_fields};
-pub(crate) use rows::{Context, RowReader, Rows, possible, skipped, unreadable_row};
+pub(crate) use rows::{Context, RowReader, Rows, possible};
+pub use rows::{skipped, unreadable_row};
 pub(crate) use sink::{TextSink, number, seconds};

@@ -1,6 +1,6 @@
 //! `iosonar formats`: which traces can be read and written.
 
-use iosonar_trace::formats::ALL;
+use iosonar_trace::formats::all;
 use serde_json::json;
 
 use crate::exit::{Ending, print, print_data};
@@ -12,8 +12,8 @@ use iosonar_stats::Output;
 pub(crate) fn run(args: &Formats) -> anyhow::Result<Ending> {
     if args.json {
         let mut output = Output::new("formats");
-        let formats: Vec<_> = ALL
-            .iter()
+        let formats: Vec<_> = all()
+            .into_iter()
             .map(|format| {
                 json!({
                     "name": format.name(),
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Formats) -> anyhow::Result<Ending> {
     let mut text = String::from(
         "Traces are recognised by their content, even when compressed (gzip, zstd, xz, bzip2).\n",
     );
-    for format in ALL {
+    for format in all() {
         let endings: Vec<String> = format
             .extensions()
             .iter()

@@ -179,7 +179,7 @@ impl<R: Rows> TraceReader for RowReader<R> {
 
 /// Adds to the error of a row what to do about it.
 #[cold]
-pub(crate) fn unreadable_row(mut error: TraceError) -> TraceError {
+pub fn unreadable_row(mut error: TraceError) -> TraceError {
     const WAY_OUT: &str = "; correct the row, or skip and count such rows with --lenient";
     match &mut error {
         TraceError::Field { expected, .. } | TraceError::MissingField { expected, .. }
@@ -193,7 +193,7 @@ pub(crate) fn unreadable_row(mut error: TraceError) -> TraceError {
 }
 
 /// Counts what is skipped because of `error`.
-pub(crate) fn skipped(metadata: &mut Metadata, error: &TraceError) {
+pub fn skipped(metadata: &mut Metadata, error: &TraceError) {
     metadata.remark(RemarkKind::Skipped, SKIPPED, || error.to_string());
 }
 

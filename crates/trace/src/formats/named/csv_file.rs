@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use iosonar_units::Nanos;
 
-use super::{Building, COLUMNS, Field, LOSES, WRITTEN, device_text, texts};
+use super::{LOSES, device_text, texts};
+use crate::fields::{Building, COLUMNS, Field, WRITTEN, mapped, without_column};
 use crate::text::{Context, Line, first_lines, skipped, unreadable_row};
 use crate::whole_file::Output;
 use crate::{
@@ -39,6 +40,10 @@ impl Format for Csv {
         Some(LOSES)
     }
 
+    fn maps_columns(&self) -> bool {
+        true
+    }
+
     fn recognises(&self, head: &[u8]) -> bool {
         first_lines(head).next().is_some_and(|line| {
             let mut names = line.split(|&b| b == delimiter_of(line));
@@ -66,61 +71,6 @@ impl Format for Csv {
     ) -> Result<Box<dyn TraceWriter>, TraceError> {
         Ok(Box::new(Writer::new(sink, metadata)?))
     }
-}
-
-/// Refuses a header in which something is missing, or stands twice.
-fn check_columns(
-    line: &Line<'_>,
-    header: &[u8],
-    fields: &[Option<(Field, String)>],
-) -> Result<(), TraceError> {
-    for (i, (field, name)) in fields
-        .iter()
-        .enumerate()
-        .filter_map(|(i, f)| Some((i, f.as_ref()?)))
-    {
-        let meant_too = fields[..i]
-            .iter()
-            .flatten()
-            .find(|(other, _)| other.means_the_same(*field));
-        if let Some((_, other)) = meant_too {
-            return Err(line.wrong(
-                "header",
-                header,
-                format!(
-                    "only one of the columns '{other}' and '{name}', which have the same meaning"
-                ),
-            ));
-        }
-    }
-    let has = |wanted: fn(&Field) -> bool| fields.iter().flatten().any(|(f, _)| wanted(f));
-    for (there, name) in [
-        (
-            has(|f| matches!(f, Field::Start(_))),
-            "time_ns, time_us, time_ms or time_s",
-        ),
-        (
-            has(|f| matches!(f, Field::Sector | Field::OffsetBytes)),
-            "sector or offset_bytes",
-        ),
-        (
-            has(|f| matches!(f, Field::Sectors | Field::LengthBytes)),
-            "sectors or length_bytes",
-        ),
-        (has(|f| matches!(f, Field::Op)), "op"),
-    ] {
-        if !there {
-            return Err(line.wrong(
-                "header",
-                header,
-                format!(
-                    "a column {name}; other names are mapped with --columns, such as \
-                         --columns time_s=Timestamp,offset_bytes=Offset,length_bytes=Size,op=Type"
-                ),
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// The delimiter of a header: the most frequent of the usual ones.
@@ -169,35 +119,16 @@ impl Reader {
             number: 1,
             path: &path,
         };
-        let fields = names
+        let names: Vec<_> = names
             .iter()
-            .map(|name| {
-                let name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
-                // What the user says of a column goes before what its name says.
-                let mapped = options.columns.iter().find(|(_, theirs)| *theirs == name);
-                let ours = mapped.map_or(name.as_str(), |(ours, _)| ours.as_str());
-                match Field::of(ours) {
-                    Some(field) => Ok(Some((field, name))),
-                    None if mapped.is_some() => Err(TraceError::Option(format!(
-                        "--columns: '{ours}' is not a field, expected one of: {COLUMNS}"
-                    ))),
-                    None => Ok(None),
-                }
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        for (ours, theirs) in &options.columns {
-            if !names
-                .iter()
-                .any(|name| name.trim_ascii() == theirs.as_bytes())
-            {
-                return Err(line.wrong(
-                    "header",
-                    header,
-                    format!("a column '{theirs}', which --columns maps to {ours}"),
-                ));
-            }
-        }
-        check_columns(&line, header, &fields)?;
+            .map(|name| String::from_utf8_lossy(name.trim_ascii()))
+            .collect();
+        let fields = mapped(
+            names.iter().map(AsRef::as_ref),
+            &options.columns,
+            |_, name| Field::of(name),
+            |expected| line.wrong("header", header, expected),
+        )?;
         let context = Context::new(options);
         Ok(Self {
             csv,
@@ -276,14 +207,6 @@ impl Reader {
             .done(&line, &mut self.context)
             .map_err(without_column)
     }
-}
-
-/// Columns in bytes mean nothing where fields may be quoted.
-fn without_column(mut error: TraceError) -> TraceError {
-    if let TraceError::Field { place, .. } | TraceError::MissingField { place, .. } = &mut error {
-        place.column = 0;
-    }
-    error
 }
 
 fn csv_error(path: &std::path::Path, error: csv::Error) -> TraceError {

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use iosonar_units::Nanos;
 
-use super::{Building, COLUMNS, Field, LOSES, WRITTEN, device_text, texts};
+use super::{LOSES, device_text, texts};
+use crate::fields::{Building, COLUMNS, Field, WRITTEN};
 use crate::text::{Context, Line, Lines, TextSink, first_lines, skipped, unreadable_row};
 use crate::{
     Batch, Format, Metadata, ReadOptions, Record, Sink, Source, TraceError, TraceReader,
@@ -33,6 +34,10 @@ impl Format for JsonLines {
 
     fn loses(&self) -> Option<&'static str> {
         Some(LOSES)
+    }
+
+    fn maps_columns(&self) -> bool {
+        true
     }
 
     fn recognises(&self, head: &[u8]) -> bool {
@@ -139,11 +144,6 @@ struct Writer {
     devices: Vec<String>,
 }
 
-/// Fields whose values are words; the others are numbers.
-fn is_word(name: &str) -> bool {
-    matches!(name, "op" | "flags" | "device" | "status")
-}
-
 impl TraceWriter for Writer {
     fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
         for row in 0..batch.len() {
@@ -157,7 +157,7 @@ impl TraceWriter for Writer {
             {
                 out.push(before);
                 out.extend_from_slice(format!("\"{name}\":").as_bytes());
-                if is_word(name) {
+                if Field::of(name).is_some_and(Field::is_word) {
                     out.extend_from_slice(Value::from(text.as_str()).to_string().as_bytes());
                 } else {
                     out.extend_from_slice(text.as_bytes());
