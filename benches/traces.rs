@@ -1,12 +1,16 @@
 //! Reading, writing and measuring traces.
 
 use std::hint::black_box;
+#[cfg(feature = "arrow")]
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use iosonar::analysis::{LoadMetrics, LoadOptions, TraceSummary};
 use iosonar::sim_core::Seed;
 use iosonar::trace::{Batch, Metadata, Op, Record, Request, TraceReader, input, output};
+#[cfg(feature = "arrow")]
+use iosonar::trace::{Outcome, Sink, WriteOptions, formats::by_format_name, output::Output};
 use iosonar::units::{Nanos, Sector, Sectors};
 use iosonar::workload::{Addresses, ArrivalLaw, Shape, Size, SyntheticLoad, Workload};
 
@@ -146,5 +150,89 @@ fn measures(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, formats, measures);
+/// What columns for data frames cost, with outcomes as a replay has them.
+#[cfg(feature = "arrow")]
+fn tables(c: &mut Criterion) {
+    const RECORDS: u64 = 4_000_000;
+    iosonar::arrow::register();
+    let mut batches = Vec::new();
+    for from in (0..RECORDS).step_by(Batch::ROWS) {
+        let mut batch = Batch::default();
+        for i in from..RECORDS.min(from + Batch::ROWS as u64) {
+            let request = Request {
+                start: Nanos::new(i * 13_700),
+                sector: Sector::new(i * 7919 % 60_000_000),
+                sectors: Sectors::new(8 << (i % 5)),
+                op: if i % 3 == 0 { Op::Write } else { Op::Read },
+                ..Request::default()
+            };
+            let (delay, latency) = (Nanos::new(i % 1_009), Nanos::new(i * 7919 % 1_000_003));
+            let outcome = Outcome::done(delay, latency);
+            batch.push(&Record { request, outcome });
+        }
+        batches.push(batch);
+    }
+    let dir = tempfile::tempdir().expect("a folder for traces");
+    let write = |path: &Path| {
+        let mut writer = output::create(path, &Metadata::default()).expect("it can be made");
+        for batch in &batches {
+            writer.write(batch).expect("it can be written");
+        }
+        writer.finish().expect("it can be completed");
+    };
+    let mut group = c.benchmark_group("tables");
+    group.sample_size(10);
+    group.throughput(Throughput::Elements(RECORDS));
+    for name in ["x.arrow", "x.parquet", "x.ios", "x.csv"] {
+        let path = dir.path().join(name);
+        group.bench_function(format!("write {name}"), |b| b.iter(|| write(&path)));
+        group.bench_function(format!("read {name}"), |b| {
+            b.iter(|| rows(black_box(&path)))
+        });
+    }
+    // Without a disk: what the columns cost.
+    group.bench_function("write arrow to nothing", |b| {
+        b.iter(|| {
+            let sink = Sink {
+                output: Box::new(Nothing),
+                path: "x.arrow".into(),
+            };
+            let format = by_format_name("arrow").expect("it is registered");
+            let writer = format.writer(sink, &Metadata::default(), &WriteOptions::default());
+            let mut writer = writer.expect("it can be made");
+            for batch in &batches {
+                writer.write(batch).expect("it can be written");
+            }
+            writer.finish().expect("it can be completed");
+        });
+    });
+    group.finish();
+}
+
+/// An output that takes everything.
+#[cfg(feature = "arrow")]
+struct Nothing;
+
+#[cfg(feature = "arrow")]
+impl Write for Nothing {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        Ok(black_box(bytes).len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(feature = "arrow")]
+impl Output for Nothing {
+    fn close(self: Box<Self>) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(not(feature = "arrow"))]
+fn tables(_: &mut Criterion) {}
+
+criterion_group!(benches, formats, measures, tables);
 criterion_main!(benches);

@@ -15,6 +15,7 @@
 //! | [`units`] |  | nanoseconds, sectors, bytes |
 //! | [`stats`] |  | moments, histograms, confidence intervals |
 //! | [`trace`] | `trace` | requests, records, trace formats, transformations |
+//! | `arrow` | `arrow` | traces as Arrow record batches, Parquet and Arrow files |
 //! | [`analysis`] | `analysis` | metrics over traces |
 //! | [`sim_core`] | `sim` | event calendar, random streams, queueing networks |
 //! | [`device`] | `sim` | what an array sees of a device |
@@ -32,7 +33,7 @@
 //! | [`plot`] | `plot` | charts from numbers |
 //! | [`report`] | `plot` | which charts and numbers a set of records gets |
 //!
-//! Feature `cli` is on by default and brings all of them. A program that only simulates asks for less:
+//! Feature `cli` is on by default and brings all of them but `arrow`. A program that only simulates asks for less:
 //!
 //! ```toml
 //! iosonar = { version = "0.1", default-features = false, features = ["sim"] }
@@ -42,6 +43,8 @@
 pub use iosonar_analysis as analysis;
 #[cfg(feature = "theory")]
 pub use iosonar_analytic as analytic;
+#[cfg(feature = "arrow")]
+pub use iosonar_arrow as arrow;
 #[cfg(feature = "cli")]
 pub use iosonar_bench as bench;
 #[cfg(feature = "cli")]

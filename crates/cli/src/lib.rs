@@ -67,6 +67,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
     if let Err(error) = signals::fail_beyond_file_size_limit() {
         return exit::code(Err(error));
     }
+    #[cfg(feature = "arrow")]
+    iosonar_arrow::register();
     match completion::answer(&arguments, || low::command(usize::MAX, Build::default())) {
         Ok(false) => {}
         Ok(true) => return ExitCode::SUCCESS,

@@ -1,0 +1,285 @@
+//! The formats.
+
+use std::path::Path;
+
+use iosonar_trace::{
+    Batch, Format, Metadata, Place, ReadOptions, Sink, Source, TraceError, TraceReader,
+    TraceWriter, WriteOptions, fields,
+};
+
+use crate::columns::too_long;
+use crate::guarded::guarded;
+use crate::ipc::{self, Blocks};
+use crate::parquet_file::{self, RowGroups};
+use crate::positioned::Positioned;
+use crate::table::{Layout, TableReader};
+
+/// Parquet.
+pub struct Parquet;
+
+/// Arrow IPC files.
+pub struct Arrow;
+
+/// The same under another name.
+pub struct Feather;
+
+/// Makes these formats known to [`iosonar_trace`]: call it when the program starts.
+pub fn register() {
+    let formats: [&'static dyn Format; 3] = [&Parquet, &Arrow, &Feather];
+    for format in formats {
+        // Where it is known already, it stays.
+        iosonar_trace::formats::register(format);
+    }
+}
+
+const LOSES: &str = "times beyond 292 years";
+
+impl Format for Parquet {
+    fn name(&self) -> &'static str {
+        "parquet"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["parquet"]
+    }
+
+    fn description(&self) -> &'static str {
+        "Apache Parquet: the columns of CSV with types, small, read by every data frame; --columns maps others"
+    }
+
+    fn columns(&self) -> &'static str {
+        fields::COLUMNS
+    }
+
+    fn loses(&self) -> Option<&'static str> {
+        Some(LOSES)
+    }
+
+    fn maps_columns(&self) -> bool {
+        true
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        head.starts_with(parquet_file::MAGIC)
+    }
+
+    fn reader(
+        &self,
+        source: Source,
+        options: &ReadOptions,
+    ) -> Result<Box<dyn TraceReader>, TraceError> {
+        let file = Positioned::of(source, "Parquet", options)?;
+        let path = file.path().to_owned();
+        let (groups, layout) = guarded(&path, || {
+            let mut groups = RowGroups::open(file)?;
+            let layout = Layout::of(&path, &groups.schema(), options)?;
+            groups.begin(&layout)?;
+            Ok((groups, layout))
+        })?;
+        Ok(TableReader::boxed(groups, &path, layout, options))
+    }
+
+    fn writer(
+        &self,
+        sink: Sink,
+        metadata: &Metadata,
+        options: &WriteOptions,
+    ) -> Result<Box<dyn TraceWriter>, TraceError> {
+        refuse_compressed(&sink.path, "Parquet")?;
+        let holdable = Holdable::new("parquet", options);
+        let writer = parquet_file::Writer::new(sink, metadata, holdable)?;
+        Ok(Box::new(writer))
+    }
+}
+
+/// Reads an Arrow IPC file.
+fn ipc_reader(source: Source, options: &ReadOptions) -> Result<Box<dyn TraceReader>, TraceError> {
+    let file = Positioned::of(source, "Arrow", options)?;
+    let path = file.path().to_owned();
+    if file
+        .bytes(0, 4)
+        .is_ok_and(|head| head == ipc::FIRST_FEATHER)
+    {
+        return Err(file.damaged(
+            "this is Feather version 1, expected version 2, which is an Arrow IPC file: write it with pyarrow or \
+             Polars of 2020 or later",
+        ));
+    }
+    let mut blocks = guarded(&path, || Blocks::open(file))?;
+    let layout = Layout::of(&path, blocks.schema(), options)?;
+    blocks.project(layout.columns.iter().map(|column| column.index).collect());
+    Ok(TableReader::boxed(blocks, &path, layout, options))
+}
+
+/// Writes an Arrow IPC file.
+fn ipc_writer(
+    name: &'static str,
+    sink: Sink,
+    metadata: &Metadata,
+    options: &WriteOptions,
+) -> Result<Box<dyn TraceWriter>, TraceError> {
+    refuse_compressed(&sink.path, "Arrow")?;
+    let holdable = Holdable::new(name, options);
+    Ok(Box::new(ipc::Writer::new(sink, metadata, holdable)?))
+}
+
+impl Format for Arrow {
+    fn name(&self) -> &'static str {
+        "arrow"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["arrow", "ipc"]
+    }
+
+    fn description(&self) -> &'static str {
+        "Apache Arrow IPC file: the columns of CSV with types, as they are in memory; --columns maps others"
+    }
+
+    fn columns(&self) -> &'static str {
+        fields::COLUMNS
+    }
+
+    fn loses(&self) -> Option<&'static str> {
+        Some(LOSES)
+    }
+
+    fn maps_columns(&self) -> bool {
+        true
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        head.starts_with(ipc::MAGIC)
+    }
+
+    fn reader(
+        &self,
+        source: Source,
+        options: &ReadOptions,
+    ) -> Result<Box<dyn TraceReader>, TraceError> {
+        ipc_reader(source, options)
+    }
+
+    fn writer(
+        &self,
+        sink: Sink,
+        metadata: &Metadata,
+        options: &WriteOptions,
+    ) -> Result<Box<dyn TraceWriter>, TraceError> {
+        ipc_writer("arrow", sink, metadata, options)
+    }
+}
+
+impl Format for Feather {
+    fn name(&self) -> &'static str {
+        "feather"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["feather"]
+    }
+
+    fn description(&self) -> &'static str {
+        "Feather version 2: another name for an Arrow IPC file"
+    }
+
+    fn columns(&self) -> &'static str {
+        fields::COLUMNS
+    }
+
+    fn loses(&self) -> Option<&'static str> {
+        Some(LOSES)
+    }
+
+    fn maps_columns(&self) -> bool {
+        true
+    }
+
+    fn recognises(&self, head: &[u8]) -> bool {
+        // Of the second version, the content is an Arrow file.
+        head.starts_with(ipc::FIRST_FEATHER)
+    }
+
+    fn reader(
+        &self,
+        source: Source,
+        options: &ReadOptions,
+    ) -> Result<Box<dyn TraceReader>, TraceError> {
+        ipc_reader(source, options)
+    }
+
+    fn writer(
+        &self,
+        sink: Sink,
+        metadata: &Metadata,
+        options: &WriteOptions,
+    ) -> Result<Box<dyn TraceWriter>, TraceError> {
+        ipc_writer("feather", sink, metadata, options)
+    }
+}
+
+/// Refuses to compress what could not be read then.
+fn refuse_compressed(path: &Path, format: &str) -> Result<(), TraceError> {
+    let name = path.as_os_str().to_string_lossy();
+    match [".gz", ".zst"]
+        .iter()
+        .find(|ending| name.ends_with(**ending))
+    {
+        None => Ok(()),
+        Some(ending) => Err(TraceError::Option(format!(
+            "{}: a {format} file that is compressed as a whole cannot be read: leave out {ending}",
+            path.display()
+        ))),
+    }
+}
+
+/// How records with times that the format cannot hold are treated: refused, or left out and counted.
+pub(crate) struct Holdable {
+    format: &'static str,
+    lossy: bool,
+    left_out: u64,
+}
+
+impl Holdable {
+    fn new(format: &'static str, options: &WriteOptions) -> Self {
+        Self {
+            format,
+            lossy: options.lossy,
+            left_out: 0,
+        }
+    }
+
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// The batch without the records that cannot be held; `None` if all can.
+    pub(crate) fn without_others(
+        &mut self,
+        batch: &Batch,
+        path: &Path,
+    ) -> Result<Option<Batch>, TraceError> {
+        let Some(row) = (0..batch.len()).find(|row| too_long(batch, *row).is_some()) else {
+            return Ok(None);
+        };
+        if !self.lossy
+            && let Some((column, time)) = too_long(batch, row)
+        {
+            return Err(TraceError::Request {
+                place: Place::of(path, 0),
+                problem: format!(
+                    "the format '{}' cannot hold a {column} of {} ns, expected at most 2^63 - 1: leave such requests \
+                     out with --lossy",
+                    self.format,
+                    time.get()
+                ),
+            });
+        }
+        let mut left = Batch::default();
+        for row in (0..batch.len()).filter(|row| too_long(batch, *row).is_none()) {
+            left.push_row(batch, row);
+        }
+        self.left_out += (batch.len() - left.len()) as u64;
+        Ok(Some(left))
+    }
+}

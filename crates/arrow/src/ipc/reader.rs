@@ -1,0 +1,179 @@
+//! Reading.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::FileDecoder;
+use arrow_ipc::{Block, CompressionType, Endianness, root_as_footer, root_as_message};
+use arrow_schema::Schema;
+use iosonar_trace::TraceError;
+
+use super::MAGIC;
+use crate::positioned::{Positioned, read_error};
+use crate::table::RecordBatchSource;
+
+/// The record batches of an Arrow IPC file.
+pub(crate) struct Blocks {
+    file: Positioned,
+    schema: Arc<Schema>,
+    decoder: FileDecoder,
+    batches: std::vec::IntoIter<Block>,
+    /// How many have been read.
+    done: usize,
+}
+
+/// What stands behind the footer: its length and the mark.
+const TRAILER: u64 = 10;
+
+impl Blocks {
+    /// Opens a file.
+    pub(crate) fn open(file: Positioned) -> Result<Self, TraceError> {
+        file.check_end("Arrow", MAGIC)?;
+        let damaged = |problem: String| file.damaged(format!("the index: {problem}"));
+        let footer_end = file
+            .len()
+            .checked_sub(TRAILER)
+            .ok_or_else(|| damaged("it is not there: the file is truncated".to_owned()))?;
+        let bytes = |at, length| {
+            let read = file.bytes(at, length);
+            read.map_err(|error| read_error(file.path(), error))
+        };
+        let length = bytes(footer_end, 4)?;
+        let length = <[u8; 4]>::try_from(length).map_or(0, u32::from_le_bytes);
+        let at = footer_end
+            .checked_sub(u64::from(length))
+            .ok_or_else(|| damaged(format!("its length is {length}, more than the file has")))?;
+        let footer = bytes(at, u64::from(length))?;
+        let footer = root_as_footer(&footer).map_err(|error| damaged(error.to_string()))?;
+        let schema = footer
+            .schema()
+            .ok_or_else(|| damaged("it has no schema".to_owned()))?;
+        if schema.endianness() != Endianness::Little {
+            return Err(damaged(
+                "the file is big-endian, expected little-endian: write it on another machine"
+                    .to_owned(),
+            ));
+        }
+        let schema = try_fb_to_schema(schema).map_err(|error| damaged(error.to_string()))?;
+        let schema = Arc::new(schema);
+        let decoder = FileDecoder::new(Arc::clone(&schema), footer.version());
+        let list = footer.dictionaries();
+        let dictionaries: Vec<Block> = list.iter().flatten().copied().collect();
+        let list = footer.recordBatches();
+        let batches: Vec<Block> = list.iter().flatten().copied().collect();
+        let mut blocks = Self {
+            file,
+            schema,
+            decoder,
+            batches: batches.into_iter(),
+            done: 0,
+        };
+        for (i, block) in dictionaries.iter().enumerate() {
+            let name = format!("dictionary {i}");
+            let buffer = blocks.buffer(block, &name)?;
+            let read = blocks.decoder.read_dictionary(block, &buffer);
+            read.map_err(|error| blocks.damaged(&name, error.to_string()))?;
+        }
+        Ok(blocks)
+    }
+
+    pub(crate) fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Only these columns.
+    pub(crate) fn project(&mut self, columns: Vec<usize>) {
+        let empty = FileDecoder::new(Arc::clone(&self.schema), arrow_ipc::MetadataVersion::V5);
+        let decoder = std::mem::replace(&mut self.decoder, empty);
+        self.decoder = decoder.with_projection(columns);
+    }
+
+    fn damaged(&self, name: &str, problem: String) -> TraceError {
+        self.file.damaged(format!("{name}: {problem}"))
+    }
+
+    /// The bytes of a block, whose lengths make sense.
+    fn buffer(&self, block: &Block, name: &str) -> Result<Buffer, TraceError> {
+        let numbers = (
+            u64::try_from(block.offset()),
+            u64::try_from(block.metaDataLength()),
+            u64::try_from(block.bodyLength()),
+        );
+        let (Ok(at), Ok(header @ 8..), Ok(body)) = numbers else {
+            return Err(self.damaged(
+                name,
+                "the index has a length or an offset below 0".to_owned(),
+            ));
+        };
+        let bytes = self.file.bytes(at, header.saturating_add(body));
+        let bytes = bytes.map_err(|error| read_error(self.file.path(), error))?;
+        self.check_message(&bytes[..header as usize], body, name)?;
+        Ok(Buffer::from_vec(bytes))
+    }
+
+    /// Refuses what the decoder would not understand.
+    fn check_message(&self, header: &[u8], body: u64, name: &str) -> Result<(), TraceError> {
+        let message = match header {
+            [0xff, 0xff, 0xff, 0xff, _, _, _, _, message @ ..] => message,
+            [_, _, _, _, message @ ..] => message,
+            _ => header,
+        };
+        let message = root_as_message(message);
+        let message = message.map_err(|error| self.damaged(name, error.to_string()))?;
+        if message.bodyLength() != body as i64 {
+            return Err(self.damaged(
+                name,
+                format!(
+                    "its message has a body of {} bytes, expected {body} as in the index",
+                    message.bodyLength()
+                ),
+            ));
+        }
+        let batch = message
+            .header_as_record_batch()
+            .or_else(|| message.header_as_dictionary_batch()?.data());
+        let Some(batch) = batch else {
+            return Err(self.damaged(
+                name,
+                "it is another kind of message, expected a record batch or a dictionary".to_owned(),
+            ));
+        };
+        let codec = batch.compression().map(|compression| compression.codec());
+        if codec == Some(CompressionType::ZSTD) && !cfg!(feature = "zstd") {
+            return Err(self.damaged(
+                name,
+                "it is compressed with zstd, which this build does not read, expected lz4 or none: write it with \
+                 another compression, or build iosonar with the feature c-codecs"
+                    .to_owned(),
+            ));
+        }
+        let rows = batch.length();
+        // A column of a thousand millions of bits has some bytes; a batch of nulls alone would have none.
+        if rows < 0 || rows as u64 > (body + 1).saturating_mul(1 << 16) {
+            return Err(self.damaged(
+                name,
+                format!("it has {rows} rows in {body} bytes: the file is damaged"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl RecordBatchSource for Blocks {
+    fn next(&mut self) -> Result<Option<RecordBatch>, TraceError> {
+        loop {
+            let Some(block) = self.batches.next() else {
+                return Ok(None);
+            };
+            let name = format!("record batch {}", self.done);
+            self.done += 1;
+            let buffer = self.buffer(&block, &name)?;
+            let batch = self.decoder.read_record_batch(&block, &buffer);
+            if let Some(batch) = batch.map_err(|error| self.damaged(&name, error.to_string()))? {
+                return Ok(Some(batch));
+            }
+        }
+    }
+}
