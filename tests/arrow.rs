@@ -1,14 +1,13 @@
 //! Parquet and Arrow files on the command line, and in the libraries that read them. Where Python lacks a library, its
 //! test says so and skips.
 
-#![cfg(feature = "arrow")]
-
 mod scratch;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
+use scratch::python::python_with;
 use scratch::{Scratch, err};
 use serde_json::Value;
 
@@ -66,22 +65,6 @@ fn records() -> Scratch {
         iosonar(&scratch, &format!("convert records.ios -o records.{name}")).success();
     }
     scratch
-}
-
-/// A Python that has this library, of the virtual environment beside the build or the system's.
-fn python_with(library: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../notebook/bin/python3");
-    let chosen = std::env::var_os("IOSONAR_TEST_PYTHON").map(PathBuf::from);
-    let imports = |python: &PathBuf| {
-        let import = Command::new(python)
-            .args(["-c", &format!("import {library}")])
-            .output();
-        import.is_ok_and(|output| output.status.success())
-    };
-    chosen
-        .into_iter()
-        .chain([beside, "python3".into()])
-        .find(imports)
 }
 
 /// Runs the script's part; false if it was skipped.

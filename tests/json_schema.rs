@@ -42,6 +42,38 @@ disks = 4
 profile = 'seagate-st3500630ns'
 ";
 
+/// What is run, with `--json`.
+const COMMANDS: &[&str] = &[
+    "sim -q s.toml",
+    "sim -q s.toml --records s.ios",
+    "sim -q s.toml --split --target mean<1ms,p99<100s",
+    "sim -q s.toml --set replications=1",
+    "sim -q s.toml --explain",
+    "sim -q s.toml --vary array.disks=4..5 --target p99<1s",
+    "sim -q s.toml --sensitivity",
+    "sweep -q sweep.toml",
+    "model -q s.toml",
+    "model -q n.toml",
+    "plan -q s.toml --find rate --target p99<100ms",
+    "plan -q s.toml --find rate --target p99<100ms --vary array.disks=4,5",
+    "choose -q db.load.gz candidate.toml --duration 20s --fit --target p99<1s",
+    "info l.ios",
+    "analyze -q l.ios",
+    "formats",
+    "profiles",
+    "profiles samsung-970-evo-plus-1tb --check",
+    "targets",
+    "doctor",
+    "generate like db.load.gz -q -o like.ios --duration 20s",
+    "replay -q --no-direct --engine sync --target target -o r.ios l.ios",
+    "replay -q --no-direct --engine sync --target target --find-rate p99<10s --find-time 1s l.ios",
+    "check -q l.ios r.ios",
+    "check-model -q r.ios",
+    "compare -q r.ios s.ios",
+    "sim -q s.toml --set array.level=raid0 --set array.disks=1 --set replications=1 --records one.ios",
+    "calibrate -q one.ios --profile seagate-st3500630ns -o fitted.toml",
+];
+
 fn schema() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src/output.schema.json")
 }
@@ -125,36 +157,7 @@ fn every_output_is_as_the_schema_says() {
         files,
         commands,
     };
-    for arguments in [
-        "sim -q s.toml",
-        "sim -q s.toml --records s.ios",
-        "sim -q s.toml --split --target mean<1ms,p99<100s",
-        "sim -q s.toml --set replications=1",
-        "sim -q s.toml --explain",
-        "sim -q s.toml --vary array.disks=4..5 --target p99<1s",
-        "sim -q s.toml --sensitivity",
-        "sweep -q sweep.toml",
-        "model -q s.toml",
-        "model -q n.toml",
-        "plan -q s.toml --find rate --target p99<100ms",
-        "plan -q s.toml --find rate --target p99<100ms --vary array.disks=4,5",
-        "choose -q db.load.gz candidate.toml --duration 20s --fit --target p99<1s",
-        "info l.ios",
-        "analyze -q l.ios",
-        "formats",
-        "profiles",
-        "profiles samsung-970-evo-plus-1tb --check",
-        "targets",
-        "doctor",
-        "generate like db.load.gz -q -o like.ios --duration 20s",
-        "replay -q --no-direct --engine sync --target target -o r.ios l.ios",
-        "replay -q --no-direct --engine sync --target target --find-rate p99<10s --find-time 1s l.ios",
-        "check -q l.ios r.ios",
-        "check-model -q r.ios",
-        "compare -q r.ios s.ios",
-        "sim -q s.toml --set array.level=raid0 --set array.disks=1 --set replications=1 --records one.ios",
-        "calibrate -q one.ios --profile seagate-st3500630ns -o fitted.toml",
-    ] {
+    for arguments in COMMANDS {
         outputs.run(arguments);
     }
     let found = complaints(&python, &outputs.files);

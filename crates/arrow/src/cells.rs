@@ -217,10 +217,10 @@ impl Column {
             Values::Unsigned(values) => Cell::Number(values[row]),
             Values::Signed(values) => match u64::try_from(values[row]) {
                 Ok(number) => Cell::Number(number),
-                Err(_) => return Err(below_zero(&values[row])),
+                Err(_) => return Err(below_zero(values[row])),
             },
             Values::Times(values, unit) => {
-                let time = u64::try_from(values[row]).map_err(|_| below_zero(&values[row]))?;
+                let time = u64::try_from(values[row]).map_err(|_| below_zero(values[row]))?;
                 let ns = time.checked_mul(*unit).filter(|ns| *ns < 1 << 63);
                 let ns = ns.ok_or_else(|| Wrong {
                     seen: time.to_string(),
@@ -259,7 +259,7 @@ fn make(array: &dyn Array) -> ArrayRef {
     arrow_array::make_array(array.to_data())
 }
 
-fn below_zero(seen: &i64) -> Wrong {
+fn below_zero(seen: i64) -> Wrong {
     Wrong {
         seen: seen.to_string(),
         expected: "a number of at least 0",

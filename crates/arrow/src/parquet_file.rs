@@ -39,7 +39,7 @@ const ROWS: usize = 1 << 14;
 
 /// Writes a Parquet file.
 pub(crate) struct Writer {
-    writer: ArrowWriter<Box<dyn Output>>,
+    encoder: ArrowWriter<Box<dyn Output>>,
     path: PathBuf,
     columns: Columns,
     schema: Arc<Schema>,
@@ -71,10 +71,10 @@ impl Writer {
         let Sink { output, path } = sink;
         // What the trace says of itself is written at the end, when all of it is known.
         let schema = Arc::new(columns());
-        let writer = ArrowWriter::try_new(output, Arc::clone(&schema), Some(properties()));
-        let writer = writer.map_err(|error| write_error(&path, error))?;
+        let encoder = ArrowWriter::try_new(output, Arc::clone(&schema), Some(properties()));
+        let encoder = encoder.map_err(|error| write_error(&path, error))?;
         Ok(Self {
-            writer,
+            encoder,
             path,
             columns: Columns::default(),
             schema,
@@ -87,7 +87,7 @@ impl Writer {
     fn encode(&mut self) -> Result<(), TraceError> {
         let batch = self.columns.take(&self.schema, &self.metadata);
         let batch = batch.map_err(ParquetError::from);
-        let written = batch.and_then(|batch| self.writer.write(&batch));
+        let written = batch.and_then(|batch| self.encoder.write(&batch));
         written.map_err(|error| write_error(&self.path, error))
     }
 }
@@ -140,11 +140,11 @@ impl TraceWriter for Writer {
             self.encode()?;
         }
         for (key, value) in said(&self.metadata) {
-            self.writer
+            self.encoder
                 .append_key_value_metadata(KeyValue::new(key, value));
         }
-        let Self { writer, path, .. } = *self;
-        let output = writer.into_inner();
+        let Self { encoder, path, .. } = *self;
+        let output = encoder.into_inner();
         let mut output = output.map_err(|error| write_error(&path, error))?;
         let closed = output.flush().and_then(|()| output.close());
         closed.map_err(|source| TraceError::Io {

@@ -57,7 +57,6 @@ impl Layout {
             None if has_unit(fields[index].data_type()) => Field::of_time(name, 1),
             field => field,
         };
-        let names = all.iter().copied();
         let missing_unit = |expected: String| {
             let unit = all.iter().zip(fields).find(|(name, field)| {
                 Field::of_time(name, 1).is_some() && !has_unit(field.data_type())
@@ -71,7 +70,7 @@ impl Layout {
                 _ => wrong(expected),
             }
         };
-        let mapped = mapped(names, &options.columns, field_of, missing_unit)?;
+        let mapped = mapped(&all, &options.columns, field_of, missing_unit)?;
         let mapped = mapped.into_iter().enumerate();
         let mapped = mapped.filter_map(|(index, field)| Some((index, field?)));
         let columns: Vec<Mapped> = mapped

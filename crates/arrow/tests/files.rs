@@ -243,7 +243,10 @@ fn memory_is_bounded_by_row_groups_and_record_batches() {
     let metadata = parquet::file::metadata::ParquetMetaDataReader::new()
         .parse_and_finish(&bytes::Bytes::from(bytes))
         .unwrap();
-    let rows = metadata.row_groups().iter().map(|group| group.num_rows());
+    let rows = metadata
+        .row_groups()
+        .iter()
+        .map(parquet::file::metadata::RowGroupMetaData::num_rows);
     assert_eq!(rows.collect::<Vec<_>>(), [524_288, 75_712]);
     let path = folder.path().join("x.arrow");
     write(&path, &all_kinds(200_000), &Metadata::default());

@@ -18,7 +18,7 @@ use iosonar_replay::verify::Verify;
 use iosonar_replay::{EngineKind, ThreadPriority};
 use iosonar_report::CATALOGUE;
 use iosonar_study::profiles;
-use iosonar_trace::formats;
+use iosonar_trace::{Format, formats};
 
 use crate::low::Shell;
 use crate::render::messages;
@@ -118,7 +118,7 @@ impl Source {
     }
 
     fn formats() -> Self {
-        Self::of(formats::all().into_iter().map(|format| format.name()))
+        Self::of(formats::all().into_iter().map(Format::name))
     }
 
     fn engines() -> Self {

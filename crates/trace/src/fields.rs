@@ -144,13 +144,13 @@ impl Field {
 ///
 /// # Errors
 /// If the user maps a column that is not there or to what is no field, or if a field is missing or stands twice.
-pub fn mapped<'n>(
-    names: impl Iterator<Item = &'n str> + Clone,
+pub fn mapped(
+    names: &[&str],
     mapping: &[(String, String)],
     field_of: impl Fn(usize, &str) -> Option<Field>,
     wrong: impl Fn(String) -> TraceError,
 ) -> Result<Vec<Option<(Field, String)>>, TraceError> {
-    let fields = names.clone().enumerate().map(|(column, name)| {
+    let fields = names.iter().enumerate().map(|(column, &name)| {
         let theirs = mapping.iter().find(|(_, theirs)| *theirs == name);
         let ours = theirs.map_or(name, |(ours, _)| ours.as_str());
         match field_of(column, ours) {
@@ -163,7 +163,7 @@ pub fn mapped<'n>(
     });
     let fields = fields.collect::<Result<Vec<_>, _>>()?;
     for (ours, theirs) in mapping {
-        if !names.clone().any(|name| name == theirs) {
+        if !names.contains(&theirs.as_str()) {
             return Err(wrong(format!(
                 "a column '{theirs}', which --columns maps to {ours}"
             )));

@@ -158,7 +158,7 @@ pub(crate) fn endings() -> String {
     let endings: Vec<_> = all()
         .into_iter()
         .filter(|format| format.loses().is_some())
-        .flat_map(|format| format.extensions())
+        .flat_map(Format::extensions)
         .map(|ending| format!(".{ending}"))
         .collect();
     format!("{}, optionally followed by .gz or .zst", endings.join(", "))

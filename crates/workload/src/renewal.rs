@@ -134,7 +134,7 @@ impl Renewal {
             per_s: self.per_s * factor,
             intervals: self.intervals.clone(),
             bounds: self.bounds.map(|(a, b)| (shrunk(a), shrunk(b))),
-            between: (self.between.scaled(1.0 / factor)).expect("only custom laws have no scale"),
+            between: self.between.scaled(1.0 / factor),
         }
     }
 }
@@ -172,8 +172,8 @@ impl Intervals {
     fn with_mean(law: &Law, mean_ns: f64) -> Result<Law, RenewalError> {
         law.check().map_err(RenewalError::Law)?;
         let now = law.mean_ns().filter(|mean| mean.is_finite() && *mean > 0.0);
-        let scaled = now.and_then(|now| law.scaled(mean_ns / now));
-        scaled.ok_or(RenewalError::NoTime)
+        let now = now.ok_or(RenewalError::NoTime)?;
+        Ok(law.scaled(mean_ns / now))
     }
 
     /// The law of this shape that has this mean when only times within the bounds are taken. Of all shapes here the mean

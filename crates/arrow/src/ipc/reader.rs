@@ -1,5 +1,6 @@
 //! Reading.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -74,7 +75,7 @@ impl Blocks {
             let name = format!("dictionary {i}");
             let buffer = blocks.buffer(block, &name)?;
             let read = blocks.decoder.read_dictionary(block, &buffer);
-            read.map_err(|error| blocks.damaged(&name, error.to_string()))?;
+            read.map_err(|error| blocks.damaged(&name, error))?;
         }
         Ok(blocks)
     }
@@ -90,7 +91,7 @@ impl Blocks {
         self.decoder = decoder.with_projection(columns);
     }
 
-    fn damaged(&self, name: &str, problem: String) -> TraceError {
+    fn damaged(&self, name: &str, problem: impl Display) -> TraceError {
         self.file.damaged(format!("{name}: {problem}"))
     }
 
@@ -121,7 +122,7 @@ impl Blocks {
             _ => header,
         };
         let message = root_as_message(message);
-        let message = message.map_err(|error| self.damaged(name, error.to_string()))?;
+        let message = message.map_err(|error| self.damaged(name, error))?;
         if message.bodyLength() != body as i64 {
             return Err(self.damaged(
                 name,
@@ -171,7 +172,7 @@ impl RecordBatchSource for Blocks {
             self.done += 1;
             let buffer = self.buffer(&block, &name)?;
             let batch = self.decoder.read_record_batch(&block, &buffer);
-            if let Some(batch) = batch.map_err(|error| self.damaged(&name, error.to_string()))? {
+            if let Some(batch) = batch.map_err(|error| self.damaged(&name, error))? {
                 return Ok(Some(batch));
             }
         }

@@ -149,11 +149,12 @@ impl Law {
         })
     }
 
-    /// The same law with all times multiplied by `factor`; `None` of a custom law.
-    pub fn scaled(&self, factor: f64) -> Option<Self> {
+    /// The same law with all times multiplied by `factor`.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
         let by = |t: Nanos| Nanos::nearest(ns(t) * factor);
         let all = |table: &[(f64, Nanos)]| table.iter().map(|(p, t)| (*p, by(*t))).collect();
-        Some(match self {
+        match self {
             Self::Constant(t) => Self::Constant(by(*t)),
             Self::Exponential(mean) => Self::Exponential(by(*mean)),
             Self::Uniform(from, to) => Self::Uniform(by(*from), by(*to)),
@@ -180,13 +181,16 @@ impl Law {
                 scale: by(*scale),
             },
             Self::Truncated { law, least, most } => Self::Truncated {
-                law: Box::new(law.scaled(factor)?),
+                law: Box::new(law.scaled(factor)),
                 least: by(*least),
                 most: by(*most),
             },
             Self::Empirical(times) => Self::Empirical(times.iter().map(|t| by(*t)).collect()),
-            Self::Custom(_) => return None,
-        })
+            Self::Custom(sampler) => {
+                let sampler = sampler.clone();
+                Self::from_fn(move |stream| Nanos::nearest(ns(sampler.draw(stream)) * factor))
+            }
+        }
     }
 }
 
@@ -236,6 +240,7 @@ fn lower_gamma(a: f64, x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Seed;
 
     fn ms(t: u64) -> Nanos {
         Nanos::from_millis(t)
@@ -403,10 +408,11 @@ mod tests {
     fn scaled_laws_have_scaled_means() {
         for law in laws() {
             let law = law.truncated(ms(2), ms(40));
-            let found = law.scaled(2.5).unwrap().mean_ns().unwrap() / law.mean_ns().unwrap();
+            let found = law.scaled(2.5).mean_ns().unwrap() / law.mean_ns().unwrap();
             assert!((found - 2.5).abs() < 1e-5, "{law:?}: {found}");
         }
-        assert_eq!(Law::from_fn(|_| Nanos::ZERO).scaled(2.0), None);
+        let custom = Law::from_fn(|_| ms(3)).scaled(2.0);
+        assert_eq!(custom.draw(&mut Seed::new(1).stream("a", "b")), ms(6));
         assert_eq!(Law::from_fn(|_| Nanos::ZERO).moment(1), None);
     }
 

@@ -86,6 +86,32 @@ fn finding(drawn: &[Drawn<'_>]) -> Option<Finding> {
     })
 }
 
+/// The header of the table.
+pub(crate) const HEADER: &str = "scenario,response_time_s,share,share_low_95,share_high_95\n";
+
+/// A row for each time at which the distribution function is known: the share of requests that take at most this
+/// long, and the ends of its 95 % confidence interval, empty where that is not known.
+pub(crate) fn rows(name: &str, result: &SimulationResult) -> String {
+    let mut text = String::new();
+    for point in result.band() {
+        let _ = write!(
+            text,
+            "{},{},{}",
+            csv_field(name),
+            point.value.as_secs_f64(),
+            point.share
+        );
+        let _ = if point.half_width.is_finite() {
+            let low = (point.share - point.half_width).max(0.0);
+            let high = (point.share + point.half_width).min(1.0);
+            writeln!(text, ",{low},{high}")
+        } else {
+            writeln!(text, ",,")
+        };
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use iosonar_scenario::{Overrides, Prepared};
@@ -116,30 +142,4 @@ mod tests {
         let only = finding(&slower[..1]);
         assert!(matches!(only, Some(Finding::Tail { median, p99 }) if median < p99));
     }
-}
-
-/// The header of the table.
-pub(crate) const HEADER: &str = "scenario,response_time_s,share,share_low_95,share_high_95\n";
-
-/// A row for each time at which the distribution function is known: the share of requests that take at most this
-/// long, and the ends of its 95 % confidence interval, empty where that is not known.
-pub(crate) fn rows(name: &str, result: &SimulationResult) -> String {
-    let mut text = String::new();
-    for point in result.band() {
-        let _ = write!(
-            text,
-            "{},{},{}",
-            csv_field(name),
-            point.value.as_secs_f64(),
-            point.share
-        );
-        let _ = if point.half_width.is_finite() {
-            let low = (point.share - point.half_width).max(0.0);
-            let high = (point.share + point.half_width).min(1.0);
-            writeln!(text, ",{low},{high}")
-        } else {
-            writeln!(text, ",,")
-        };
-    }
-    text
 }

@@ -124,7 +124,7 @@ impl Reader {
             .map(|name| String::from_utf8_lossy(name.trim_ascii()))
             .collect();
         let fields = mapped(
-            names.iter().map(AsRef::as_ref),
+            &names.iter().map(AsRef::as_ref).collect::<Vec<_>>(),
             &options.columns,
             |_, name| Field::of(name),
             |expected| line.wrong("header", header, expected),
