@@ -82,7 +82,7 @@ fn intervals_of_a_recording_are_drawn_as_they_are() {
         .map(|i| {
             format!(
                 "{},{},8,read\n",
-                (i / 2 * 24 + i % 2 * 4) as f64 / 1e3,
+                f64::from(i / 2 * 24 + i % 2 * 4) / 1e3,
                 i * 8
             )
         })
