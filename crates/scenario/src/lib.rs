@@ -30,6 +30,7 @@ mod error;
 mod explain;
 mod file;
 mod grown;
+mod headline;
 mod load_model;
 mod metrics;
 pub mod networked;

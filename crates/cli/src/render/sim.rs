@@ -23,25 +23,7 @@ use crate::render::table::Table;
 
 /// What is simulated, in a line.
 pub(crate) fn headline(simulation: &Prepared) -> String {
-    let load = match simulation.load() {
-        LoadModel::Trace { path, .. } => path.display().to_string(),
-        LoadModel::Alone { .. } => "of requests that never overlap".to_owned(),
-        LoadModel::Closed {
-            outstanding, think, ..
-        } => {
-            let users = if *outstanding == 1 { "user" } else { "users" };
-            format!("{outstanding} {users}, think time {think}")
-        }
-        LoadModel::Synthetic { .. } => {
-            let rate = simulation.load().requests_per_s().unwrap_or(f64::NAN);
-            format!("{} requests/s", short(rate))
-        }
-    };
-    format!(
-        "{}, stripe unit {}, load {load}",
-        simulation.array(),
-        simulation.array().stripe_unit.bytes(),
-    )
+    simulation.headline()
 }
 
 /// A rate without the digits that rounding leaves behind.
