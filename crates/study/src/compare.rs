@@ -4,6 +4,7 @@
 //! quantiles with their intervals from sections of the run; a [`Difference`] has the distance of the curves
 //! and of the means of two of them. [`paired`] compares simulations of the same requests one by one.
 
+mod metrics;
 mod quantiles;
 
 use iosonar_stats::{
@@ -13,6 +14,7 @@ use iosonar_stats::{
 use iosonar_trace::{Batch, Op, Outcome, Record, TraceError, TraceReader};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
+pub use metrics::metrics;
 pub use quantiles::quantiles_against;
 
 /// The classes of sizes: their names, and the largest request in bytes.

@@ -1,16 +1,13 @@
 //! `iosonar compare`: records in, distances out.
 
-use iosonar_stats::Labels;
-use iosonar_stats::metric::MetricUnit;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use iosonar_plot::{Size, Theme};
 use iosonar_report::{Arrange, Measured, Quantity, Word, find, needs_of, verdicts};
 use iosonar_stats::Estimate;
-use iosonar_stats::metric::Times;
 use iosonar_study::compare::{
-    Class, Difference, PairError, Paired, Sample, paired, quantiles_against,
+    Class, Difference, PairError, Paired, Sample, metrics, paired, quantiles_against,
 };
 use iosonar_trace::transform::{Change, OnBackstep};
 use iosonar_trace::{Reading, TraceReader, input};
@@ -345,68 +342,7 @@ fn differences(reference: &Sample, other: &Sample, class: usize) -> String {
 
 fn as_json(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Output {
     let mut json = Output::new("compare");
-    let name = quantity.name().replace(' ', "_");
-    let reference = &samples[0];
-    for sample in samples {
-        for class in sample
-            .classes()
-            .iter()
-            .filter(|class| class.times().count() > 0)
-        {
-            let labels = Labels::of("input", &sample.name).with("class", class.name);
-            let stderr = class.mean().stderr / 1e6;
-            let times = Times::of(class.times());
-            let times = times.with_quantile_stderrs(|p| class.quantile(p).stderr / 1e6);
-            json.metric(times.metric(name.clone(), &labels).with_stderr(stderr));
-        }
-    }
-    for sample in &samples[1..] {
-        for (a, b) in reference.classes().iter().zip(sample.classes()) {
-            let Some(d) = Difference::between(a, b) else {
-                continue;
-            };
-            let labels = Labels::of("reference", &reference.name)
-                .with("input", &sample.name)
-                .with("class", a.name);
-            json.figure("ks_distance", &labels, MetricUnit::One, d.ks);
-            if d.ks_p.is_finite() {
-                json.figure("ks_p_value", &labels, MetricUnit::One, d.ks_p);
-            }
-            json.figure(
-                "demerit",
-                &labels,
-                MetricUnit::Milliseconds,
-                d.demerit_ns / 1e6,
-            );
-            json.figure(
-                "demerit_relative",
-                &labels,
-                MetricUnit::One,
-                d.demerit_relative,
-            );
-            let (mean, stderr) = (d.mean_ns.mean / 1e6, d.mean_ns.stderr / 1e6);
-            json.figure_with(
-                "mean_difference",
-                &labels,
-                MetricUnit::Milliseconds,
-                mean,
-                stderr,
-            );
-        }
-    }
-    if let Some(pairs) = pairs {
-        let labels = Labels::of("reference", &reference.name).with("input", &samples[1].name);
-        let d = pairs.difference_ns;
-        let (mean, stderr) = (d.mean / 1e6, d.stderr / 1e6);
-        json.figure_with(
-            "paired_difference",
-            &labels,
-            MetricUnit::Milliseconds,
-            mean,
-            stderr,
-        );
-        json.figure("pairs", &labels, MetricUnit::One, pairs.n as f64);
-    }
+    json.metrics(metrics(samples, quantity, pairs));
     json
 }
 
