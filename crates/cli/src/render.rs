@@ -18,4 +18,3 @@ pub(crate) mod sim;
 pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod terminal;
-pub(crate) mod theory;

@@ -1,14 +1,18 @@
 //! Scenarios with what theory says of them, beside what was simulated and measured.
 
+mod words;
+
 use std::path::{Path, PathBuf};
 
-use iosonar_plot::{Chart, Colour, Line, Mark};
+use iosonar_plot::{Chart, Colour, Line, Mark, significant};
 use iosonar_report::{cdf_of, curve, curve_with_band, show_quantiles};
 use iosonar_scenario::theory::{Answer, Theory};
-use iosonar_scenario::{Prepared, SimulationResult};
+use iosonar_scenario::{Prepared, ScenarioError, SimulationResult};
 use iosonar_stats::Distribution;
 use iosonar_trace::{Batch, Quantity, TraceError, input};
 use iosonar_units::csv_field;
+
+pub use words::{family, how, remark};
 
 /// The quantiles of tables, with their names.
 pub const QUANTILES: [(&str, f64); 5] = [
@@ -30,6 +34,33 @@ pub struct Answered {
     pub theory: Theory,
     /// What was simulated, where that is asked for.
     pub result: Option<SimulationResult>,
+}
+
+impl Answered {
+    /// A scenario with what theory says of it; `path` is for messages.
+    ///
+    /// # Errors
+    /// If it is unstable.
+    pub fn by_theory(name: &str, path: &Path, simulation: Prepared) -> Result<Self, ScenarioError> {
+        let theory = simulation.theory();
+        if let Some(offered) = theory.unstable {
+            let most = theory.capacity_per_s.unwrap_or(f64::NAN);
+            return Err(ScenarioError::Incomplete {
+                path: path.to_owned(),
+                problem: format!(
+                    "unstable: the offered load of the busiest station is {offered:.3} times its capacity, so \
+                     the queue only grows; it is stable below {} requests/s",
+                    significant(most, 3)
+                ),
+            });
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            simulation,
+            theory,
+            result: None,
+        })
+    }
 }
 
 /// Why recorded response times are not known.

@@ -5,10 +5,9 @@ mod tables;
 use std::path::Path;
 
 use iosonar_plot::PixelScale;
-use iosonar_scenario::theory::Theory;
-use iosonar_scenario::{OutputFiles, Prepared, ScenarioError};
+use iosonar_scenario::{OutputFiles, Prepared};
 use iosonar_stats::{Distribution, Labels};
-use iosonar_study::answered::{Answered, RecordedError, chart, csv, recorded};
+use iosonar_study::answered::{Answered, RecordedError, chart, csv, family, how, recorded, remark};
 use serde_json::json;
 
 use super::{overrides, threads};
@@ -17,8 +16,6 @@ use crate::exit::{Ending, note, print, print_data, write_file};
 use crate::low::Model;
 use crate::render::picture;
 use crate::render::sim::headline;
-use crate::render::table::significant;
-use crate::render::theory::{family, how, remark};
 use iosonar_stats::Output;
 use tables::{describe, errors};
 
@@ -27,17 +24,8 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
     let mut all = Vec::new();
     for path in &args.files {
         let simulation = Prepared::read(path, &overrides(args))?;
-        let theory = simulation.theory();
-        if let Some(offered) = theory.unstable {
-            return Err(unstable(path, &theory, offered).into());
-        }
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        all.push(Answered {
-            name: name.into_owned(),
-            simulation,
-            theory,
-            result: None,
-        });
+        all.push(Answered::by_theory(&name, path, simulation)?);
     }
     let measured = args.measured.as_deref().map(recorded).transpose();
     let measured = measured.map_err(|error| match error {
@@ -82,18 +70,6 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
         }
     }
     Ok(Ending::Done)
-}
-
-fn unstable(path: &Path, theory: &Theory, offered: f64) -> ScenarioError {
-    let most = theory.capacity_per_s.unwrap_or(f64::NAN);
-    ScenarioError::Incomplete {
-        path: path.to_owned(),
-        problem: format!(
-            "unstable: the offered load of the busiest station is {offered:.3} times its capacity, so \
-             the queue only grows; it is stable below {} requests/s",
-            significant(most, 3)
-        ),
-    }
 }
 
 /// Draws the distributions.

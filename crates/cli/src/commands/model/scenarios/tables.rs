@@ -10,8 +10,7 @@ use iosonar_units::Nanos;
 
 use crate::render::sim::headline;
 use crate::render::table::{Table, significant};
-use crate::render::theory::{family, how, remark};
-use iosonar_study::answered::{Answered, QUANTILES};
+use iosonar_study::answered::{Answered, QUANTILES, family, how, remark};
 
 /// The text of a value that is known.
 pub(super) fn known(value: f64, text: impl FnOnce(f64) -> String) -> String {

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use iosonar_scenario::theory::{Family, How, Remark, SsdRemark};
 
-pub(crate) fn how(of: How) -> &'static str {
+/// How an answer was found.
+pub fn how(of: How) -> &'static str {
     match of {
         How::SlowestPart => "the slowest part of a request that never waits",
         How::Mg1 => "M/G/1",
@@ -24,7 +25,8 @@ pub(crate) fn how(of: How) -> &'static str {
     }
 }
 
-pub(crate) fn family(of: Family) -> &'static str {
+/// The scenarios that an approximation was compared with simulations on.
+pub fn family(of: Family) -> &'static str {
     match of {
         Family::ForkJoin => "requests to several disks",
         Family::Batches => "batches of requests to several disks",
@@ -35,7 +37,8 @@ pub(crate) fn family(of: Family) -> &'static str {
     }
 }
 
-pub(crate) fn remark(of: &Remark) -> Cow<'static, str> {
+/// What theory does not cover, or leaves out.
+pub fn remark(of: &Remark) -> Cow<'static, str> {
     let text = match of {
         Remark::Drawn(times) => {
             return format!(
