@@ -22,7 +22,9 @@ pub use subject::{ArraySubject, NetworkSubject, Simulated, Subject};
 pub use varied::{Planned, best_of, plan_varied};
 
 use iosonar_analysis::objective::Objective;
+use iosonar_report::value_of;
 use iosonar_scenario::ScenarioError;
+use iosonar_units::Nanos;
 
 /// Why nothing was found.
 #[derive(Debug, thiserror::Error)]
@@ -60,4 +62,19 @@ pub enum PlanError {
     /// A scenario that means nothing.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
+}
+
+/// Why nothing can meet a target, in words.
+pub fn why_never(error: &PlanError) -> String {
+    match error {
+        PlanError::AboveAlone { target, ms } => format!(
+            "{target} cannot be met at any rate: a request that never waits already takes {}",
+            Nanos::from_millis_f64(*ms)
+        ),
+        PlanError::OutOfReach { target, best } => format!(
+            "{target} cannot be met by any number of jobs: the best possible is {}",
+            value_of(target, *best)
+        ),
+        error => error.to_string(),
+    }
 }

@@ -9,10 +9,9 @@ use iosonar_scenario::{Overrides, read_text};
 use iosonar_stats::{Labels, Output};
 use iosonar_study::plan::{
     Answer, Outcome, PlanError, PlanSpec, Point, Sought, chart, load_text, plan_network,
-    plan_scenario,
+    plan_scenario, why_never,
 };
 use iosonar_trace::{Quantity, apart};
-use iosonar_units::Nanos;
 use serde_json::json;
 
 use super::model::{threads, with_threads};
@@ -20,7 +19,6 @@ use crate::exit::{Ending, Usage, note, print, print_data};
 use crate::low::Plan;
 use crate::render::picture;
 use crate::render::sim::headline;
-use iosonar_report::value_of;
 use tables::{describe, outcomes};
 
 pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
@@ -130,21 +128,6 @@ fn refused(args: &Plan, error: PlanError) -> anyhow::Error {
         error => format!("{file}: {}", why_never(&error)),
     };
     Usage(problem).into()
-}
-
-/// Why nothing can meet a target.
-fn why_never(error: &PlanError) -> String {
-    match error {
-        PlanError::AboveAlone { target, ms } => format!(
-            "{target} cannot be met at any rate: a request that never waits already takes {}",
-            Nanos::from_millis_f64(*ms)
-        ),
-        PlanError::OutOfReach { target, best } => format!(
-            "{target} cannot be met by any number of jobs: the best possible is {}",
-            value_of(target, *best)
-        ),
-        error => error.to_string(),
-    }
 }
 
 fn as_json(headline: &str, targets: &Objectives, answer: &Answer) -> Output {
