@@ -1,5 +1,7 @@
 //! A scenario that was checked: what it can be, and what may still be changed of it.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use iosonar_trace::Requests;
@@ -65,6 +67,7 @@ pub struct Prepared {
     pub(crate) split: bool,
     pub(crate) method: Method,
     pub(crate) give_up: Vec<GiveUp>,
+    pub(crate) stop: Arc<AtomicBool>,
 }
 
 /// When a run is not worth finishing: more than `most` of these requests took longer than `above`.
@@ -162,6 +165,14 @@ impl Prepared {
     #[must_use]
     pub fn with_give_up(self, give_up: Vec<GiveUp>) -> Self {
         Self { give_up, ..self }
+    }
+
+    /// A watch on runs that ends them when [`Overrides::stop`](crate::Overrides::stop) is set.
+    pub fn watch(&self) -> Watch {
+        Watch {
+            stop: Arc::clone(&self.stop),
+            ..Watch::default()
+        }
     }
 
     /// With as many runs and requests as a confidence interval needs: some replications, and of a closed loop some

@@ -14,6 +14,8 @@ mod sizes;
 mod ssd;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use iosonar_raid::rules::PrereadSeek;
 use iosonar_raid::rules::Rules;
@@ -52,6 +54,8 @@ pub struct Overrides {
     pub set: Vec<(String, String)>,
     /// A choice to make otherwise than the scenario with these values does.
     pub alternative: Option<Alternative>,
+    /// Set, all runs of a study with this scenario end soon with [`ScenarioError::Interrupted`].
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Prepared {
@@ -114,6 +118,7 @@ impl Prepared {
             split: false,
             method: Method::default(),
             give_up: Vec::new(),
+            stop: Arc::clone(&overrides.stop),
         })
     }
 }

@@ -3,6 +3,7 @@
 mod files;
 mod outputs;
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -129,6 +130,10 @@ impl Prepared {
         outputs: RunOutputs<'_>,
         watch: &Watch,
     ) -> Result<Replication, ScenarioError> {
+        // Short runs come to their end without looking.
+        if watch.stop.load(Relaxed) {
+            return Err(ScenarioError::Interrupted);
+        }
         let seed = Seed::new(self.seed).replication(u64::from(number));
         let component = |i: usize| self.array.station(i);
         let disks = 0..self.array.disks + self.array.spares();

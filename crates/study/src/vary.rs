@@ -15,7 +15,7 @@ mod roles;
 mod subject;
 
 use iosonar_analysis::objective::Objective;
-use iosonar_scenario::{NoSteadyState, Outputs, Prepared, ScenarioError, SimulationResult, Watch};
+use iosonar_scenario::{NoSteadyState, Outputs, Prepared, ScenarioError, SimulationResult};
 use iosonar_stats::Labels;
 use iosonar_units::magnitude;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -78,7 +78,7 @@ pub(crate) fn steady(
     simulation: &Prepared,
     unstable: bool,
 ) -> Result<Result<SimulationResult, NoSteadyState>, ScenarioError> {
-    let (outputs, watch) = (Outputs::default(), Watch::default());
+    let (outputs, watch) = (Outputs::default(), simulation.watch());
     match unstable {
         true => Ok(simulation.run_watched(1, outputs, &watch)?.if_served()),
         false => simulation.run_steady(1, outputs, &watch),

@@ -284,7 +284,7 @@ fn overrides(args: &Sim, set: Vec<(String, String)>) -> anyhow::Result<Overrides
         seed: args.seed,
         replications: args.replications,
         set,
-        alternative: None,
+        ..Overrides::default()
     })
 }
 

@@ -1,7 +1,7 @@
 //! A load that grows: how many times as much a system sustains.
 
 use iosonar_scenario::{
-    GiveUp, LoadModel, NoSteadyState, Outputs, Prepared, ScenarioError, SimulationResult, Watch,
+    GiveUp, LoadModel, NoSteadyState, Outputs, Prepared, ScenarioError, SimulationResult,
 };
 
 use super::search::LEAST;
@@ -51,7 +51,7 @@ impl GrowingLoad {
         }
         let base = base.long_enough();
         let result = base
-            .run_steady(threads, Outputs::default(), &Watch::default())?
+            .run_steady(threads, Outputs::default(), &base.watch())?
             .map(Box::new);
         Ok(Self {
             base,
@@ -239,7 +239,8 @@ impl GrowingLoad {
     ) -> Result<Simulated, PlanError> {
         let (of, limits): (Vec<usize>, Vec<GiveUp>) = limits.into_iter().unzip();
         let simulation = self.at(load)?.with_give_up(limits);
-        match simulation.run_steady(self.threads, Outputs::default(), &Watch::default()) {
+        let (outputs, watch) = (Outputs::default(), simulation.watch());
+        match simulation.run_steady(self.threads, outputs, &watch) {
             Ok(Ok(result)) => Simulated::of(&simulation, &result, targets),
             Ok(Err(_)) => Ok(Simulated::all(targets, Outcome::Unsteady)),
             Err(ScenarioError::GivenUp { limit }) => Ok(Simulated::given_up(targets, of[limit])),

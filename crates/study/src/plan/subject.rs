@@ -6,7 +6,6 @@ use iosonar_scenario::networked::{NetworkPoint, NetworkedRaid, Services, Structu
 use iosonar_scenario::theory::{Standing, Theory};
 use iosonar_scenario::{
     LoadModel, Outputs, Overrides, Prepared, REQUESTS_PER_USER, ScenarioError, SimulationResult,
-    Watch,
 };
 use iosonar_stats::Estimate;
 
@@ -267,7 +266,7 @@ impl Subject for ArraySubject<'_> {
 
     fn simulate(&self, load: f64, targets: &[Objective]) -> Result<Simulated, PlanError> {
         let simulation = self.at(load)?;
-        let (outputs, watch) = (Outputs::default(), Watch::default());
+        let (outputs, watch) = (Outputs::default(), simulation.watch());
         Ok(
             match simulation.run_steady(self.threads, outputs, &watch)? {
                 Ok(result) => Simulated::of(&simulation, &result, targets)?,
