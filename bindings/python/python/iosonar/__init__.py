@@ -1,0 +1,68 @@
+"""How long will my I/O take? Simulations, traces and charts of storage systems.
+
+>>> import iosonar
+>>> result = iosonar.simulate({
+...     "load": {"requests": 2000, "arrivals": {"poisson_per_s": 50.0}, "size": {"blocks": 4}},
+...     "array": {"level": "raid5", "disks": 4},
+...     "disk": {"profile": "seagate-st3500630ns"},
+... }, replications=5)
+>>> result.response_time.n
+10000
+
+``simulate``, ``model`` and ``plan`` take a scenario as a dict, as TOML text or as the path of a file. ``read`` opens a trace,
+whose columns pyarrow, Polars, DuckDB and pandas take without a copy. ``compare`` and ``plot`` take traces and simulations.
+``iosonar.queueing`` simulates queueing networks.
+
+Errors are ``iosonar.Error``, a ``ValueError``, with the text of the command line.
+"""
+
+from __future__ import annotations
+
+from . import queueing
+from ._iosonar import Error, Figure, Trace, __version__
+from .results import (
+    Answer,
+    Comparison,
+    Difference,
+    Estimate,
+    Metric,
+    Model,
+    Outcome,
+    Pairs,
+    Plan,
+    Point,
+    Sample,
+    Simulation,
+    StationTheory,
+    Times,
+)
+from .studies import charts, compare, model, plan, plot, read, simulate
+
+__all__ = [
+    "Answer",
+    "Comparison",
+    "Difference",
+    "Error",
+    "Estimate",
+    "Figure",
+    "Metric",
+    "Model",
+    "Outcome",
+    "Pairs",
+    "Plan",
+    "Point",
+    "Sample",
+    "Simulation",
+    "StationTheory",
+    "Times",
+    "Trace",
+    "__version__",
+    "charts",
+    "compare",
+    "model",
+    "plan",
+    "plot",
+    "queueing",
+    "read",
+    "simulate",
+]
