@@ -229,9 +229,9 @@ mod tests {
 
     /// The mean in seconds of many draws, with its standard error.
     fn drawn(law: &Law) -> (f64, f64) {
+        const N: u32 = 400_000;
         let mut stream = Seed::new(5).stream("test", "renewal");
         let (mut sum, mut squares) = (0.0, 0.0);
-        const N: u32 = 400_000;
         for _ in 0..N {
             let t = law.draw(&mut stream).as_secs_f64();
             (sum, squares) = (sum + t, squares + t * t);
