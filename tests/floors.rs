@@ -7,7 +7,7 @@ use std::path::Path;
 const FLOORS: [&[&str]; 7] = [
     &["manual", "units", "linux", "analytic"],
     &["stats", "trace", "plot", "guard", "device"],
-    &["sim-core", "analysis", "replay", "recorder"],
+    &["sim-core", "analysis", "replay", "recorder", "arrow"],
     &["disk-model", "ssd-model", "raid", "workload", "report"],
     &["scenario"],
     &["study", "bench"],

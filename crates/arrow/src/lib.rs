@@ -63,3 +63,7 @@ pub use schema::{TRACE_KEY, VERSION, VERSION_KEY, schema};
 
 /// The crates of Arrow that this one is built with.
 pub use {arrow_array, arrow_schema};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeDoctests;
