@@ -34,7 +34,7 @@ pub(crate) struct Numbers {
 impl Numbers {
     pub(crate) fn of(devices: &[String]) -> Self {
         let labels = labels(devices, 0).into_iter();
-        let named = labels.zip(0_u16..);
+        let named = labels.zip(0..=u16::MAX);
         Self {
             named: named.collect(),
         }

@@ -39,7 +39,7 @@ pub(crate) fn guarded<T>(
         Err(TraceError::Damaged {
             place: Place::of(path, 0),
             problem: format!(
-                "the file is damaged: its decoder failed ({})",
+                "the decoder failed ({}): the file may be damaged",
                 text.unwrap_or("without a reason")
             ),
         })

@@ -9,9 +9,9 @@ use arrow_schema::{ArrowError, Schema};
 use bytes::Bytes;
 use iosonar_trace::output::Output;
 use iosonar_trace::{Batch, Metadata, Sink, TraceError, TraceWriter};
-use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use parquet::arrow::arrow_writer::ArrowWriter;
+use parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask, encode_arrow_schema};
 use parquet::basic::{Compression, Encoding};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaData};
@@ -22,7 +22,7 @@ use parquet::schema::types::ColumnPath;
 use crate::columns::Columns;
 use crate::formats::Holdable;
 use crate::positioned::{Positioned, Tail, read_error};
-use crate::schema::{columns, said};
+use crate::schema::{columns, said, schema};
 use crate::table::{Layout, RecordBatchSource};
 
 /// What such a file begins and ends with.
@@ -71,7 +71,11 @@ impl Writer {
         let Sink { output, path } = sink;
         // What the trace says of itself is written at the end, when all of it is known.
         let schema = Arc::new(columns());
-        let encoder = ArrowWriter::try_new(output, Arc::clone(&schema), Some(properties()));
+        // So is the Arrow schema: readers take what the trace says of itself from there.
+        let options = ArrowWriterOptions::new()
+            .with_properties(properties())
+            .with_skip_arrow_metadata(true);
+        let encoder = ArrowWriter::try_new_with_options(output, Arc::clone(&schema), options);
         let encoder = encoder.map_err(|error| write_error(&path, error))?;
         Ok(Self {
             encoder,
@@ -143,6 +147,11 @@ impl TraceWriter for Writer {
             self.encoder
                 .append_key_value_metadata(KeyValue::new(key, value));
         }
+        let arrow_schema = encode_arrow_schema(&schema(&self.metadata));
+        self.encoder.append_key_value_metadata(KeyValue::new(
+            ARROW_SCHEMA_META_KEY.to_owned(),
+            arrow_schema,
+        ));
         let Self { encoder, path, .. } = *self;
         let output = encoder.into_inner();
         let mut output = output.map_err(|error| write_error(&path, error))?;

@@ -110,12 +110,14 @@ impl Blocks {
         };
         let bytes = self.file.bytes(at, header.saturating_add(body));
         let bytes = bytes.map_err(|error| read_error(self.file.path(), error))?;
-        self.check_message(&bytes[..header as usize], body, name)?;
+        let (header, body) = bytes.split_at(header as usize);
+        self.check_message(header, body, name)?;
         Ok(Buffer::from_vec(bytes))
     }
 
     /// Refuses what the decoder would not understand.
-    fn check_message(&self, header: &[u8], body: u64, name: &str) -> Result<(), TraceError> {
+    fn check_message(&self, header: &[u8], body: &[u8], name: &str) -> Result<(), TraceError> {
+        let length = body.len() as u64;
         let message = match header {
             [0xff, 0xff, 0xff, 0xff, _, _, _, _, message @ ..] => message,
             [_, _, _, _, message @ ..] => message,
@@ -123,11 +125,11 @@ impl Blocks {
         };
         let message = root_as_message(message);
         let message = message.map_err(|error| self.damaged(name, error))?;
-        if message.bodyLength() != body as i64 {
+        if message.bodyLength() != length as i64 {
             return Err(self.damaged(
                 name,
                 format!(
-                    "its message has a body of {} bytes, expected {body} as in the index",
+                    "its message has a body of {} bytes, expected {length} as in the index",
                     message.bodyLength()
                 ),
             ));
@@ -152,14 +154,50 @@ impl Blocks {
         }
         let rows = batch.length();
         // A column of a thousand millions of bits has some bytes; a batch of nulls alone would have none.
-        if rows < 0 || rows as u64 > (body + 1).saturating_mul(1 << 16) {
+        if rows < 0 || rows as u64 > (length + 1).saturating_mul(1 << 16) {
             return Err(self.damaged(
                 name,
-                format!("it has {rows} rows in {body} bytes: the file is damaged"),
+                format!("it has {rows} rows in {length} bytes: the file is damaged"),
             ));
+        }
+        for buffer in batch.buffers().into_iter().flatten() {
+            if codec.is_some_and(|codec| !is_plausible(codec, buffer, body)) {
+                let problem = "a compressed buffer has an impossible length: the file is damaged";
+                return Err(self.damaged(name, problem));
+            }
         }
         Ok(())
     }
+}
+
+/// Whether a compressed buffer can unpack to as many bytes as it says in its first eight. The decoder would ask for that
+/// much memory, and end the program where it gets none.
+fn is_plausible(codec: CompressionType, buffer: &arrow_ipc::Buffer, body: &[u8]) -> bool {
+    /// LZ4 packs at most 255 bytes into one.
+    const LZ4_MOST: i64 = 256;
+    const ZSTD_MOST: i64 = 1 << 31;
+    let (Ok(from), Ok(length)) = (
+        usize::try_from(buffer.offset()),
+        usize::try_from(buffer.length()),
+    ) else {
+        return false;
+    };
+    if length == 0 {
+        return true;
+    }
+    let prefix = from.checked_add(8).and_then(|end| body.get(from..end));
+    let Some(unpacked) = prefix
+        .and_then(|bytes| bytes.try_into().ok())
+        .map(i64::from_le_bytes)
+    else {
+        return false;
+    };
+    let most = match codec {
+        CompressionType::LZ4_FRAME => (length as i64).saturating_mul(LZ4_MOST),
+        _ => ZSTD_MOST,
+    };
+    // -1: it is not compressed.
+    (-1..=most).contains(&unpacked)
 }
 
 impl RecordBatchSource for Blocks {
