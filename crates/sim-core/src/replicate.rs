@@ -63,16 +63,20 @@ impl Replications {
     /// narrow: in a test with an M/M/1 queue, those that begin with two replications contain the true mean in 86 % of all
     /// cases instead of 95 %.
     pub fn at_least(self, replications: u64) -> Self {
+        let at_least = replications.max(2);
         Self {
-            at_least: replications.max(2),
+            at_least,
+            at_most: self.at_most.max(at_least),
             ..self
         }
     }
 
-    /// No more replications than this number: 10 000 unless it is given.
+    /// No more replications than this number: 10 000 unless it is given, and 2 at the least.
     pub fn at_most(self, replications: u64) -> Self {
+        let at_most = replications.max(2);
         Self {
-            at_most: replications,
+            at_least: self.at_least.min(at_most),
+            at_most,
             ..self
         }
     }
@@ -98,9 +102,8 @@ impl Replications {
         confidence: f64,
         run: impl Fn(Seed) -> [f64; N] + Sync,
     ) -> [Interval; N] {
-        let at_most = self.at_most.max(self.at_least);
         let mut quantiles = Quantiles::new(confidence);
-        let values = self.values(at_most, run, |values| {
+        let values = self.values(self.at_most, run, |values| {
             let n = values.len() as u64;
             let broken = |figure: &f64| !figure.is_finite();
             if values[values.len() - 1].iter().any(broken) {
