@@ -25,8 +25,8 @@ impl Law {
         })
     }
 
-    /// The mean of the time, in nanoseconds, to the power of `order`; `None` where it is not known: of a custom law.
-    /// Infinite for a Pareto law whose shape is at most `order`.
+    /// The mean of the time, in nanoseconds, to the power of `order`; `None` where it is not known: of a custom law, and of
+    /// a truncated one that has hardly any times within its bounds. Infinite for a Pareto law whose shape is at most `order`.
     ///
     /// ```
     /// use iosonar_sim_core::Law;
@@ -42,16 +42,23 @@ impl Law {
                 // Times are rounded to whole nanoseconds before they are compared with the bounds.
                 let (least, most) = (ns(*least) - 0.5, ns(*most) + 0.5);
                 let within = |n| Some(law.moment_up_to(n, most)? - law.moment_up_to(n, least)?);
-                Some(within(order)? / within(0)?)
+                let moment = within(order)? / within(0)?;
+                // Where hardly anything lies within the bounds, only rounding errors are left.
+                let power = |t: f64| libm::pow(t, f64::from(order));
+                (power(least)..=power(most))
+                    .contains(&moment)
+                    .then_some(moment)
             }
             _ => self.moment_up_to(order, f64::INFINITY),
         }
     }
 
-    /// The standard deviation divided by the mean; `None` where it is not known. An exponential law has 1.
+    /// The standard deviation divided by the mean; `None` where it is not known, or where the mean is zero or infinite. An
+    /// exponential law has 1.
     pub fn coefficient_of_variation(&self) -> Option<f64> {
         let (mean, square) = (self.moment(1)?, self.moment(2)?);
-        Some((square / (mean * mean) - 1.0).max(0.0).sqrt())
+        let squared = square / (mean * mean) - 1.0;
+        (!squared.is_nan()).then(|| squared.max(0.0).sqrt())
     }
 
     /// The Laplace transform: the mean of exp(-`per_ns` T). `None` where it has no closed form: of log-normal,
@@ -65,7 +72,8 @@ impl Law {
             Self::Exponential(mean) => of_exponential(*mean),
             Self::Uniform(from, to) if from == to || s == 0.0 => of_constant(*from),
             Self::Uniform(from, to) => {
-                (of_constant(*from) - of_constant(*to)) / (s * (ns(*to) - ns(*from)))
+                let width = s * (ns(*to) - ns(*from));
+                of_constant(*from) * -libm::expm1(-width) / width
             }
             Self::Erlang { phases, mean } => {
                 let phases = f64::from(*phases);
@@ -94,8 +102,8 @@ impl Law {
         let of_constant = |t: Nanos| if ns(t) <= end { power(ns(t)) } else { 0.0 };
         // A gamma law: Γ(shape + n) / Γ(shape), of which the times up to `end` have the incomplete part.
         let of_gamma = |shape: f64, scale: f64| {
-            let whole = libm::exp(libm::lgamma(shape + n) - libm::lgamma(shape));
-            power(scale) * whole * lower_gamma(shape + n, end / scale)
+            let whole: f64 = (0..order).map(|i| (shape + f64::from(i)) * scale).product();
+            whole * lower_gamma(shape + n, end / scale)
         };
         Some(match self {
             Self::Truncated { law, least, most } => {
@@ -400,6 +408,8 @@ mod tests {
                 "{law:?}: {found}, {expected}"
             );
             assert_eq!(law.transform(0.0), Some(1.0), "{law:?}");
+            let tiny = law.transform(1e-23).unwrap();
+            assert!((tiny - 1.0).abs() < 1e-12, "{law:?}: {tiny}");
         }
         assert_eq!(Law::log_normal(ms(3), 1.0).transform(1.0), None);
     }
@@ -414,6 +424,23 @@ mod tests {
         let custom = Law::from_fn(|_| ms(3)).scaled(2.0);
         assert_eq!(custom.draw(&mut Seed::new(1).stream("a", "b")), ms(6));
         assert_eq!(Law::from_fn(|_| Nanos::ZERO).moment(1), None);
+    }
+
+    #[test]
+    fn what_is_unknown_or_extreme_is_no_number_out_of_rounding() {
+        let endless = Law::Pareto {
+            least: ms(1),
+            shape: 0.9,
+        };
+        assert_eq!(endless.coefficient_of_variation(), None);
+        let many = Law::Erlang {
+            phases: 100_000_000,
+            mean: ms(3),
+        };
+        let cv = many.coefficient_of_variation().unwrap();
+        assert!((cv / 1e-4 - 1.0).abs() < 1e-3, "{cv}");
+        let nothing = Law::Exponential(Nanos::new(1)).truncated(ms(1), ms(2));
+        assert_eq!(nothing.moment(1), None);
     }
 
     #[test]
