@@ -43,6 +43,9 @@ pub enum Intervals {
 /// A renewal process: independent intervals from one law.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Renewal {
+    /// The rate that was asked for.
+    asked_per_s: f64,
+    /// That of the law, whose times are whole nanoseconds.
     per_s: f64,
     intervals: Intervals,
     bounds: Option<(Nanos, Nanos)>,
@@ -56,14 +59,12 @@ pub enum RenewalError {
     Law(LawError),
     /// All intervals of a recording are zero.
     NoTime,
-    /// No law of the shape has this mean within the bounds.
+    /// No law of the shape has this mean.
     OutOfReach {
         /// The mean interval.
         mean: Nanos,
-        /// The shortest interval.
-        least: Nanos,
-        /// The longest interval.
-        most: Nanos,
+        /// The shortest and the longest interval, if there are bounds.
+        bounds: Option<(Nanos, Nanos)>,
     },
 }
 
@@ -72,7 +73,14 @@ impl fmt::Display for RenewalError {
         match self {
             Self::Law(error) => error.fmt(f),
             Self::NoTime => write!(f, "all requests of the recording start at once"),
-            Self::OutOfReach { mean, least, most } => write!(
+            Self::OutOfReach { mean, bounds: None } => write!(
+                f,
+                "intervals of whole nanoseconds cannot have the mean {mean} that follows from the rate"
+            ),
+            Self::OutOfReach {
+                mean,
+                bounds: Some((least, most)),
+            } => write!(
                 f,
                 "intervals from {least} to {most} cannot have the mean {mean} that follows from the rate"
             ),
@@ -81,6 +89,9 @@ impl fmt::Display for RenewalError {
 }
 
 impl Error for RenewalError {}
+
+/// The mean of a law whose times are whole nanoseconds may be off by this share.
+const ROUNDED: f64 = 1e-3;
 
 impl Renewal {
     /// Arrivals with `per_s` a second on average and these intervals, of which only those within the bounds are taken.
@@ -97,18 +108,31 @@ impl Renewal {
             None => intervals.law(mean_ns)?,
             Some(bounds) => intervals.law_within(mean_ns, bounds)?,
         };
+        let found = between.mean_ns().unwrap_or(f64::NAN);
+        // Not the other way round: it may be no number.
+        if !((found / mean_ns - 1.0).abs() <= ROUNDED) {
+            let mean = Nanos::nearest(mean_ns);
+            return Err(RenewalError::OutOfReach { mean, bounds });
+        }
         between.check().map_err(RenewalError::Law)?;
         Ok(Self {
-            per_s,
+            asked_per_s: per_s,
+            per_s: 1e9 / found,
             intervals,
             bounds,
             between,
         })
     }
 
-    /// Mean arrivals per second.
+    /// Mean arrivals per second. They differ from those that were asked for by at most a thousandth, as intervals are whole
+    /// nanoseconds.
     pub fn per_s(&self) -> f64 {
         self.per_s
+    }
+
+    /// The rate that was asked for.
+    pub fn asked_per_s(&self) -> f64 {
+        self.asked_per_s
     }
 
     /// The shape of the law of the intervals, before any bounds.
@@ -127,14 +151,22 @@ impl Renewal {
     }
 
     /// `factor` times as many arrivals in the same time: all intervals shrink, and the bounds with them.
+    ///
+    /// # Panics
+    /// If intervals of whole nanoseconds cannot be that short.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
+        let between = self.between.scaled(1.0 / factor);
+        let mean_ns = between.mean_ns().unwrap_or(f64::NAN);
+        let is_fine = between.check().is_ok() && mean_ns.is_finite() && mean_ns > 0.0;
+        assert!(is_fine, "{factor} times as many arrivals of {self:?}");
         let shrunk = |t: Nanos| Nanos::nearest(t.get() as f64 / factor);
         Self {
-            per_s: self.per_s * factor,
+            asked_per_s: self.asked_per_s * factor,
+            per_s: 1e9 / mean_ns,
             intervals: self.intervals.clone(),
             bounds: self.bounds.map(|(a, b)| (shrunk(a), shrunk(b))),
-            between: self.between.scaled(1.0 / factor),
+            between,
         }
     }
 }
@@ -176,22 +208,22 @@ impl Intervals {
         Ok(law.scaled(mean_ns / now))
     }
 
-    /// The law of this shape that has this mean when only times within the bounds are taken. Of all shapes here the mean
-    /// within the bounds grows with the mean of the whole law.
+    /// The law of this shape whose mean is nearest to this one when only times within the bounds are taken. That mean grows
+    /// with the mean of the whole law, but for empirical ones, where the search may end elsewhere; the caller looks at it.
     fn law_within(&self, mean_ns: f64, (least, most): (Nanos, Nanos)) -> Result<Law, RenewalError> {
         /// Far enough beyond where the bounds take nearly all away.
         const WIDEST: f64 = 1e6;
-        const HALVINGS: u32 = 200;
-        let out_of_reach = || RenewalError::OutOfReach {
-            mean: Nanos::nearest(mean_ns),
-            least,
-            most,
-        };
+        const HALVINGS: u32 = 100;
         let within = |whole_ns: f64| -> Result<(Law, Option<f64>), RenewalError> {
             let law = self.law(whole_ns)?.truncated(least, most);
             let mean = law.mean_ns().filter(|mean| mean.is_finite());
             Ok((law, mean))
         };
+        if !(least.get() as f64..=most.get() as f64).contains(&mean_ns) {
+            let mean = Nanos::nearest(mean_ns);
+            let bounds = Some((least, most));
+            return Err(RenewalError::OutOfReach { mean, bounds });
+        }
         let (mut low, mut high) = (mean_ns / WIDEST, mean_ns * WIDEST);
         for _ in 0..HALVINGS {
             let middle = (low * high).sqrt();
@@ -202,9 +234,13 @@ impl Intervals {
                 false => high = middle,
             }
         }
-        let (law, mean) = within((low * high).sqrt())?;
-        let is_near = mean.is_some_and(|m| (m / mean_ns - 1.0).abs() < 1e-6 + 1.0 / mean_ns);
-        is_near.then_some(law).ok_or_else(out_of_reach)
+        // Parameters are whole nanoseconds: the mean has a step between the two.
+        let off = |mean: Option<f64>| mean.map_or(f64::INFINITY, |mean| (mean - mean_ns).abs());
+        let (below, above) = (within(low)?, within(high)?);
+        Ok(match off(below.1) < off(above.1) {
+            true => below.0,
+            false => above.0,
+        })
     }
 }
 
@@ -250,9 +286,26 @@ mod tests {
                     let (mean, error) = drawn(renewal.between());
                     let off = (mean - 1.0 / per_s).abs();
                     assert!(off < 3.5 * error, "{renewal:?}: {mean}, off by {off}");
-                    assert!((renewal.per_s() / per_s - 1.0).abs() < 1e-12);
+                    assert!((renewal.per_s() / per_s - 1.0).abs() < ROUNDED);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn laws_of_whole_nanoseconds_have_nearly_the_rate() {
+        for (per_s, shape, most_ms) in [
+            (1000.0, 1.5, 100),
+            (2000.0, 1.5, 100),
+            (5000.0, 1.2, 50),
+            (2000.0, 1.1, 100),
+        ] {
+            let bounds = (Nanos::ZERO, Nanos::from_millis(most_ms));
+            let renewal = Renewal::new(per_s, Intervals::Pareto { shape }, Some(bounds)).unwrap();
+            let mean_ns = renewal.between().mean_ns().unwrap();
+            assert!((1e9 / mean_ns - renewal.per_s()).abs() < 1e-9 * per_s);
+            assert!((renewal.per_s() / per_s - 1.0).abs() < 1e-5, "{renewal:?}");
+            assert_eq!(renewal.asked_per_s(), per_s);
         }
     }
 
@@ -273,6 +326,12 @@ mod tests {
         };
         let error = Renewal::new(1.0, at_once, None).unwrap_err();
         assert_eq!(error, RenewalError::NoTime);
+        // Most intervals would be a few nanoseconds.
+        let fast = Renewal::new(1e7, Intervals::Weibull { shape: 0.2 }, None);
+        assert!(matches!(
+            fast,
+            Err(RenewalError::OutOfReach { bounds: None, .. })
+        ));
         let endless = Intervals::Pareto { shape: 1.0 };
         assert!(Renewal::new(1.0, endless, None).is_err());
     }

@@ -150,6 +150,6 @@ fn renewal(law: &Renewal) -> String {
             float(most.as_millis_f64())
         )
     });
-    let per_s = float(law.per_s());
+    let per_s = float(law.asked_per_s());
     format!("{{ {name} = {{ per_s = {per_s}, {shape}{bounds} }} }}")
 }

@@ -4,7 +4,8 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
-use iosonar_trace::{Batch as Rows, TraceError, input};
+use iosonar_sim_core::Seed;
+use iosonar_trace::{Batch as Rows, Reading, TraceError, input};
 use iosonar_units::{Nanos, Sectors, Share};
 use iosonar_workload::{
     Addresses, ArrivalLaw, Batch, Intervals, LoadPhase, Renewal, Shape, Workload,
@@ -230,16 +231,15 @@ impl ArrivalsCheck<'_> {
     fn empirical(&self, given: &EmpiricalFile) -> Result<ArrivalLaw, ScenarioError> {
         let folder = self.check.path.parent().unwrap_or(Path::new(""));
         let trace = folder.join(&given.trace);
-        let times = intervals_of(&trace)?;
-        let all_s: f64 = times.iter().map(|t| t.as_secs_f64()).sum();
-        if all_s == 0.0 {
+        let Recorded { times, mean_s } = Recorded::of(&trace)?;
+        if mean_s.is_nan() || mean_s == 0.0 {
             let seen = format!("no time between the requests of {}", trace.display());
             return self.refuse(
                 seen,
                 "a recording of at least two requests at different times",
             );
         }
-        let per_s = given.per_s.unwrap_or(times.len() as f64 / all_s);
+        let per_s = given.per_s.unwrap_or(1.0 / mean_s);
         self.renewal(per_s, Intervals::Empirical { trace, times }, (None, None))
     }
 
@@ -253,33 +253,47 @@ impl ArrivalsCheck<'_> {
     }
 }
 
-/// The times between the requests of a recording: of all of them, or of every second, fourth and so on of a long one.
-fn intervals_of(trace: &Path) -> Result<Arc<[Nanos]>, TraceError> {
+/// The times between the requests of a recording.
+struct Recorded {
+    /// All of them, or so many at random.
+    times: Arc<[Nanos]>,
+    /// The mean of all.
+    mean_s: f64,
+}
+
+impl Recorded {
     /// 8 MB.
     const MOST: usize = 1 << 20;
-    let mut reader = input::open(trace)?;
-    let (mut batch, mut times) = (Rows::default(), Vec::new());
-    let (mut last, mut seen, mut stride) = (None, 0_u64, 1_u64);
-    while reader.next_batch(&mut batch)? > 0 {
-        for row in 0..batch.len() {
-            let start = batch.request(row).start;
-            let Some(before) = last.replace(start) else {
-                continue;
-            };
-            if seen.is_multiple_of(stride) {
-                if times.len() == MOST {
-                    let mut keep = [true, false].into_iter().cycle();
-                    times.retain(|_| keep.next() == Some(true));
-                    stride *= 2;
+
+    fn of(trace: &Path) -> Result<Self, TraceError> {
+        let mut reader = input::open_load(trace, &Reading::default())?;
+        let mut batch = Rows::default();
+        let mut times = Vec::new();
+        let (mut first, mut last, mut intervals) = (None, Nanos::ZERO, 0_u64);
+        let mut random = Seed::new(0).stream("recorded intervals", "reservoir");
+        while reader.next_batch(&mut batch)? > 0 {
+            for row in 0..batch.len() {
+                let start = batch.request(row).start;
+                let before = std::mem::replace(&mut last, start);
+                if first.is_none() {
+                    first = Some(start);
+                    continue;
                 }
-                if seen.is_multiple_of(stride) {
-                    times.push(start.saturating_sub(before));
+                intervals += 1;
+                // Each is as likely to be kept as the others (Vitter 1985, algorithm R).
+                match random.below(intervals) as usize {
+                    _ if times.len() < Self::MOST => times.push(start - before),
+                    place if place < Self::MOST => times[place] = start - before,
+                    _ => {}
                 }
             }
-            seen += 1;
         }
+        let span = last - first.unwrap_or(last);
+        Ok(Self {
+            times: times.into(),
+            mean_s: span.as_secs_f64() / intervals as f64,
+        })
     }
-    Ok(times.into())
 }
 
 fn arrivals_law(
