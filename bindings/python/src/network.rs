@@ -201,6 +201,9 @@ enum Measured {
     Nothing,
 }
 
+/// As many as a scenario may have.
+const MOST_REPLICATIONS: u32 = 1_000_000;
+
 /// How a network is run.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -315,8 +318,11 @@ impl Network {
 
     /// Runs replications; returns what was found at each node.
     fn run<'py>(&self, py: Python<'py>, runs: Runs) -> PyResult<Bound<'py, PyAny>> {
-        if runs.replications == 0 {
-            return Err(refused("replications must be at least 1 (got 0)"));
+        if !(1..=MOST_REPLICATIONS).contains(&runs.replications) {
+            return Err(refused(format!(
+                "replications must be 1 to {MOST_REPLICATIONS} (got {})",
+                runs.replications
+            )));
         }
         let ends = |(_, kind): &(String, Kind)| matches!(kind, Kind::Lap | Kind::Sink);
         if !self.plan.nodes.iter().any(ends) {

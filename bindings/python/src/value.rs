@@ -35,8 +35,22 @@ pub(crate) fn of_json<'py>(py: Python<'py>, json: &Value) -> PyResult<Bound<'py,
     }
 }
 
+/// No scenario has values within so many others; a list that holds itself has.
+const DEEPEST: u32 = 32;
+/// No scenario has more values in a list; an iterator without an end has.
+const LONGEST: usize = 1_000_000;
+
 /// A value as TOML has it. `key` says in errors which.
 pub(crate) fn toml_of(value: &Bound<'_, PyAny>, key: &str) -> PyResult<toml::Value> {
+    toml_at(value, key, 0)
+}
+
+fn toml_at(value: &Bound<'_, PyAny>, key: &str, depth: u32) -> PyResult<toml::Value> {
+    if depth > DEEPEST {
+        return Err(refused(format!(
+            "'{key}' has values within more than {DEEPEST} others"
+        )));
+    }
     if value.is_instance_of::<PyBool>() {
         return Ok(toml::Value::Boolean(value.extract()?));
     }
@@ -44,7 +58,7 @@ pub(crate) fn toml_of(value: &Bound<'_, PyAny>, key: &str) -> PyResult<toml::Val
         return Ok(toml::Value::String(value.extract()?));
     }
     if let Ok(dict) = value.cast::<PyDict>() {
-        return Ok(toml::Value::Table(table_of(dict, key)?));
+        return Ok(toml::Value::Table(table_at(dict, key, depth + 1)?));
     }
     // A number of NumPy is one, too.
     if !value.is_instance_of::<PyFloat>()
@@ -61,8 +75,13 @@ pub(crate) fn toml_of(value: &Bound<'_, PyAny>, key: &str) -> PyResult<toml::Val
         return Ok(toml::Value::String(text.to_owned()));
     }
     if let Ok(values) = value.try_iter() {
-        let values = values.map(|value| toml_of(&value?, key));
-        return Ok(toml::Value::Array(values.collect::<PyResult<_>>()?));
+        let values = values.take(LONGEST + 1);
+        let values = values.map(|value| toml_at(&value?, key, depth + 1));
+        let values = values.collect::<PyResult<Vec<_>>>()?;
+        if values.len() > LONGEST {
+            return Err(refused(format!("'{key}' has more than {LONGEST} values")));
+        }
+        return Ok(toml::Value::Array(values));
     }
     Err(refused(format!(
         "'{key}' is {}, expected a number, a string, a Boolean, a list or a dict",
@@ -72,6 +91,10 @@ pub(crate) fn toml_of(value: &Bound<'_, PyAny>, key: &str) -> PyResult<toml::Val
 
 /// A dict as a table of TOML; what is None is left out.
 pub(crate) fn table_of(dict: &Bound<'_, PyDict>, within: &str) -> PyResult<toml::Table> {
+    table_at(dict, within, 0)
+}
+
+fn table_at(dict: &Bound<'_, PyDict>, within: &str, depth: u32) -> PyResult<toml::Table> {
     let mut table = toml::Table::new();
     for (key, value) in dict {
         let Ok(key) = key.extract::<String>() else {
@@ -84,7 +107,7 @@ pub(crate) fn table_of(dict: &Bound<'_, PyDict>, within: &str) -> PyResult<toml:
             "" => key.clone(),
             within => format!("{within}.{key}"),
         };
-        let value = toml_of(&value, &name)?;
+        let value = toml_at(&value, &name, depth)?;
         table.insert(key, value);
     }
     Ok(table)

@@ -22,6 +22,16 @@ profile = "seagate-st3500630ns"
 """
 
 
+def test_values_without_an_end_are_refused():
+    import itertools
+
+    within = []
+    within.append(within)
+    for endless in (within, itertools.count()):
+        with pytest.raises(iosonar.Error, match="more than"):
+            iosonar.simulate({"load": {"x": endless}})
+
+
 def test_a_dict_a_text_and_a_file_mean_the_same(scenario, tmp_path):
     file = tmp_path / "array.toml"
     file.write_text(TOML)
