@@ -29,13 +29,14 @@ for n in 1 2; do
     equal "$name $polled: all of it" "$(metric /tmp/replayed completed value)" 400
     equal "$name $polled: what was written is there" "$(metric /tmp/replayed verify_failed value)" 0
     claim "$name $polled: by NVMe commands" grep -q passthrough /tmp/replayed
-    # Queues that are polled interrupt for nothing but what does not go through them.
+    # Queues that are polled interrupt for nothing but what does not go through them. Where the machine is busy, several of
+    # the 200 completions share an interrupt.
     for target in $generic $device; do
       before=$(interrupts)
       replay /tmp/reads.load --target $target $polled
       caused=$(($(interrupts) - before))
       if [ "$polled" ]; then between "$target $polled: no interrupts" $caused 0 20
-      else between "$target $polled: interrupts" $caused 100 300; fi
+      else between "$target $polled: interrupts" $caused 25 300; fi
     done
     # The block layer sees the same contents.
     iosonar replay /tmp/mixed.load --target $generic --write --keep-tables /tmp/tables$n$polled -q $polled >/dev/null 2>&1
