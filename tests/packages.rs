@@ -114,7 +114,11 @@ fn unpacked(scratch: &Scratch, which: &[&str]) -> Option<Vec<PathBuf>> {
     let arguments = [&options[..], &[build_text.as_str()], which].concat();
     let package = cargo(&arguments, root())?;
     assert!(package.status.success(), "{}", err(&package));
-    assert!(!err(&package).contains("warning"), "{}", err(&package));
+    assert!(
+        !err(&package).contains("warning: manifest"),
+        "{}",
+        err(&package)
+    );
     let registry = scratch.path("registry");
     fs::create_dir(&registry).unwrap();
     for entry in fs::read_dir(build.join("package")).unwrap() {
