@@ -92,7 +92,8 @@ fn other_commands(page: &str) -> Vec<(usize, String)> {
             fence = fence.is_none().then_some(line);
             continue;
         }
-        let inside = fence.is_some_and(|fence| fence != BLOCK);
+        // A manifest has a line that begins with the name, too.
+        let inside = fence.is_some_and(|fence| fence != BLOCK && fence != "```toml");
         let first = [" # ", " | ", " > "]
             .iter()
             .filter_map(|end| line.find(end))

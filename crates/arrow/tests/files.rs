@@ -413,3 +413,45 @@ fn skipped_rows_are_counted() {
         assert_eq!(said.remarks[0].kind, RemarkKind::Skipped);
     }
 }
+
+#[test]
+fn a_compressed_buffer_that_claims_too_much_is_refused() {
+    const ROWS: usize = 1000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.arrow");
+    let mut batch = Batch::default();
+    (0..ROWS).for_each(|_| batch.push(&Record::default()));
+    let table = iosonar_arrow::record_batch(&batch, &Metadata::default()).unwrap();
+    let options = arrow_ipc::writer::IpcWriteOptions::default()
+        .try_with_compression(Some(arrow_ipc::CompressionType::LZ4_FRAME))
+        .unwrap();
+    let file = fs::File::create(&path).unwrap();
+    let mut writer =
+        arrow_ipc::writer::FileWriter::try_new_with_options(file, &table.schema(), options)
+            .unwrap();
+    writer.write(&table).unwrap();
+    writer.finish().unwrap();
+    drop(writer);
+    iosonar_arrow::register();
+    let read = || {
+        let mut reader = input::open(&path)?;
+        let (mut batch, mut rows) = (Batch::default(), 0);
+        while reader.next_batch(&mut batch)? > 0 {
+            rows += batch.len();
+        }
+        Ok::<usize, TraceError>(rows)
+    };
+    assert_eq!(read().unwrap(), ROWS);
+
+    // The unpacked length of a column of 64 bits.
+    let length = (8 * ROWS as i64).to_le_bytes();
+    let mut bytes = fs::read(&path).unwrap();
+    let at = bytes
+        .windows(8)
+        .position(|window| window == length)
+        .unwrap();
+    bytes[at..at + 8].copy_from_slice(&(1_i64 << 50).to_le_bytes());
+    fs::write(&path, bytes).unwrap();
+    let error = read().unwrap_err().to_string();
+    assert!(error.contains("impossible length"), "{error}");
+}

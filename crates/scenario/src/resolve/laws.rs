@@ -255,7 +255,7 @@ impl ArrivalsCheck<'_> {
 
 /// The times between the requests of a recording.
 struct Recorded {
-    /// All of them, or so many at random.
+    /// All of them, or a random sample of a long recording.
     times: Arc<[Nanos]>,
     /// The mean of all.
     mean_s: f64,
