@@ -109,8 +109,8 @@ impl Renewal {
             Some(bounds) => intervals.law_within(mean_ns, bounds)?,
         };
         let found = between.mean_ns().unwrap_or(f64::NAN);
-        // Not the other way round: it may be no number.
-        if !((found / mean_ns - 1.0).abs() <= ROUNDED) {
+        let off = (found / mean_ns - 1.0).abs();
+        if off.is_nan() || off > ROUNDED {
             let mean = Nanos::nearest(mean_ns);
             return Err(RenewalError::OutOfReach { mean, bounds });
         }
