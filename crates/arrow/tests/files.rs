@@ -420,7 +420,15 @@ fn a_compressed_buffer_that_claims_too_much_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.arrow");
     let mut batch = Batch::default();
-    (0..ROWS).for_each(|_| batch.push(&Record::default()));
+    let request = Request {
+        sectors: Sectors::new(8),
+        ..Request::default()
+    };
+    let record = Record {
+        request,
+        ..Record::default()
+    };
+    (0..ROWS).for_each(|_| batch.push(&record));
     let table = iosonar_arrow::record_batch(&batch, &Metadata::default()).unwrap();
     let options = arrow_ipc::writer::IpcWriteOptions::default()
         .try_with_compression(Some(arrow_ipc::CompressionType::LZ4_FRAME))
