@@ -37,20 +37,14 @@ impl Law {
     /// assert!((variance.sqrt() / 100.0 - 0.5).abs() < 1e-12, "1 / sqrt(4)");
     /// ```
     pub fn moment(&self, order: u32) -> Option<f64> {
-        match self {
-            Self::Truncated { law, least, most } => {
-                // Times are rounded to whole nanoseconds before they are compared with the bounds.
-                let (least, most) = (ns(*least) - 0.5, ns(*most) + 0.5);
-                let within = |n| Some(law.moment_up_to(n, most)? - law.moment_up_to(n, least)?);
-                let moment = within(order)? / within(0)?;
-                // Where hardly anything lies within the bounds, only rounding errors are left.
-                let power = |t: f64| libm::pow(t, f64::from(order));
-                (power(least)..=power(most))
-                    .contains(&moment)
-                    .then_some(moment)
-            }
-            _ => self.moment_up_to(order, f64::INFINITY),
-        }
+        let moment = self.moment_up_to(order, f64::INFINITY)?;
+        let Self::Truncated { least, most, .. } = self else {
+            return Some(moment);
+        };
+        // Where hardly anything lies within the bounds, only rounding errors are left.
+        let power = |t: f64| libm::pow(t, f64::from(order));
+        let possible = power(ns(*least) - 0.5)..=power(ns(*most) + 0.5);
+        possible.contains(&moment).then_some(moment)
     }
 
     /// The standard deviation divided by the mean; `None` where it is not known, or where the mean is zero or infinite. An
@@ -107,6 +101,7 @@ impl Law {
         };
         Some(match self {
             Self::Truncated { law, least, most } => {
+                // Times are rounded to whole nanoseconds before they are compared with the bounds.
                 let least = ns(*least) - 0.5;
                 let within = |n, end: f64| {
                     Some(law.moment_up_to(n, end.max(least))? - law.moment_up_to(n, least)?)
