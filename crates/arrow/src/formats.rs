@@ -17,15 +17,34 @@ use crate::table::{Layout, TableReader};
 /// Parquet.
 pub struct Parquet;
 
-/// Arrow IPC files.
-pub struct Arrow;
+/// Arrow IPC files, under one of their names: [`ARROW`] or [`FEATHER`].
+pub struct Ipc {
+    name: &'static str,
+    extensions: &'static [&'static str],
+    description: &'static str,
+    magic: &'static [u8],
+}
 
-/// The same under another name.
-pub struct Feather;
+/// Arrow IPC files.
+pub static ARROW: Ipc = Ipc {
+    name: "arrow",
+    extensions: &["arrow", "ipc"],
+    description: "Apache Arrow IPC file: the columns of CSV with types, as they are in memory; --columns maps others",
+    magic: ipc::MAGIC,
+};
+
+/// The same under another name. Files of the second version have the content of [`ARROW`]; those of the first are
+/// recognised to be refused.
+pub static FEATHER: Ipc = Ipc {
+    name: "feather",
+    extensions: &["feather"],
+    description: "Feather version 2: another name for an Arrow IPC file",
+    magic: ipc::FIRST_FEATHER,
+};
 
 /// Makes these formats known to [`iosonar_trace`]: call it when the program starts.
 pub fn register() {
-    let formats: [&'static dyn Format; 3] = [&Parquet, &Arrow, &Feather];
+    let formats: [&'static dyn Format; 3] = [&Parquet, &ARROW, &FEATHER];
     for format in formats {
         // Where it is known already, it stays.
         iosonar_trace::formats::register(format);
@@ -92,48 +111,17 @@ impl Format for Parquet {
     }
 }
 
-/// Reads an Arrow IPC file.
-fn ipc_reader(source: Source, options: &ReadOptions) -> Result<Box<dyn TraceReader>, TraceError> {
-    let file = Positioned::of(source, "Arrow", options)?;
-    let path = file.path().to_owned();
-    if file
-        .bytes(0, 4)
-        .is_ok_and(|head| head == ipc::FIRST_FEATHER)
-    {
-        return Err(file.damaged(
-            "this is Feather version 1, expected version 2, which is an Arrow IPC file: write it with pyarrow or \
-             Polars of 2020 or later",
-        ));
-    }
-    let mut blocks = guarded(&path, || Blocks::open(file))?;
-    let layout = Layout::of(&path, blocks.schema(), options)?;
-    blocks.project(layout.columns.iter().map(|column| column.index).collect());
-    Ok(TableReader::boxed(blocks, &path, layout, options))
-}
-
-/// Writes an Arrow IPC file.
-fn ipc_writer(
-    name: &'static str,
-    sink: Sink,
-    metadata: &Metadata,
-    options: &WriteOptions,
-) -> Result<Box<dyn TraceWriter>, TraceError> {
-    refuse_compressed(&sink.path, "Arrow")?;
-    let holdable = Holdable::new(name, options);
-    Ok(Box::new(ipc::Writer::new(sink, metadata, holdable)?))
-}
-
-impl Format for Arrow {
+impl Format for Ipc {
     fn name(&self) -> &'static str {
-        "arrow"
+        self.name
     }
 
     fn extensions(&self) -> &'static [&'static str] {
-        &["arrow", "ipc"]
+        self.extensions
     }
 
     fn description(&self) -> &'static str {
-        "Apache Arrow IPC file: the columns of CSV with types, as they are in memory; --columns maps others"
+        self.description
     }
 
     fn columns(&self) -> &'static str {
@@ -149,7 +137,7 @@ impl Format for Arrow {
     }
 
     fn recognises(&self, head: &[u8]) -> bool {
-        head.starts_with(ipc::MAGIC)
+        head.starts_with(self.magic)
     }
 
     fn reader(
@@ -157,7 +145,21 @@ impl Format for Arrow {
         source: Source,
         options: &ReadOptions,
     ) -> Result<Box<dyn TraceReader>, TraceError> {
-        ipc_reader(source, options)
+        let file = Positioned::of(source, "Arrow", options)?;
+        let path = file.path().to_owned();
+        if file
+            .bytes(0, 4)
+            .is_ok_and(|head| head == ipc::FIRST_FEATHER)
+        {
+            return Err(file.damaged(
+                "this is Feather version 1, expected version 2, which is an Arrow IPC file: write it with pyarrow or \
+                 Polars of 2020 or later",
+            ));
+        }
+        let mut blocks = guarded(&path, || Blocks::open(file))?;
+        let layout = Layout::of(&path, blocks.schema(), options)?;
+        blocks.project(layout.columns.iter().map(|column| column.index).collect());
+        Ok(TableReader::boxed(blocks, &path, layout, options))
     }
 
     fn writer(
@@ -166,55 +168,9 @@ impl Format for Arrow {
         metadata: &Metadata,
         options: &WriteOptions,
     ) -> Result<Box<dyn TraceWriter>, TraceError> {
-        ipc_writer("arrow", sink, metadata, options)
-    }
-}
-
-impl Format for Feather {
-    fn name(&self) -> &'static str {
-        "feather"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["feather"]
-    }
-
-    fn description(&self) -> &'static str {
-        "Feather version 2: another name for an Arrow IPC file"
-    }
-
-    fn columns(&self) -> &'static str {
-        fields::COLUMNS
-    }
-
-    fn loses(&self) -> Option<&'static str> {
-        Some(LOSES)
-    }
-
-    fn maps_columns(&self) -> bool {
-        true
-    }
-
-    fn recognises(&self, head: &[u8]) -> bool {
-        // Of the second version, the content is an Arrow file.
-        head.starts_with(ipc::FIRST_FEATHER)
-    }
-
-    fn reader(
-        &self,
-        source: Source,
-        options: &ReadOptions,
-    ) -> Result<Box<dyn TraceReader>, TraceError> {
-        ipc_reader(source, options)
-    }
-
-    fn writer(
-        &self,
-        sink: Sink,
-        metadata: &Metadata,
-        options: &WriteOptions,
-    ) -> Result<Box<dyn TraceWriter>, TraceError> {
-        ipc_writer("feather", sink, metadata, options)
+        refuse_compressed(&sink.path, "Arrow")?;
+        let holdable = Holdable::new(self.name, options);
+        Ok(Box::new(ipc::Writer::new(sink, metadata, holdable)?))
     }
 }
 

@@ -58,7 +58,7 @@ mod schema;
 mod table;
 
 pub use columns::{Columns, RecordBatchError, RecordBatches, TooLong, record_batch};
-pub use formats::{Arrow, Feather, Parquet, register};
+pub use formats::{ARROW, FEATHER, Ipc, Parquet, register};
 pub use schema::{TRACE_KEY, VERSION, VERSION_KEY, schema};
 
 /// The crates of Arrow that this one is built with.
