@@ -66,7 +66,7 @@ pub(crate) fn times(
     })
 }
 
-/// The response times of some requests of a simulation; null where there are none.
+/// The response times of some requests of a simulation; null if there are no such requests.
 pub(crate) fn response_times(of: &SimulationResult, requests: Requests) -> Value {
     let (whole, _) = of.times(requests);
     if whole.count() == 0 {

@@ -30,7 +30,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     let worker = thread::Builder::new()
         .name("iosonar".to_owned())
         .spawn(move || {
-            // Nobody listens any more after an interruption.
+            // After an interruption, the receiver is gone.
             let _ = sender.send(work());
         })
         .map_err(raised)?;

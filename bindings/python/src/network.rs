@@ -394,7 +394,7 @@ fn node(found: &[Vec<Measured>], i: usize) -> Option<Value> {
     if whole.count() == 0 {
         return None;
     }
-    // A replication in which nobody came here says nothing of how they differ.
+    // A replication in which no customer came here does not show how replications differ.
     let parts: Vec<Distribution> = parts.into_iter().filter(|of| of.count() > 0).collect();
     let times = times(&whole, &mean_of(&whole, &parts), (1e-9, "s"), |p| {
         let ends = quantile_interval(&whole, &parts, p);

@@ -35,9 +35,9 @@ pub(crate) fn of_json<'py>(py: Python<'py>, json: &Value) -> PyResult<Bound<'py,
     }
 }
 
-/// No scenario has values within so many others; a list that holds itself has.
+/// No scenario nests values deeper than this. A list that contains itself does.
 const DEEPEST: u32 = 32;
-/// No scenario has more values in a list; an iterator without an end has.
+/// No scenario has a longer list. An endless iterator is longer.
 const LONGEST: usize = 1_000_000;
 
 /// A value as TOML has it. `key` says in errors which.
@@ -89,7 +89,7 @@ fn toml_at(value: &Bound<'_, PyAny>, key: &str, depth: u32) -> PyResult<toml::Va
     )))
 }
 
-/// A dict as a table of TOML; what is None is left out.
+/// A dict as a TOML table. Keys whose value is None are left out.
 pub(crate) fn table_of(dict: &Bound<'_, PyDict>, within: &str) -> PyResult<toml::Table> {
     table_at(dict, within, 0)
 }
