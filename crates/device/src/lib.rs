@@ -181,6 +181,17 @@ pub trait Observable {
     }
 }
 
+impl<T: Observable + ?Sized> Observable for &T {
+    #[inline]
+    fn occupancy(&self) -> Occupancy {
+        (**self).occupancy()
+    }
+
+    fn distance(&self, sector: Sector) -> u64 {
+        (**self).distance(sector)
+    }
+}
+
 /// The jobs at a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Occupancy {

@@ -6,6 +6,7 @@ mod lost;
 mod md;
 mod mirrored;
 mod parity;
+mod registered;
 mod striped;
 
 use iosonar_device::Observable;
@@ -18,12 +19,13 @@ pub use lost::Lost;
 pub use md::{Bitmap, CopyLayout, LinuxMd, MdLevel, MdMirrors, MdParity, RmwLevel, StripeHandling};
 pub use mirrored::{Arrangement, MirrorRead, Mirrored};
 pub use parity::{Parity, ParityLayout, RandomLayout, ReadLayout, WriteStart};
-pub use striped::Striped;
+pub use registered::Registered;
+pub use striped::{Striped, access_of};
 
 use crate::{Planner, RequestPlan};
 
-/// Any of the built-in levels.
-#[derive(Clone, Debug)]
+/// Any of the built-in levels, or a registered one.
+#[derive(Debug)]
 pub enum Level {
     /// RAID 0.
     Striped(Striped),
@@ -37,6 +39,8 @@ pub enum Level {
     Grouped(Grouped),
     /// Linux's software RAID.
     LinuxMd(Box<LinuxMd>),
+    /// One from elsewhere.
+    Registered(Registered),
 }
 
 impl Level {
@@ -48,7 +52,7 @@ impl Level {
             Self::Mirrored(level) => level.choices(),
             Self::Parity(level) => Some(level.choices()),
             Self::Linear(level) => Some(level.choices()),
-            Self::Grouped(_) | Self::LinuxMd(_) => None,
+            Self::Grouped(_) | Self::LinuxMd(_) | Self::Registered(_) => None,
         }
     }
 
@@ -59,7 +63,7 @@ impl Level {
             Self::Mirrored(level) => level.fix_choices(outcomes),
             Self::Parity(level) => level.fix_choices(outcomes),
             Self::Linear(level) => level.fix_choices(outcomes),
-            Self::Grouped(_) | Self::LinuxMd(_) => {}
+            Self::Grouped(_) | Self::LinuxMd(_) | Self::Registered(_) => {}
         }
     }
 }
@@ -74,6 +78,7 @@ macro_rules! each {
             Self::Linear($planner) => $expression,
             Self::Grouped($planner) => $expression,
             Self::LinuxMd($planner) => $expression,
+            Self::Registered($planner) => $expression,
         }
     };
 }

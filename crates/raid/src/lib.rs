@@ -38,12 +38,12 @@ pub use array::{
 };
 pub use levels::{
     Arrangement, Bitmap, CopyLayout, Grouped, Level, Linear, LinuxMd, Lost, MdLevel, MdMirrors,
-    MdParity, MirrorRead, Mirrored, Parity, ParityLayout, RandomLayout, ReadLayout, RmwLevel,
-    StripeHandling, Striped, WriteStart,
+    MdParity, MirrorRead, Mirrored, Parity, ParityLayout, RandomLayout, ReadLayout, Registered,
+    RmwLevel, StripeHandling, Striped, WriteStart,
 };
 pub use plan::{Planner, RequestPlan, Stage, StageKind, SubRequest};
 use striping::StripeGeometry;
-pub use striping::{ArrayShape, GeometryError, Placement};
+pub use striping::{ArrayShape, GeometryError, Piece, Placement};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

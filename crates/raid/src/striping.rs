@@ -30,6 +30,39 @@ pub struct ArrayShape {
     pub placement: Placement,
 }
 
+impl ArrayShape {
+    /// How many stripes there are: whole stripe units on each disk.
+    pub fn stripes(&self) -> u64 {
+        self.disk_sectors / u64::from(self.stripe_unit.get())
+    }
+
+    /// The sector on a disk where `offset` sectors into the unit of `stripe` lie.
+    #[inline]
+    pub fn disk_sector(&self, stripe: u64, offset: u32) -> Sector {
+        Sector::new(stripe * u64::from(self.stripe_unit.get()) + u64::from(offset))
+    }
+
+    /// The pieces of a request, cut at the borders of stripe units, in order.
+    pub fn pieces(&self, request: &Request) -> impl Iterator<Item = Piece> + use<> {
+        let unit = u64::from(self.stripe_unit.get());
+        let end = request.end().get();
+        let mut at = request.sector.get();
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
+            let (number, offset) = (at / unit, at % unit);
+            let sectors = (unit - offset).min(end - at);
+            at += sectors;
+            Some(Piece {
+                unit: number,
+                offset: offset as u32,
+                sectors: sectors as u32,
+            })
+        })
+    }
+}
+
 /// A shape that an array can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StripeGeometry(ArrayShape);
@@ -108,6 +141,14 @@ pub enum GeometryError {
         /// The size of a disk in sectors.
         disk_sectors: u64,
     },
+    /// A registered level cannot be made.
+    #[error("level \"{level}\" cannot be made: {problem}")]
+    Registered {
+        /// Its name.
+        level: String,
+        /// What it says.
+        problem: String,
+    },
 }
 
 impl StripeGeometry {
@@ -135,11 +176,6 @@ impl StripeGeometry {
         Ok(Self(shape))
     }
 
-    /// How many stripes there are: whole stripe units on each disk.
-    pub(crate) fn stripes(&self) -> u64 {
-        self.disk_sectors / u64::from(self.stripe_unit.get())
-    }
-
     /// The number of stripe units that a request of this size takes when it begins at one's start.
     #[inline]
     pub(crate) fn units(&self, sectors: Sectors) -> u64 {
@@ -150,12 +186,6 @@ impl StripeGeometry {
     #[inline]
     pub(crate) fn unit_of(&self, sector: Sector) -> u64 {
         sector.get() / u64::from(self.stripe_unit.get())
-    }
-
-    /// The sector on a disk where `offset` sectors into the unit of `stripe` lie.
-    #[inline]
-    pub(crate) fn disk_sector(&self, stripe: u64, offset: u32) -> Sector {
-        Sector::new(stripe * u64::from(self.stripe_unit.get()) + u64::from(offset))
     }
 
     /// Adds the whole unit of a disk in a stripe to a plan.
@@ -169,37 +199,17 @@ impl StripeGeometry {
         let unit = u64::from(self.stripe_unit.get());
         request.end().get().div_ceil(unit) - request.sector.get() / unit
     }
-
-    /// The pieces of a request, cut at the borders of stripe units, in order.
-    pub(crate) fn pieces(&self, request: &Request) -> impl Iterator<Item = Piece> + use<> {
-        let unit = u64::from(self.stripe_unit.get());
-        let end = request.end().get();
-        let mut at = request.sector.get();
-        std::iter::from_fn(move || {
-            if at >= end {
-                return None;
-            }
-            let (number, offset) = (at / unit, at % unit);
-            let sectors = (unit - offset).min(end - at);
-            at += sectors;
-            Some(Piece {
-                unit: number,
-                offset: offset as u32,
-                sectors: sectors as u32,
-            })
-        })
-    }
 }
 
 /// A part of a request within one stripe unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub struct Piece {
     /// The number of the unit among all data units of the array.
-    pub(crate) unit: u64,
+    pub unit: u64,
     /// Where the piece begins in it, in sectors.
-    pub(crate) offset: u32,
+    pub offset: u32,
     /// How long it is.
-    pub(crate) sectors: u32,
+    pub sectors: u32,
 }
 
 impl Piece {

@@ -81,8 +81,9 @@ impl Planner for Striped {
     }
 }
 
-/// What a request does to the medium; `None` if the models have no cost for it.
-pub(super) fn access_of(op: Op) -> Option<Access> {
+/// What a request does to the medium; `None` of a flush and a discard, which cost the built-in levels nothing: their
+/// plans are empty.
+pub fn access_of(op: Op) -> Option<Access> {
     match op {
         Op::Read => Some(Access::Read),
         Op::Write | Op::WriteZeroes => Some(Access::Write),

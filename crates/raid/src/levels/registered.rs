@@ -1,0 +1,195 @@
+//! A level from elsewhere among the built-in ones.
+
+use std::fmt;
+
+use iosonar_device::Observable;
+use iosonar_trace::{Op, Request};
+use iosonar_units::Sectors;
+
+use crate::{Planner, RequestPlan};
+
+/// A level that this crate does not know, behind a pointer: a simulation that chooses its level when it runs has one
+/// type for all of them.
+pub struct Registered {
+    planner: Box<dyn AnyPlanner>,
+    /// Empty between two plans; kept for its memory.
+    devices: Vec<&'static dyn Observable>,
+}
+
+impl Registered {
+    /// The level of this planner.
+    pub fn new(planner: impl Planner + Send + 'static) -> Self {
+        Self {
+            planner: Box::new(planner),
+            devices: Vec::new(),
+        }
+    }
+}
+
+impl fmt::Debug for Registered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registered")
+            .field("disks", &self.planner.disks())
+            .finish_non_exhaustive()
+    }
+}
+
+/// [`Planner`] without type parameters.
+trait AnyPlanner: Send {
+    fn plan(&mut self, request: &Request, devices: &[&dyn Observable], plan: &mut RequestPlan);
+    fn disks(&self) -> usize;
+    fn data_sectors(&self) -> u64;
+    fn issues_at_once(&self, op: Op, sectors: Option<Sectors>) -> bool;
+    fn stripes_to_rebuild(&self) -> u64;
+    fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan);
+    fn rebuilt(&mut self, stripes: u64);
+}
+
+impl<P: Planner + Send> AnyPlanner for P {
+    fn plan(&mut self, request: &Request, devices: &[&dyn Observable], plan: &mut RequestPlan) {
+        Planner::plan(self, request, devices, plan);
+    }
+
+    fn disks(&self) -> usize {
+        Planner::disks(self)
+    }
+
+    fn data_sectors(&self) -> u64 {
+        Planner::data_sectors(self)
+    }
+
+    fn issues_at_once(&self, op: Op, sectors: Option<Sectors>) -> bool {
+        Planner::issues_at_once(self, op, sectors)
+    }
+
+    fn stripes_to_rebuild(&self) -> u64 {
+        Planner::stripes_to_rebuild(self)
+    }
+
+    fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
+        Planner::plan_rebuild(self, stripe, plan);
+    }
+
+    fn rebuilt(&mut self, stripes: u64) {
+        Planner::rebuilt(self, stripes);
+    }
+}
+
+impl Planner for Registered {
+    fn plan<D: Observable>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
+        // The memory of the vector goes from one plan to the next, although the lives of its references do not.
+        let mut seen: Vec<&dyn Observable> = std::mem::take(&mut self.devices);
+        seen.extend(devices.iter().map(|device| device as &dyn Observable));
+        self.planner.plan(request, &seen, plan);
+        seen.clear();
+        self.devices = seen
+            .into_iter()
+            .map(|_| unreachable!("it is empty"))
+            .collect();
+    }
+
+    fn disks(&self) -> usize {
+        self.planner.disks()
+    }
+
+    fn data_sectors(&self) -> u64 {
+        self.planner.data_sectors()
+    }
+
+    fn issues_at_once(&self, op: Op, sectors: Option<Sectors>) -> bool {
+        self.planner.issues_at_once(op, sectors)
+    }
+
+    fn stripes_to_rebuild(&self) -> u64 {
+        self.planner.stripes_to_rebuild()
+    }
+
+    fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
+        self.planner.plan_rebuild(stripe, plan);
+    }
+
+    fn rebuilt(&mut self, stripes: u64) {
+        self.planner.rebuilt(stripes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::plan_of;
+    use super::*;
+    use crate::{ArrayShape, Placement, Striped};
+    use iosonar_sim_core::Seed;
+
+    #[test]
+    fn a_level_plans_the_same_behind_the_pointer() {
+        let shape = ArrayShape {
+            disks: 4,
+            stripe_unit: Sectors::new(128),
+            disk_sectors: 1 << 20,
+            placement: Placement::Addressed,
+        };
+        let striped = || Striped::new(shape, &Seed::new(1)).unwrap();
+        let (mut plain, mut behind) = (striped(), Registered::new(striped()));
+        assert_eq!(Planner::disks(&behind), 4);
+        assert_eq!(
+            Planner::data_sectors(&behind),
+            Planner::data_sectors(&plain)
+        );
+        for (sector, sectors) in [(0, 8), (120, 16), (1000, 2048), (77, 1)] {
+            let one = plan_of(&mut plain, Op::Read, sector, sectors);
+            let other = plan_of(&mut behind, Op::Read, sector, sectors);
+            assert_eq!(one.sub_requests(), other.sub_requests());
+            assert!(!one.is_empty());
+        }
+    }
+
+    /// The device with the fewest jobs.
+    struct Shortest;
+
+    impl Planner for Shortest {
+        fn plan<D: Observable>(
+            &mut self,
+            request: &Request,
+            devices: &[D],
+            plan: &mut RequestPlan,
+        ) {
+            let jobs = |disk: &usize| devices[*disk].occupancy().jobs();
+            let disk = (0..devices.len()).min_by_key(jobs).unwrap();
+            plan.add(disk, request.sector, request.sectors);
+        }
+
+        fn disks(&self) -> usize {
+            3
+        }
+
+        fn data_sectors(&self) -> u64 {
+            1000
+        }
+    }
+
+    struct Queue(usize);
+
+    impl Observable for Queue {
+        fn occupancy(&self) -> iosonar_device::Occupancy {
+            iosonar_device::Occupancy {
+                waiting: self.0,
+                ..Default::default()
+            }
+        }
+    }
+
+    #[test]
+    fn it_sees_the_devices_and_keeps_its_memory() {
+        let mut level = Registered::new(Shortest);
+        let mut memory = None;
+        for queues in [[3, 1, 2], [0, 5, 5], [2, 2, 1]] {
+            let shortest = (0..3).min_by_key(|&i| queues[i]).unwrap();
+            let devices = queues.map(Queue);
+            let mut plan = RequestPlan::default();
+            level.plan(&Request::default(), &devices, &mut plan);
+            assert_eq!(plan.sub_requests()[0].disk, shortest);
+            let now = (level.devices.as_ptr(), level.devices.capacity());
+            assert_eq!(*memory.get_or_insert(now), now, "memory was allocated anew");
+        }
+    }
+}
