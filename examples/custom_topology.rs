@@ -1,132 +1,59 @@
-//! A RAID level of one's own over the built-in disks: every block on three of the disks in a row
-//! ("chained declustering" with three copies), read from the one with the shortest queue.
-//!
-//! `cargo run --release --example custom_topology`
+//! "Chained declustering": every block is on several disks in a row, and read from the one with the shortest queue.
+//! `cargo run --release --example custom_topology -- sim examples/own/level.toml`
 
-use std::convert::Infallible;
-use std::path::Path;
+use iosonar::device::{Access, Observable};
+use iosonar::raid::{ArrayShape, Planner, RequestPlan, levels::access_of};
+use iosonar::scenario::Registry;
+use iosonar::{trace::Request, units::Sectors};
 
-use iosonar::device::{Access, Observable, Station};
-use iosonar::disk_model::{DiskLaws, DiskProfile, SampledDisk};
-use iosonar::raid::rules::Rules;
-use iosonar::raid::{Array, Completion, CompletionSink, Planner, RequestPlan, RequestSource};
-use iosonar::sim_core::Seed;
-use iosonar::stats::Distribution;
-use iosonar::trace::{Op, Request};
-use iosonar::units::{Sector, Sectors};
-use iosonar::workload::{Addresses, ArrivalLaw, Batch, Shape, Size, SyntheticLoad, Workload};
+struct Chained(Options, ArrayShape);
 
-const UNIT: u64 = 256;
-const COPIES: usize = 3;
-
-/// Block k has its copies on the disks k, k + 1 and k + 2, modulo the number of disks.
-struct Chained {
-    disks: usize,
-    shortest: bool,
+#[derive(Clone, Copy, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    copies: u64,
 }
 
 impl Planner for Chained {
     fn plan<D: Observable>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
-        let access = match request.op {
-            Op::Read => Access::Read,
-            _ => Access::Write,
+        let Some(access) = access_of(request.op) else {
+            return;
         };
-        let (first, last) = (
-            request.sector.get() / UNIT,
-            (request.end().get() - 1) / UNIT,
-        );
-        for block in first..=last {
-            let copies = (0..COPIES).map(|copy| (block as usize + copy) % self.disks);
-            let sector = Sector::new(block / self.disks as u64 * UNIT);
-            let sectors = Sectors::new(UNIT as u32);
-            let jobs = |&disk: &usize| devices[disk].occupancy().jobs();
-            match access {
-                Access::Write | Access::Discard | Access::Flush => {
-                    copies.for_each(|disk| plan.add(disk, sector, sectors));
-                }
-                Access::Read => {
-                    let mut copies = copies;
-                    let chosen = if self.shortest {
-                        copies.min_by_key(jobs)
-                    } else {
-                        copies.next()
-                    };
-                    plan.add(chosen.expect("there are copies"), sector, sectors);
-                }
+        let (Self(Options { copies }, array), disks) = (&self, self.1.disks as u64);
+        for piece in array.pieces(request) {
+            // Copy j of unit k is on disk k + j, in a part of its own of this disk.
+            let disk = |copy: u64| ((piece.unit + copy) % disks) as usize;
+            let stripe = |copy: u64| copy * (array.stripes() / *copies) + piece.unit / disks;
+            let jobs = |copy: &u64| devices[disk(*copy)].occupancy().jobs();
+            let shortest = (0..*copies).min_by_key(jobs);
+            let is_needed = |copy: &u64| access == Access::Write || Some(*copy) == shortest;
+            for copy in (0..*copies).filter(is_needed) {
+                let sector = array.disk_sector(stripe(copy), piece.offset);
+                plan.add(disk(copy), sector, Sectors::new(piece.sectors));
             }
         }
         plan.direct(access, 0);
     }
 
     fn disks(&self) -> usize {
-        self.disks
+        self.1.disks
     }
 
     fn data_sectors(&self) -> u64 {
-        1 << 30
+        let Self(Options { copies }, array) = self;
+        array.stripes() / copies * array.disks as u64 * u64::from(array.stripe_unit.get())
     }
 }
 
-/// So many requests of a load.
-struct First(std::iter::Take<SyntheticLoad>);
-
-impl RequestSource for First {
-    type Error = Infallible;
-
-    fn next_request(&mut self) -> Result<Option<Request>, Infallible> {
-        Ok(self.0.next())
-    }
+pub(crate) fn registry() -> Registry {
+    Registry::new().with_level("chained", |options: &Options, shape| match options.copies {
+        0 => Err("copies is 0, expected at least 1".into()),
+        n if n > shape.array.disks as u64 => Err(format!("{n} copies need as many disks").into()),
+        _ => Ok(Chained(*options, shape.array)),
+    })
 }
 
-#[derive(Default)]
-struct Times(Distribution);
-
-impl CompletionSink for Times {
-    type Error = Infallible;
-
-    fn completed(&mut self, completion: &Completion) -> Result<(), Infallible> {
-        self.0.push(completion.response_time);
-        Ok(())
-    }
-}
-
-fn main() {
-    let seed = Seed::new(1);
-    let profile = DiskProfile::load("seagate-st3500630ns", Path::new("."));
-    let laws = DiskLaws::new(&profile.expect("it is built in"));
-    println!(
-        "reads of 128 KiB, 240 per second, on six disks, half of them to a tenth of the blocks"
-    );
-    for (shortest, name) in [
-        (false, "from the first copy"),
-        (true, "from the shortest queue"),
-    ] {
-        let planner = Chained { disks: 6, shortest };
-        let disk = |i| SampledDisk::new(&laws, &seed, &format!("disk/{i}"));
-        let devices = (0..6).map(|i| Station::new(disk(i)));
-        let load = Workload {
-            arrivals: ArrivalLaw::Poisson { per_s: 240.0 },
-            batch: Batch::One,
-            shape: Shape {
-                size: Size::Blocks(1),
-                write_size: None,
-                block: Sectors::new(UNIT as u32),
-                read_share: 1.0,
-                addresses: Addresses::Hot {
-                    space: 0.1,
-                    requests: 0.5,
-                },
-                address_space: planner.data_sectors(),
-            },
-        };
-        let mut source = First(SyntheticLoad::new(vec![load], &seed).take(200_000));
-        let mut times = Times::default();
-        let array = Array::new(planner, devices.collect(), Rules::default());
-        let Ok(_) = array.with_warmup(1_000).run(&mut source, &mut times);
-        println!(
-            "{name}: mean {:.2} ms, p99 {}",
-            times.0.moments.mean() / 1e6,
-            times.0.histogram.quantile(0.99).unwrap_or_default()
-        );
-    }
+fn main() -> std::process::ExitCode {
+    registry().install();
+    iosonar::command_line()
 }

@@ -81,3 +81,23 @@ pub use iosonar_trace as trace;
 pub use iosonar_units as units;
 #[cfg(feature = "sim")]
 pub use iosonar_workload as workload;
+
+/// What the demo needs, so that it runs wherever the binary is installed, and how this crate was built.
+#[cfg(feature = "cli")]
+pub const ASSETS: cli::Assets = cli::Assets {
+    build: cli::Build {
+        commit: option_env!("IOSONAR_COMMIT"),
+        target: env!("IOSONAR_TARGET"),
+        profile: env!("IOSONAR_PROFILE"),
+        features: env!("IOSONAR_FEATURES"),
+    },
+    demo_load: include_bytes!("../fixtures/database-server.load.gz"),
+    demo_scenario: include_str!("../examples/raid10-database.toml"),
+};
+
+/// The command `iosonar` with the arguments of this program. A program that has
+/// [registered](scenario::Registry::install) devices and levels of its own has them in all its commands.
+#[cfg(feature = "cli")]
+pub fn command_line() -> std::process::ExitCode {
+    cli::run(std::env::args_os(), &ASSETS)
+}

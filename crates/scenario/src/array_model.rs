@@ -15,9 +15,11 @@ use iosonar_ssd_model::{Parameters, SsdProfile};
 use iosonar_units::Sectors;
 
 use crate::file::ControllerLike;
+use crate::registry::LevelShape;
+use crate::{RegisteredDevices, RegisteredLevel};
 
 /// A RAID level with the options that belong to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum LevelOptions {
     /// RAID 0.
     Striped,
@@ -46,6 +48,8 @@ pub enum LevelOptions {
         /// What it is called.
         bunch: bool,
     },
+    /// A level from elsewhere.
+    Registered(RegisteredLevel),
 }
 
 /// An array of disks.
@@ -95,6 +99,8 @@ pub enum Devices {
     Disks(Box<DiskSet>),
     /// SSDs, all alike.
     Ssds(SsdSet),
+    /// Devices of a model from elsewhere, all alike.
+    Registered(RegisteredDevices),
 }
 
 /// Disks.
@@ -124,6 +130,7 @@ impl Devices {
     pub fn disk_sectors(&self) -> u64 {
         let disks = match self {
             Self::Ssds(ssds) => return ssds.parameters.capacity_sectors,
+            Self::Registered(devices) => return devices.sectors,
             Self::Disks(disks) => disks,
         };
         let of = |profile: &DiskProfile| match disks.model {
@@ -142,7 +149,7 @@ impl Devices {
     pub(crate) fn are_positional(&self) -> bool {
         match self {
             Self::Disks(disks) => matches!(disks.model, DiskModel::Positional(_)),
-            Self::Ssds(_) => true,
+            Self::Ssds(_) | Self::Registered(_) => true,
         }
     }
 }
@@ -177,8 +184,8 @@ const MOST_DISKS: usize = 1024;
 
 impl ArrayModel {
     /// The name of the level in scenario files, and in text.
-    pub(crate) fn level_names(&self) -> (&'static str, &'static str) {
-        match self.level {
+    pub(crate) fn level_names(&self) -> (&str, &str) {
+        match &self.level {
             LevelOptions::Striped => ("raid0", "RAID 0"),
             LevelOptions::Mirrored {
                 arrangement: Arrangement::Sides,
@@ -187,7 +194,7 @@ impl ArrayModel {
             LevelOptions::Mirrored { .. } if self.md.is_some_and(|md| md.copies.is_some()) => {
                 ("raid10", "RAID 10")
             }
-            LevelOptions::Mirrored { copies, .. } if copies == self.disks => ("raid1", "RAID 1"),
+            LevelOptions::Mirrored { copies, .. } if *copies == self.disks => ("raid1", "RAID 1"),
             LevelOptions::Mirrored { .. } => ("raid10", "RAID 10"),
             LevelOptions::Parity {
                 parities, groups, ..
@@ -199,6 +206,7 @@ impl ArrayModel {
             },
             LevelOptions::Linear { bunch: true } => ("jbod", "JBOD"),
             LevelOptions::Linear { bunch: false } => ("concat", "concatenation"),
+            LevelOptions::Registered(level) => (&level.name, &level.name),
         }
     }
 }
@@ -212,6 +220,9 @@ impl Display for ArrayModel {
             }
             Devices::Ssds(ssds) => {
                 write!(f, "{name} of {} x {}", self.disks, ssds.profile.description)?;
+            }
+            Devices::Registered(devices) => {
+                write!(f, "{name} of {} x {}", self.disks, devices.name)?;
             }
             Devices::Disks(disks) => {
                 write!(
@@ -258,6 +269,7 @@ impl ArrayModel {
             return Ok(Level::LinuxMd(Box::new(self.linux_md(md, shape, seed)?)));
         }
         Ok(match self.level {
+            LevelOptions::Registered(ref level) => self.registered(level, shape, seed)?,
             LevelOptions::Striped => {
                 self.bears_no_loss("RAID 0")?;
                 Level::Striped(Striped::new(shape, seed)?)
@@ -293,34 +305,66 @@ impl ArrayModel {
                 layout,
                 random,
             } => {
-                if disks > MOST_DISKS {
-                    return Err(GeometryError::Disks {
-                        level: "a nested array",
-                        least: 6,
-                        seen: disks,
-                    });
-                }
-                if groups == 0 || !disks.is_multiple_of(groups) {
-                    return Err(GeometryError::UnequalGroups {
-                        groups,
-                        seen: disks,
-                    });
-                }
-                let each = disks / groups;
-                let shape = ArrayShape {
-                    disks: each,
-                    ..shape
+                let group = |shape, lost, seed: &Seed| {
+                    Parity::new(parities, shape, layout, random, lost, seed)
                 };
-                let group = |number: usize| {
-                    let mine = self.failed.iter().filter(|&&disk| disk / each == number);
-                    let lost = Lost::new(mine.map(|disk| disk % each).collect());
-                    let seed = seed.within(&format!("group/{number}"));
-                    Parity::new(parities, shape, layout, random, lost, &seed)
-                };
-                let groups: Result<Vec<_>, _> = (0..groups).map(group).collect();
-                Level::Grouped(Grouped::new(groups?, self.placement, seed)?)
+                self.grouped(groups, shape, seed, group)?
             }
         })
+    }
+
+    /// Groups with parity of their own.
+    fn grouped(
+        &self,
+        groups: usize,
+        shape: ArrayShape,
+        seed: &Seed,
+        group: impl Fn(ArrayShape, Lost, &Seed) -> Result<Parity, GeometryError>,
+    ) -> Result<Level, GeometryError> {
+        let disks = self.disks;
+        if disks > MOST_DISKS {
+            return Err(GeometryError::Disks {
+                level: "a nested array",
+                least: 6,
+                seen: disks,
+            });
+        }
+        if groups == 0 || !disks.is_multiple_of(groups) {
+            return Err(GeometryError::UnequalGroups {
+                groups,
+                seen: disks,
+            });
+        }
+        let each = disks / groups;
+        let shape = ArrayShape {
+            disks: each,
+            ..shape
+        };
+        let group = |number: usize| {
+            let mine = self.failed.iter().filter(|&&disk| disk / each == number);
+            let lost = Lost::new(mine.map(|disk| disk % each).collect());
+            group(shape, lost, &seed.within(&format!("group/{number}")))
+        };
+        let groups: Result<Vec<_>, _> = (0..groups).map(group).collect();
+        let grouped = Grouped::new(groups?, self.placement, seed)?;
+        Ok(Level::Grouped(grouped))
+    }
+
+    fn registered(
+        &self,
+        level: &RegisteredLevel,
+        shape: ArrayShape,
+        seed: &Seed,
+    ) -> Result<Level, GeometryError> {
+        self.bears_no_loss("a registered level")?;
+        let shape = LevelShape::new(shape, seed);
+        match level.model.build(&level.options, &shape) {
+            Ok(planner) => Ok(Level::Registered(planner)),
+            Err(error) => Err(GeometryError::Registered {
+                level: level.name.clone(),
+                problem: error.to_string(),
+            }),
+        }
     }
 
     fn linux_md(
@@ -344,7 +388,7 @@ impl ArrayModel {
                 parities, layout, ..
             } => MdLevel::Parity(MdParity::new(parities, shape, layout, md.handling, lost)?),
             // Others are refused with 'array.like'.
-            LevelOptions::Striped | LevelOptions::Linear { .. } => {
+            LevelOptions::Striped | LevelOptions::Linear { .. } | LevelOptions::Registered(_) => {
                 self.bears_no_loss("RAID 0")?;
                 MdLevel::Striped(Striped::new(shape, seed)?)
             }
@@ -390,6 +434,7 @@ impl ArrayModel {
         match self.devices {
             Devices::Disks(_) => format!("disk/{device}"),
             Devices::Ssds(_) => format!("ssd/{device}"),
+            Devices::Registered(_) => format!("device/{device}"),
         }
     }
 

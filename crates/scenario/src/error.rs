@@ -159,6 +159,14 @@ pub enum ScenarioError {
     /// The array cannot have its shape.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
+    /// A registered device cannot be made.
+    #[error("device model \"{model}\": {problem}")]
+    Registered {
+        /// The name of the model.
+        model: String,
+        /// What it says.
+        problem: String,
+    },
     /// The flash of an SSD cannot have its shape.
     #[error(transparent)]
     Flash(#[from] ShapeError),

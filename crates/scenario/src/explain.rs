@@ -13,12 +13,14 @@ use iosonar_workload::Shape;
 
 use crate::array_model::{LevelOptions, MdOptions};
 use crate::file::{
-    ArrayFile, ControllerDefaults, ControllerFile, ControllerLike, CopiesLie, DiskFile, Key,
-    LoadFile, MdFile, OtherDisksFile, RebuildFile, ScenarioFile,
+    ArrayFile, ControllerDefaults, ControllerFile, ControllerLike, CopiesLie, DeviceFile, DiskFile,
+    Key, LoadFile, MdFile, OtherDisksFile, RebuildFile, ScenarioFile,
 };
 use crate::resolve::ns_per_sector;
 use crate::words::Word;
-use crate::{Assumption, Devices, DiskModel, DiskSet, LoadModel, Prepared, SsdSet, Warmup};
+use crate::{
+    Assumption, Devices, DiskModel, DiskSet, LoadModel, Prepared, RegisteredDevices, SsdSet, Warmup,
+};
 
 impl Prepared {
     /// The scenario with all defaults filled in, as TOML with comments. It means the same simulation, but
@@ -45,6 +47,7 @@ impl Prepared {
         match &self.array.devices {
             Devices::Disks(disks) => explain_disks(disks, &mut page),
             Devices::Ssds(ssds) => explain_ssds(ssds, &mut page),
+            Devices::Registered(devices) => explain_devices(devices, &mut page),
         }
         page.text
     }
@@ -128,8 +131,8 @@ impl Prepared {
         if array.md.is_some() {
             page.key(ArrayFile::like, quoted("linux-md"));
         }
-        match array.level {
-            LevelOptions::Striped | LevelOptions::Linear { .. } => {}
+        match &array.level {
+            LevelOptions::Striped | LevelOptions::Linear { .. } | LevelOptions::Registered(_) => {}
             LevelOptions::Mirrored { copies, read, .. } => {
                 if level != "raid1" {
                     page.key(ArrayFile::copies, copies);
@@ -144,7 +147,7 @@ impl Prepared {
                 random,
                 ..
             } => {
-                if groups > 1 {
+                if *groups > 1 {
                     page.key(ArrayFile::groups, groups);
                 }
                 if array.placement == Placement::Random {
@@ -165,6 +168,9 @@ impl Prepared {
             "fork-join"
         };
         page.key(ArrayFile::mode, quoted(mode));
+        if let LevelOptions::Registered(level) = &array.level {
+            page.options("array", &level.options);
+        }
         if let Some(md) = &array.md {
             self.explain_md(page, md);
         }
@@ -267,6 +273,14 @@ impl Prepared {
             }
         }
     }
+}
+
+/// Devices of a registered model.
+fn explain_devices(devices: &RegisteredDevices, page: &mut Page) {
+    page.table(ScenarioFile::device);
+    page.key(DeviceFile::model, quoted(&devices.name));
+    page.key(DeviceFile::capacity, format!("\"{}s\"", devices.sectors));
+    page.options("device", &devices.options);
 }
 
 /// All that the profile says, with what the scenario changes of it.
@@ -389,6 +403,18 @@ impl Page {
     fn described_table(&mut self, key: Key, description: &str) {
         let description = description.replace(|c: char| c.is_control(), " ");
         let _ = writeln!(self.text, "\n{}   # {description}", key.table);
+    }
+
+    /// What a registered model of the table `of` takes.
+    fn options(&mut self, of: &str, options: &toml::Table) {
+        if options.is_empty() {
+            return;
+        }
+        let table = |name: &str, value| toml::Table::from_iter([(name.to_owned(), value)]);
+        let all = table(of, table("options", options.clone().into()).into());
+        // It was read from TOML, so it can be written.
+        let text = toml::to_string(&all).expect("options are TOML");
+        let _ = write!(self.text, "\n{text}");
     }
 
     /// A key with its value, and what it means.

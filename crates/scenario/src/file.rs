@@ -2,6 +2,7 @@
 
 mod array;
 mod controller;
+mod device;
 mod disk;
 mod keys;
 mod load;
@@ -13,6 +14,7 @@ use toml::Spanned;
 pub(crate) use array::*;
 pub use controller::ControllerLike;
 pub(crate) use controller::{ControllerDefaults, ControllerFile};
+pub(crate) use device::*;
 pub(crate) use disk::*;
 pub(crate) use keys::Key;
 use keys::table_of_keys;
@@ -56,5 +58,8 @@ table_of_keys! {
         /// ... or the SSDs: the name of a profile, and values in place of its own.
         #[table = "[ssd]"]
         pub ssd: Option<toml::Table>,
+        /// ... or devices of a registered model.
+        #[table = "[device]"]
+        pub device: Option<DeviceFile>,
     }
 }

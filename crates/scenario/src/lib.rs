@@ -36,6 +36,7 @@ mod metrics;
 pub mod networked;
 mod offered;
 mod prepared;
+mod registry;
 mod resolve;
 mod result;
 mod run;
@@ -51,6 +52,9 @@ pub use file::{ControllerLike, ScenarioFile};
 pub use load_model::{Growth, LoadModel};
 pub use offered::{Offered, Stability};
 pub use prepared::{Assumption, GiveUp, Method, NoSteadyState, Prepared, Warmup};
+pub use registry::{
+    BuildError, DevicePlace, LevelShape, NoOptions, RegisteredDevices, RegisteredLevel, Registry,
+};
 pub use resolve::{Overrides, ProfileOf, REQUESTS_PER_USER, moved, with_load_of, with_values};
 pub use result::{NoInterval, Replication, SimulationResult, Unserved};
 pub use run::{

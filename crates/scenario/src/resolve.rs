@@ -3,6 +3,7 @@
 mod array;
 pub(crate) mod check;
 mod controller;
+mod device;
 mod disk;
 mod laws;
 mod load;
@@ -23,11 +24,11 @@ use iosonar_raid::{MirrorRead, Placement};
 use iosonar_trace::Reading;
 use iosonar_trace::fit::Beyond;
 
-use crate::file::{DiskFile, ScenarioFile};
+use crate::file::{DeviceFile, DiskFile, ScenarioFile};
 use crate::prepared::{Method, Prepared, Warmup};
 use crate::sensitivity::Alternative;
 use crate::words::Given;
-use crate::{ArrayModel, Devices, DiskSet, ScenarioError, read_text};
+use crate::{ArrayModel, Devices, DiskSet, Registry, ScenarioError, read_text};
 use check::Checker;
 pub(crate) use controller::ns_per_sector;
 pub use load::REQUESTS_PER_USER;
@@ -38,7 +39,7 @@ pub use set::apply as with_values;
 pub use set::with_load_of;
 
 /// What the command line says instead of the file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Overrides {
     /// A trace in place of the file's load.
     pub trace: Option<PathBuf>,
@@ -56,6 +57,25 @@ pub struct Overrides {
     pub alternative: Option<Alternative>,
     /// Set, all runs of a study with this scenario end soon with [`ScenarioError::Interrupted`].
     pub stop: Arc<AtomicBool>,
+    /// The devices and levels that the scenario may name beside the built-in ones; by default those
+    /// [of the program](Registry::of_program).
+    pub registry: Registry,
+}
+
+impl Default for Overrides {
+    fn default() -> Self {
+        Self {
+            trace: None,
+            reading: Reading::default(),
+            beyond: Beyond::default(),
+            seed: None,
+            replications: None,
+            set: Vec::new(),
+            alternative: None,
+            stop: Arc::default(),
+            registry: Registry::of_program(),
+        }
+    }
 }
 
 impl Prepared {
@@ -98,7 +118,13 @@ impl Prepared {
             (None, None) => None,
         };
         let warmup = warmup(&check, &file)?;
-        let array = array_model(&check, &file, directory, trace.is_some())?;
+        let array = array_model(
+            &check,
+            &file,
+            directory,
+            trace.is_some(),
+            &overrides.registry,
+        )?;
         let data_sectors = array
             .data_sectors()
             .map_err(|e| array::wrong_geometry(&check, &file.array, &e))?;
@@ -156,9 +182,10 @@ fn warmup(check: &Checker<'_>, file: &ScenarioFile) -> Result<Warmup, ScenarioEr
 }
 
 /// What the array is an array of.
-enum DeviceFile<'a> {
+enum GivenDevices<'a> {
     Disks(&'a DiskFile),
     Ssds(&'a toml::Table),
+    Registered(&'a DeviceFile),
 }
 
 /// Keys of the array that these devices do not go with.
@@ -171,10 +198,11 @@ fn check_devices(
     let positional = devices.are_positional();
     if positional && placement == Placement::Random {
         return Err(check.incomplete(
-            "positional disks and SSDs need addresses: remove 'array.placement', or set it to \"addressed\"",
+            "positional disks, SSDs and registered devices need addresses: remove 'array.placement', or set it to \"addressed\"",
         ));
     }
-    if (!positional || devices.is_of_ssds())
+    if !matches!(devices, Devices::Disks(_) if positional)
+        && !matches!(devices, Devices::Registered(_))
         && file.array.mirror_read == Some(Given(MirrorRead::NearerArm))
     {
         return Err(check.incomplete(
@@ -199,32 +227,53 @@ fn check_devices(
     Ok(())
 }
 
-fn array_model(
+/// The table of the devices, of which there is one.
+fn given_devices<'f>(
     check: &Checker<'_>,
-    file: &ScenarioFile,
-    directory: &Path,
-    trace: bool,
-) -> Result<ArrayModel, ScenarioError> {
-    let given = match (&file.disk, &file.ssd) {
-        (Some(_), Some(_)) => {
+    file: &'f ScenarioFile,
+) -> Result<GivenDevices<'f>, ScenarioError> {
+    let given = match (&file.disk, &file.ssd, &file.device) {
+        (Some(_), Some(_), _) => {
             return Err(
                 check.incomplete("the scenario has both [disk] and [ssd]: remove one of them")
             );
         }
-        (None, None) => {
+        (Some(_), _, Some(_)) => {
+            return Err(
+                check.incomplete("the scenario has both [disk] and [device]: remove one of them")
+            );
+        }
+        (_, Some(_), Some(_)) => {
+            return Err(
+                check.incomplete("the scenario has both [ssd] and [device]: remove one of them")
+            );
+        }
+        (None, None, None) => {
             return Err(check.incomplete(
                 "the scenario has neither [disk] nor [ssd]: add one, for example [disk] with profile = \
                  \"seagate-st3500630ns\"",
             ));
         }
-        (Some(disk), None) => DeviceFile::Disks(disk),
-        (None, Some(ssd)) => DeviceFile::Ssds(ssd),
+        (Some(disk), None, None) => GivenDevices::Disks(disk),
+        (None, Some(ssd), None) => GivenDevices::Ssds(ssd),
+        (None, None, Some(device)) => GivenDevices::Registered(device),
     };
-    if matches!(given, DeviceFile::Disks(_)) && !file.array.is_given() {
+    if !matches!(given, GivenDevices::Ssds(_)) && !file.array.is_given() {
         return Err(
             check.incomplete("the table [array] is missing: add it with 'level' and 'disks'")
         );
     }
+    Ok(given)
+}
+
+fn array_model(
+    check: &Checker<'_>,
+    file: &ScenarioFile,
+    directory: &Path,
+    trace: bool,
+    registry: &Registry,
+) -> Result<ArrayModel, ScenarioError> {
+    let given = given_devices(check, file)?;
     let placement = array::placement(check, file, trace)?;
     let random = file.array.write_start.is_some() || file.array.read_layout.is_some();
     if placement == Placement::Random && file.array.layout.is_some() {
@@ -239,13 +288,16 @@ fn array_model(
         ));
     }
     let devices = match given {
-        DeviceFile::Disks(disk) => Devices::Disks(Box::new(disk::disks(
+        GivenDevices::Disks(disk) => Devices::Disks(Box::new(disk::disks(
             check, file, disk, directory, placement,
         )?)),
-        DeviceFile::Ssds(ssd) => Devices::Ssds(ssd::ssds(check, file, ssd, directory)?),
+        GivenDevices::Ssds(ssd) => Devices::Ssds(ssd::ssds(check, file, ssd, directory)?),
+        GivenDevices::Registered(device) => {
+            Devices::Registered(device::devices(check, device, registry)?)
+        }
     };
     check_devices(check, file, &devices, placement)?;
-    let level = array::level(check, &file.array)?;
+    let level = array::level(check, &file.array, registry)?;
     let stripe_unit = array::stripe_unit(check, &file.array)?;
     let rebuild = file.rebuild.as_ref();
     let md = md::options(
@@ -257,6 +309,7 @@ fn array_model(
         &devices,
     )?;
     let failed = array::failed(check, &file.array)?;
+    let rebuild = controller::rebuild(check, file, &level, &failed)?;
     Ok(ArrayModel {
         level,
         disks: *file.array.disks.get_ref(),
@@ -270,7 +323,7 @@ fn array_model(
         },
         controller: controller::controller(check, file)?,
         controller_like: controller::like(file),
-        rebuild: controller::rebuild(check, file, level, &failed)?,
+        rebuild,
         failed,
         devices,
     })

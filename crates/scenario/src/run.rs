@@ -3,6 +3,8 @@
 mod files;
 mod outputs;
 
+use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,8 +24,8 @@ use crate::prepared::{Method, Prepared, Warmup};
 use crate::result::Accumulator;
 use crate::source::{Alone, Closed, Held, Synthetic, Trace};
 use crate::{
-    ArrayModel, Devices, DiskModel, DiskSet, GiveUp, LevelOptions, LoadModel, Replication,
-    ScenarioError, SimulationResult, SsdSet,
+    ArrayModel, Devices, DiskModel, DiskSet, GiveUp, LevelOptions, LoadModel, RegisteredDevices,
+    Replication, ScenarioError, SimulationResult, SsdSet,
 };
 pub use files::{OutputFiles, REPLICATION, go_to as records_go_to, path_of as records_path_of};
 pub use outputs::{Outputs, RecordFiles, Records, StageSink};
@@ -51,7 +53,7 @@ impl Prepared {
     /// The stages of a sub-request's time that a [`StageSink`] takes.
     pub fn stage_names(&self) -> &'static [&'static str] {
         match self.array.devices {
-            Devices::Disks(_) => &["wait", "positioning", "transfer"],
+            Devices::Disks(_) | Devices::Registered(_) => &["wait", "positioning", "transfer"],
             Devices::Ssds(_) => Stage::NAMES,
         }
     }
@@ -150,7 +152,7 @@ impl Prepared {
                     let disk = SampledDisk::new(laws, &seed, &component(i));
                     Station::new(disk.with_scheduler(*scheduler))
                 };
-                self.drive(disks.map(disk).collect(), outputs, &around)
+                self.drive::<Stations<_>>(disks.map(disk).collect(), outputs, &around)
             }
             DeviceKinds::Positional(set, kinds, queueing) => {
                 let disk = |i| {
@@ -158,19 +160,27 @@ impl Prepared {
                     let name = component(i);
                     Station::new(PositionalDisk::new(mechanics, *queueing, &seed, &name))
                 };
-                self.drive(disks.map(disk).collect(), outputs, &around)
+                self.drive::<Stations<_>>(disks.map(disk).collect(), outputs, &around)
             }
             DeviceKinds::Ssds(set) => {
                 let ssd = |i| AnySsd::new(&set.parameters, &seed, &component(i));
                 let ssds = disks.map(ssd).collect::<Result<_, _>>()?;
-                self.drive(ssds, outputs, &around)
+                self.drive::<Ssds>(ssds, outputs, &around)
             }
+            DeviceKinds::Registered(devices) => devices.model.run(
+                devices,
+                RegisteredRun {
+                    prepared: self,
+                    outputs,
+                    around,
+                },
+            ),
         }
     }
 
-    fn drive<D: Simulated>(
+    fn drive<S: Simulated>(
         &self,
-        devices: Vec<D>,
+        devices: Vec<S::Device>,
         outputs: RunOutputs<'_>,
         around: &Around<'_>,
     ) -> Result<Replication, ScenarioError> {
@@ -185,7 +195,7 @@ impl Prepared {
         if self.split {
             array = array.with_split();
         }
-        let run = Ready {
+        let run = Ready::<S> {
             without_events,
             array,
             sections: self.replications == 1,
@@ -294,12 +304,14 @@ enum DeviceKinds<'a> {
     Sampled(&'a DiskSet, Vec<Arc<DiskLaws>>, Scheduler),
     Positional(&'a DiskSet, Vec<Arc<Mechanics>>, Queueing),
     Ssds(&'a SsdSet),
+    Registered(&'a RegisteredDevices),
 }
 
 impl<'a> DeviceKinds<'a> {
     fn new(array: &'a ArrayModel) -> Self {
         let disks = match &array.devices {
             Devices::Ssds(ssds) => return Self::Ssds(ssds),
+            Devices::Registered(devices) => return Self::Registered(devices),
             Devices::Disks(disks) => disks,
         };
         match disks.model {
@@ -323,16 +335,48 @@ struct Around<'a> {
     watch: &'a Watch,
 }
 
+/// A replication on devices of a registered model, which it will make.
+pub(crate) struct RegisteredRun<'a, 'o> {
+    prepared: &'a Prepared,
+    outputs: RunOutputs<'o>,
+    around: Around<'a>,
+}
+
+impl RegisteredRun<'_, '_> {
+    /// The numbers of the devices, spares included.
+    pub(crate) fn places(&self) -> Range<usize> {
+        let array = &self.prepared.array;
+        0..array.disks + array.spares()
+    }
+
+    /// What a device is called among stations.
+    pub(crate) fn station(&self, number: usize) -> String {
+        self.prepared.array.station(number)
+    }
+
+    pub(crate) fn seed(&self) -> &Seed {
+        self.around.seed
+    }
+
+    pub(crate) fn carry_out<S: Simulated>(
+        self,
+        devices: Vec<S::Device>,
+    ) -> Result<Replication, ScenarioError> {
+        self.prepared
+            .drive::<S>(devices, self.outputs, &self.around)
+    }
+}
+
 /// A replication that is about to run.
-struct Ready<'a, D> {
-    array: Array<Level, D>,
+struct Ready<'a, S: Simulated> {
+    array: Array<Level, S::Device>,
     without_events: bool,
     /// Whether the run is cut into sections.
     sections: bool,
     around: &'a Around<'a>,
 }
 
-impl<D: Simulated> Ready<'_, D> {
+impl<S: Simulated> Ready<'_, S> {
     fn collect(
         self,
         source: &mut impl RequestSource<Error = ScenarioError>,
@@ -347,7 +391,7 @@ impl<D: Simulated> Ready<'_, D> {
             uncounted: 0,
             give_up: self.around.give_up.to_vec(),
         };
-        let (run, ssd) = D::run(self.array, self.without_events, source, &mut sink)?;
+        let (run, ssd) = S::run(self.array, self.without_events, source, &mut sink)?;
         sink.flush()?;
         if sink.replication.measured() == 0 && run.deadlock.is_none() {
             return Err(ScenarioError::NothingMeasured {
@@ -364,20 +408,27 @@ impl<D: Simulated> Ready<'_, D> {
     }
 }
 
-/// A device as an array of it is simulated.
-trait Simulated: Device + Sized {
+/// How arrays of devices of a kind are simulated.
+pub(crate) trait Simulated {
+    type Device: Device;
+
     /// Carries out a run, without events if these are `not_needed` for the load and the devices allow it.
     fn run(
-        array: Array<Level, Self>,
+        array: Array<Level, Self::Device>,
         not_needed: bool,
         source: &mut impl RequestSource<Error = ScenarioError>,
         sink: &mut Sink<'_, '_>,
     ) -> Result<(RunSummary, Option<SsdReport>), ScenarioError>;
 }
 
-impl<M: Mechanism> Simulated for Station<M> {
+/// Devices that serve one job at a time.
+pub(crate) struct Stations<M>(PhantomData<M>);
+
+impl<M: Mechanism> Simulated for Stations<M> {
+    type Device = Station<M>;
+
     fn run(
-        array: Array<Level, Self>,
+        array: Array<Level, Station<M>>,
         not_needed: bool,
         source: &mut impl RequestSource<Error = ScenarioError>,
         sink: &mut Sink<'_, '_>,
@@ -391,9 +442,29 @@ impl<M: Mechanism> Simulated for Station<M> {
     }
 }
 
-impl Simulated for AnySsd {
+/// Devices with queues of their own.
+pub(crate) struct Queues<D>(PhantomData<D>);
+
+impl<D: Device> Simulated for Queues<D> {
+    type Device = D;
+
     fn run(
-        array: Array<Level, Self>,
+        array: Array<Level, D>,
+        _: bool,
+        source: &mut impl RequestSource<Error = ScenarioError>,
+        sink: &mut Sink<'_, '_>,
+    ) -> Result<(RunSummary, Option<SsdReport>), ScenarioError> {
+        Ok((array.run(source, sink)?, None))
+    }
+}
+
+struct Ssds;
+
+impl Simulated for Ssds {
+    type Device = AnySsd;
+
+    fn run(
+        array: Array<Level, AnySsd>,
         _: bool,
         source: &mut impl RequestSource<Error = ScenarioError>,
         sink: &mut Sink<'_, '_>,

@@ -8,7 +8,7 @@ use iosonar_trace::{Batch, Op, Place, Reading, Remark, Request, TraceError, Trac
 use iosonar_units::{Nanos, Sectors};
 use iosonar_workload::{ClosedLoad, SyntheticLoad};
 
-use crate::{ArrayModel, ScenarioError};
+use crate::{ArrayModel, Devices, ScenarioError};
 
 /// The requests of a synthetic load.
 pub(crate) struct Synthetic {
@@ -133,6 +133,7 @@ pub(crate) struct Trace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
     Ssd,
+    Device,
     Disk,
     Array,
 }
@@ -140,10 +141,11 @@ pub(crate) enum Held {
 impl Held {
     /// What `array` is to a user: an array of one device is that device.
     pub(crate) fn by(array: &ArrayModel) -> Self {
-        match (array.disks == 1, array.is_of_ssds()) {
-            (true, true) => Self::Ssd,
-            (true, false) => Self::Disk,
-            (false, _) => Self::Array,
+        match (array.disks, &array.devices) {
+            (1, Devices::Ssds(_)) => Self::Ssd,
+            (1, Devices::Disks(_)) => Self::Disk,
+            (1, Devices::Registered(_)) => Self::Device,
+            _ => Self::Array,
         }
     }
 
@@ -151,6 +153,7 @@ impl Held {
         match self {
             Self::Ssd => "SSD",
             Self::Disk => "disk",
+            Self::Device => "device",
             Self::Array => "array",
         }
     }
@@ -159,6 +162,7 @@ impl Held {
         match self {
             Self::Ssd => "use a larger SSD",
             Self::Disk => "use a larger disk",
+            Self::Device => "give it more 'device.capacity'",
             Self::Array => "use more or larger disks",
         }
     }

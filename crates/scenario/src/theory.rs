@@ -106,6 +106,8 @@ pub enum Remark {
     Trace,
     /// Where the arm of a positional disk is depends on what came before.
     Positional,
+    /// What a registered device or level does is known to its author only.
+    Registered,
     /// The controller's times, its link, its bus and its cache are left out.
     Controller,
     /// Arrays of unlike disks.
@@ -355,6 +357,10 @@ impl Prepared {
     pub fn theory(&self) -> Theory {
         let mut theory = match (&self.load, &self.array.devices) {
             (LoadModel::Trace { .. }, _) => Theory::only(Remark::Trace),
+            (_, Devices::Registered(_)) => Theory::only(Remark::Registered),
+            _ if matches!(self.array.level, crate::LevelOptions::Registered(_)) => {
+                Theory::only(Remark::Registered)
+            }
             (_, Devices::Ssds(ssds)) => ssd::answer(self, ssds),
             (_, Devices::Disks(disks)) => match disks.model {
                 DiskModel::Positional(_) => Theory::only(Remark::Positional),

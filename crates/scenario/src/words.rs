@@ -11,7 +11,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
 use crate::file::{
-    ControllerLike, CopiesLie, DiskModelName, LevelName, LikeName, ModeName, SchedulerName,
+    ControllerLike, CopiesLie, DiskModelName, GivenLevel, LevelName, LikeName, ModeName,
+    SchedulerName,
 };
 
 /// Something with a word for each of its values: what a scenario may say, and what `--explain` prints.
@@ -112,6 +113,29 @@ impl<T: Word> Visitor<'_> for Reader<T> {
     }
 }
 
+impl<'de> Deserialize<'de> for GivenLevel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Level;
+
+        impl Visitor<'_> for Level {
+            type Value = GivenLevel;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                Reader::<LevelName>(PhantomData).expecting(f)
+            }
+
+            fn visit_str<E: Error>(self, word: &str) -> Result<GivenLevel, E> {
+                let built_in = Reader::<LevelName>(PhantomData).visit_str::<E>(word);
+                Ok(built_in.map_or_else(
+                    |_| GivenLevel::Other(word.to_owned()),
+                    |Given(level)| GivenLevel::BuiltIn(level),
+                ))
+            }
+        }
+        deserializer.deserialize_any(Level)
+    }
+}
+
 /// Types that are read as one of their words without [`Given`].
 macro_rules! read_as_words {
     ($($type:ident),*) => {$(
@@ -123,4 +147,4 @@ macro_rules! read_as_words {
     )*};
 }
 
-read_as_words!(DiskModelName, LevelName, LikeName, ModeName, SchedulerName);
+read_as_words!(DiskModelName, LikeName, ModeName, SchedulerName);

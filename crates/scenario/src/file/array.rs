@@ -12,8 +12,11 @@ table_of_keys! {
     /// The table `[array]`.
     pub struct ArrayFile {
         /// `"raid0"`, `"raid1"`, `"raid10"`, `"raid01"`, `"raid5"`, `"raid6"`, `"raid50"`, `"raid60"`, `"jbod"`,
-        /// `"concat"`
-        pub level: LevelName,
+        /// `"concat"`; or a level that [the program registers](extend.md)
+        pub level: Spanned<GivenLevel>,
+        /// for a registered level: what it takes
+        #[table = "[array.options]"]
+        pub options: Option<Spanned<toml::Table>>,
         /// number of identical disks, without spares
         #[comment = "number of disks, without spares"]
         pub disks: Spanned<usize>,
@@ -32,7 +35,7 @@ table_of_keys! {
         pub stripe_unit: Option<Spanned<String>>,
         /// where requests go: `"random"` (to random stripe units, as in the papers) or `"addressed"` (to their
         /// addresses)
-        #[default = "random for synthetic loads with sizes in blocks and without `addresses` on sampled disks, else addressed"]
+        #[default = "random for synthetic loads with sizes in blocks and without `addresses` on sampled disks with a built-in level, else addressed"]
         #[comment = "where requests go"]
         pub placement: Option<Spanned<Given<Placement>>>,
         /// for parity levels with `"addressed"`: `"left-symmetric"`, `"left-asymmetric"`, `"right-symmetric"`,
@@ -98,7 +101,8 @@ impl ArrayFile {
     /// One device, and nothing in front of it.
     pub(crate) fn of_one() -> Self {
         Self {
-            level: LevelName::Jbod,
+            level: Spanned::new(0..0, GivenLevel::BuiltIn(LevelName::Jbod)),
+            options: None,
             disks: Spanned::new(0..0, 1),
             like: None,
             md: None,
@@ -122,6 +126,25 @@ impl ArrayFile {
     /// Whether the file has a table for it.
     pub(crate) fn is_given(&self) -> bool {
         self.disks.span() != (0..0)
+    }
+}
+
+/// The level as the file gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GivenLevel {
+    /// One that every program has.
+    BuiltIn(LevelName),
+    /// A name that may be registered.
+    Other(String),
+}
+
+impl ArrayFile {
+    /// The level, unless it is a registered one.
+    pub(crate) fn built_in(&self) -> Option<LevelName> {
+        match self.level.get_ref() {
+            GivenLevel::BuiltIn(level) => Some(*level),
+            GivenLevel::Other(_) => None,
+        }
     }
 }
 

@@ -65,7 +65,8 @@ mod tests {
     use std::fmt::Write;
 
     use super::super::{
-        ArrayFile, ControllerFile, DiskFile, LoadFile, MdFile, RebuildFile, ScenarioFile,
+        ArrayFile, ControllerFile, DeviceFile, DiskFile, LoadFile, MdFile, RebuildFile,
+        ScenarioFile,
     };
     use super::Key;
 
@@ -105,6 +106,7 @@ mod tests {
                     ("rebuild.", RebuildFile::KEYS),
                 ],
             ),
+            ("**`[device]`**", &[("", DeviceFile::KEYS)]),
             ("**`[disk]`**\n", &[("", DiskFile::KEYS)]),
         ] {
             const HEADER: &str = "\n| key | meaning | default |\n|---|---|---|\n";
@@ -117,6 +119,8 @@ mod tests {
             .iter()
             .chain(LoadFile::KEYS)
             .chain(DiskFile::KEYS)
+            .chain(ArrayFile::KEYS)
+            .chain(DeviceFile::KEYS)
         {
             let header = format!("`{}`", key.table);
             assert!(

@@ -6,15 +6,20 @@ use iosonar_units::{Bytes, Sectors};
 use toml::Spanned;
 
 use super::check::Checker;
+use crate::Registry;
 use crate::ScenarioError;
 use crate::array_model::LevelOptions;
-use crate::file::{ArrayFile, DiskModelName, LevelName, ScenarioFile};
+use crate::file::{ArrayFile, DiskModelName, GivenLevel, LevelName, ScenarioFile};
 use crate::words::{Given, value_or_default};
 
 const DEFAULT_STRIPE_UNIT: Sectors = Sectors::new(256);
 
 /// The RAID level with the options that belong to it; options of other levels are refused.
-pub(super) fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<LevelOptions, ScenarioError> {
+pub(super) fn level(
+    check: &Checker<'_>,
+    array: &ArrayFile,
+    registry: &Registry,
+) -> Result<LevelOptions, ScenarioError> {
     let disks = *array.disks.get_ref();
     let parity = |parities, groups| LevelOptions::Parity {
         parities,
@@ -32,7 +37,11 @@ pub(super) fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<LevelOptio
     };
     let copies = array.copies.as_ref().map_or(2, |n| *n.get_ref());
     let groups = array.groups.as_ref().map_or(2, |n| *n.get_ref());
-    let level = match array.level {
+    let level = match array.level.get_ref() {
+        GivenLevel::BuiltIn(level) => *level,
+        GivenLevel::Other(name) => return super::device::level(check, array, name, registry),
+    };
+    let level = match level {
         LevelName::Raid0 => LevelOptions::Striped,
         LevelName::Raid1 => mirrored(Arrangement::Neighbours, disks, MirrorRead::Random),
         LevelName::Raid10 => mirrored(Arrangement::Neighbours, copies, MirrorRead::Random),
@@ -44,6 +53,10 @@ pub(super) fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<LevelOptio
         LevelName::Jbod => LevelOptions::Linear { bunch: true },
         LevelName::Concat => LevelOptions::Linear { bunch: false },
     };
+    if let Some(options) = &array.options {
+        let problem = "apply to registered levels only: remove the table";
+        return Err(check.refused(options, "array.options", problem));
+    }
     let has_parity = matches!(level, LevelOptions::Parity { .. });
     let has_mirrors = matches!(level, LevelOptions::Mirrored { .. });
     let stray = [
@@ -69,14 +82,30 @@ pub(super) fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<LevelOptio
             "'array.mirror_read' needs a mirrored level (RAID 1, 10 or 01): remove the key or change the level",
         ));
     }
+    check_counts(check, array, groups)?;
+    Ok(level)
+}
+
+/// Copies and groups, of levels that have them.
+fn check_counts(
+    check: &Checker<'_>,
+    array: &ArrayFile,
+    groups: usize,
+) -> Result<(), ScenarioError> {
     if let Some(copies) = &array.copies
-        && !matches!(array.level, LevelName::Raid10 | LevelName::Raid01)
+        && !matches!(
+            array.built_in(),
+            Some(LevelName::Raid10 | LevelName::Raid01)
+        )
     {
         let expected = "no 'copies': they apply to RAID 10 and 01; RAID 1 has one copy per disk";
         return Err(check.wrong(copies, "array.copies", copies.get_ref(), expected));
     }
     if let Some(given) = &array.groups {
-        let grouped = matches!(array.level, LevelName::Raid50 | LevelName::Raid60);
+        let grouped = matches!(
+            array.built_in(),
+            Some(LevelName::Raid50 | LevelName::Raid60)
+        );
         let expected = match grouped {
             false => {
                 "no 'groups': they apply to RAID 50 and 60, so remove the key or use one of these levels"
@@ -87,7 +116,7 @@ pub(super) fn level(check: &Checker<'_>, array: &ArrayFile) -> Result<LevelOptio
             return Err(check.wrong(given, "array.groups", groups, expected));
         }
     }
-    Ok(level)
+    Ok(())
 }
 
 /// The failed disks, each once.
@@ -192,6 +221,10 @@ pub(super) fn wrong_geometry(
             None => check.incomplete(&error.to_string()),
         },
         GeometryError::Groups { .. } => check.incomplete(&error.to_string()),
+        GeometryError::Registered { level, problem } => match &array.options {
+            Some(options) => check.refused(options, "array.options", &format!("do not suit the level \"{level}\": {problem}")),
+            None => check.refused(&array.level, "array.level", &format!("\"{level}\" cannot be made: {problem}")),
+        },
     }
 }
 
@@ -258,6 +291,8 @@ pub(super) fn placement(
         (None, true) => Ok(Placement::Addressed),
         (None, false)
             if file.ssd.is_some()
+                || file.device.is_some()
+                || file.array.built_in().is_none()
                 || file
                     .disk
                     .as_ref()

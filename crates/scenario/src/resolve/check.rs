@@ -27,14 +27,33 @@ impl Checker<'_> {
         self.value_at(value.span().start, key, seen.to_string(), expected.into())
     }
 
-    fn value_at(&self, at: usize, key: &str, seen: String, expected: String) -> ScenarioError {
+    /// An error about a value that is right by itself: what is wrong, to be said after its key.
+    pub(crate) fn refused<T>(&self, value: &Spanned<T>, key: &str, problem: &str) -> ScenarioError {
+        let (key, problem) = (key.to_owned(), problem.to_owned());
+        if self.is_set(&key) {
+            return ScenarioError::Set { key, problem };
+        }
+        ScenarioError::Refused {
+            path: self.path.to_owned(),
+            line: 1 + self.text[..value.span().start].matches('\n').count(),
+            key,
+            problem,
+        }
+    }
+
+    /// Whether a value was set on the command line, or one of its table.
+    fn is_set(&self, key: &str) -> bool {
         let holds = |table: &str, key: &str| {
             key.strip_prefix(table)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         // A table of which one value was set is another one than in the file, too.
-        let is_set = |set: &str| holds(set, key) || holds(key, set);
-        if self.set.iter().any(|(set, _)| is_set(set)) {
+        let mut set = self.set.iter();
+        set.any(|(set, _)| holds(set, key) || holds(key, set))
+    }
+
+    fn value_at(&self, at: usize, key: &str, seen: String, expected: String) -> ScenarioError {
+        if self.is_set(key) {
             return ScenarioError::Set {
                 key: key.to_owned(),
                 problem: format!("is {seen}, expected {expected}"),

@@ -138,7 +138,7 @@ fn cache(
 pub(super) fn rebuild(
     check: &Checker<'_>,
     file: &ScenarioFile,
-    level: LevelOptions,
+    level: &LevelOptions,
     failed: &[usize],
 ) -> Result<Option<Rebuild>, ScenarioError> {
     let Some(RebuildFile {

@@ -7,7 +7,7 @@ use super::array::sectors;
 use super::check::Checker;
 use crate::ScenarioError;
 use crate::array_model::{Devices, MdOptions};
-use crate::file::{ArrayFile, CopiesLie, LevelName, MdFile, RebuildFile};
+use crate::file::{ArrayFile, CopiesLie, GivenLevel, LevelName, MdFile, RebuildFile};
 use crate::words::{Given, Word};
 
 /// The most rows of the stripe cache, as in md.
@@ -43,14 +43,11 @@ pub(super) fn options(
         );
         Err(check.wrong(like, "array.like", "\"linux-md\"", expected))
     };
-    let has_parity = match array.level {
-        LevelName::Raid0 | LevelName::Raid1 | LevelName::Raid10 => false,
-        LevelName::Raid5 | LevelName::Raid6 => true,
-        LevelName::Raid01 => return wrong_level("raid01"),
-        LevelName::Raid50 => return wrong_level("raid50"),
-        LevelName::Raid60 => return wrong_level("raid60"),
-        LevelName::Jbod => return wrong_level("jbod"),
-        LevelName::Concat => return wrong_level("concat"),
+    let has_parity = match array.level.get_ref() {
+        GivenLevel::BuiltIn(LevelName::Raid0 | LevelName::Raid1 | LevelName::Raid10) => false,
+        GivenLevel::BuiltIn(LevelName::Raid5 | LevelName::Raid6) => true,
+        GivenLevel::BuiltIn(other) => return wrong_level(other.word()),
+        GivenLevel::Other(name) => return wrong_level(name),
     };
     if placement == Placement::Random {
         return Err(check.wrong(
@@ -95,16 +92,16 @@ fn check_chunk(
     let Some(given) = &array.stripe_unit else {
         return Ok(());
     };
-    let is_chunk = match array.level {
-        LevelName::Raid1 => true,
-        LevelName::Raid0 => chunk.get().is_multiple_of(PAGE.get()),
+    let is_chunk = match array.built_in() {
+        Some(LevelName::Raid1) => true,
+        Some(LevelName::Raid0) => chunk.get().is_multiple_of(PAGE.get()),
         _ => chunk.get().is_power_of_two() && chunk >= PAGE,
     };
     if is_chunk {
         return Ok(());
     }
-    let expected = match array.level {
-        LevelName::Raid0 => "a multiple of 4 KiB with like = \"linux-md\"",
+    let expected = match array.built_in() {
+        Some(LevelName::Raid0) => "a multiple of 4 KiB with like = \"linux-md\"",
         _ => "a power of two, at least 4 KiB, with like = \"linux-md\"",
     };
     let seen = format!("'{}'", given.get_ref());
@@ -145,7 +142,7 @@ fn bitmap(
         let seen = format!("'{}'", given.get_ref());
         Err(check.wrong(given, key, seen, expected))
     };
-    if array.level == LevelName::Raid0 {
+    if array.built_in() == Some(LevelName::Raid0) {
         return wrong(
             "no such key for RAID 0, which has no redundancy to keep consistent".to_owned(),
         );
@@ -155,8 +152,8 @@ fn bitmap(
         return wrong("the chunk of a bitmap, a power of two of at least 4 KiB".to_owned());
     }
     // Of RAID 10 a bit is for sectors of the array, else for those of each disk.
-    let disks = match array.level {
-        LevelName::Raid10 => *array.disks.get_ref() as u64,
+    let disks = match array.built_in() {
+        Some(LevelName::Raid10) => *array.disks.get_ref() as u64,
         _ => 1,
     };
     let all = devices.disk_sectors().saturating_mul(disks);
@@ -174,7 +171,7 @@ fn copies(
     array: &ArrayFile,
     md: &MdFile,
 ) -> Result<Option<CopyLayout>, ScenarioError> {
-    if array.level != LevelName::Raid10 {
+    if array.built_in() != Some(LevelName::Raid10) {
         return match &md.copies_lie {
             None => Ok(None),
             Some(given) => {

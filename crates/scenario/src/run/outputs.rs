@@ -83,7 +83,7 @@ pub(super) struct RunOutputs<'a> {
 }
 
 /// Statistics of the measured requests, and records of all.
-pub(super) struct Sink<'w, 'c> {
+pub(crate) struct Sink<'w, 'c> {
     pub(super) replication: Replication,
     pub(super) records: Option<(&'w mut dyn TraceWriter, Batch)>,
     pub(super) stages: Option<&'w mut dyn StageSink>,

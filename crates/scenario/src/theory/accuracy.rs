@@ -99,7 +99,7 @@ pub(super) fn was_measured(array: &ArrayModel, classes: &[Class]) -> bool {
     let level = match &array.level {
         LevelOptions::Striped | LevelOptions::Mirrored { .. } => true,
         LevelOptions::Parity { groups, .. } => *groups == 1,
-        LevelOptions::Linear { .. } => false,
+        LevelOptions::Linear { .. } | LevelOptions::Registered(_) => false,
     };
     level
         && array.placement == Placement::Random

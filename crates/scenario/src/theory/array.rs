@@ -218,7 +218,7 @@ fn is_symmetric(simulation: &Prepared, shapes: &[&Shape]) -> bool {
     use iosonar_raid::{Placement, WriteStart};
     let array = &simulation.array;
     let level = match array.level {
-        LevelOptions::Linear { .. } => false,
+        LevelOptions::Linear { .. } | LevelOptions::Registered(_) => false,
         LevelOptions::Parity { random, .. } => {
             array.placement == Placement::Addressed || random.write_start != WriteStart::ArrayFirst
         }

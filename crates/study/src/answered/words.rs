@@ -61,6 +61,9 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
         Remark::Positional => {
             "no theory for positional disks, as seeks depend on earlier requests: use disk.model = \"sampled\", or simulate"
         }
+        Remark::Registered => {
+            "no theory for a device or a level that the program registers: simulate"
+        }
         Remark::Controller => {
             "the controller's times, link, bus and cache have no theory and are left out"
         }

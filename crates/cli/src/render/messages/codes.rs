@@ -206,7 +206,7 @@ fn of_scenario(error: &ScenarioError) -> Option<Error> {
     Some(match error {
         ScenarioError::Io { .. } => Error::ScenarioIo,
         ScenarioError::Syntax { .. } => Error::ScenarioSyntax,
-        ScenarioError::Refused { .. } => Error::KeyRefused,
+        ScenarioError::Refused { .. } | ScenarioError::Registered { .. } => Error::KeyRefused,
         ScenarioError::IsTrace(_) => Error::IsTrace,
         ScenarioError::IsProfile { .. } => Error::IsProfile,
         ScenarioError::Set { .. } => Error::SetRefused,

@@ -13,6 +13,9 @@ pub(crate) fn line(simulation: &Prepared) -> String {
     let drives = match &simulation.array().devices {
         Devices::Disks(disks) => of_disks(disks),
         Devices::Ssds(ssds) => of_ssds(ssds),
+        Devices::Registered(devices) => {
+            format!("device model \"{}\" of this program", devices.name)
+        }
     };
     format!("{drives}; {}", controller(simulation.array()))
 }

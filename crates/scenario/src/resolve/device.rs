@@ -1,0 +1,99 @@
+//! Registered models: the table `[device]`, and levels that are not built in.
+
+use iosonar_sim_core::Seed;
+use iosonar_units::Bytes;
+
+use super::check::Checker;
+use crate::array_model::LevelOptions;
+use crate::file::{ArrayFile, DeviceFile, LevelName};
+use crate::registry::DevicePlace;
+use crate::words::Word;
+use crate::{RegisteredDevices, RegisteredLevel, Registry, ScenarioError};
+
+/// The devices of the table `[device]`.
+pub(super) fn devices(
+    check: &Checker<'_>,
+    device: &DeviceFile,
+    registry: &Registry,
+) -> Result<RegisteredDevices, ScenarioError> {
+    let name = device.model.get_ref();
+    let Some(model) = registry.device(name) else {
+        let names: Vec<_> = registry.device_names().collect();
+        let expected = match names[..] {
+            [] => {
+                "a registered model, of which this program has none: write [disk] or [ssd] instead"
+                    .to_owned()
+            }
+            _ => format!("a model that is registered: \"{}\"", names.join("\", \"")),
+        };
+        let seen = format!("\"{name}\"");
+        return Err(check.wrong(&device.model, "device.model", seen, expected));
+    };
+    let sectors = capacity(check, device)?;
+    let options = device.options.as_ref();
+    let devices = RegisteredDevices {
+        name: name.clone(),
+        sectors,
+        options: options.map_or_else(toml::Table::new, |options| options.get_ref().clone()),
+        model: model.clone(),
+    };
+    let seed = Seed::new(1);
+    let place = DevicePlace::new(0, sectors, "device/0", &seed);
+    match (model.check(&devices.options, &place), options) {
+        (Ok(()), _) => Ok(devices),
+        (Err(error), Some(options)) => Err(check.refused(
+            options,
+            "device.options",
+            &of_model(&error.to_string(), name),
+        )),
+        (Err(error), None) => Err(check.refused(
+            &device.model,
+            "device.model",
+            &of_model(&error.to_string(), name),
+        )),
+    }
+}
+
+fn of_model(problem: &str, name: &str) -> String {
+    format!("does not suit the model \"{name}\": {problem}")
+}
+
+fn capacity(check: &Checker<'_>, device: &DeviceFile) -> Result<u64, ScenarioError> {
+    let text = device.capacity.get_ref();
+    match text.parse::<Bytes>().map(Bytes::get) {
+        Ok(bytes) if bytes > 0 && bytes.is_multiple_of(512) => Ok(bytes / 512),
+        _ => {
+            let expected = "a size of whole sectors of 512 B, such as \"1TB\"";
+            Err(check.wrong(
+                &device.capacity,
+                "device.capacity",
+                format!("'{text}'"),
+                expected,
+            ))
+        }
+    }
+}
+
+/// The level of this name, which is not built in.
+pub(super) fn level(
+    check: &Checker<'_>,
+    array: &ArrayFile,
+    name: &str,
+    registry: &Registry,
+) -> Result<LevelOptions, ScenarioError> {
+    let Some(model) = registry.level(name) else {
+        let names = LevelName::WORDS
+            .iter()
+            .copied()
+            .chain(registry.level_names());
+        let names: Vec<_> = names.collect();
+        let expected = format!("one of \"{}\"", names.join("\", \""));
+        return Err(check.wrong(&array.level, "array.level", format!("\"{name}\""), expected));
+    };
+    let options = array.options.as_ref();
+    Ok(LevelOptions::Registered(RegisteredLevel {
+        name: name.to_owned(),
+        options: options.map_or_else(toml::Table::new, |options| options.get_ref().clone()),
+        model: model.clone(),
+    }))
+}
