@@ -1,5 +1,7 @@
 //! Columns that cost nothing while all their values are the usual one.
 
+use std::ops::Range;
+
 /// A column whose storage comes into being with the first value that is not the default.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OptionalColumn<T> {
@@ -26,6 +28,12 @@ impl<T: Copy + Default + PartialEq> OptionalColumn<T> {
     #[inline]
     pub(crate) fn get(&self, row: usize) -> T {
         self.values.get(row).copied().unwrap_or_default()
+    }
+
+    /// The values of these rows; rows beyond the end have the default.
+    pub(crate) fn slice(&self, rows: Range<usize>) -> &[T] {
+        let end = rows.end.min(self.values.len());
+        self.values.get(rows.start..end).unwrap_or_default()
     }
 
     pub(crate) fn set(&mut self, row: usize, value: T) {

@@ -7,7 +7,7 @@ mod packing;
 mod reader;
 mod writer;
 
-pub(crate) use block::{BlockColumns, BlockDecoder};
+pub(crate) use block::{BlockColumns, BlockDecoder, Encoder};
 
 use crate::{
     Format, Metadata, ReadOptions, Sink, Source, TraceError, TraceReader, TraceWriter, WriteOptions,

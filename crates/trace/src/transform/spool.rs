@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::Spill;
-use crate::formats::ios::{BlockColumns, BlockDecoder};
+use crate::formats::ios::{BlockColumns, BlockDecoder, Encoder};
 use crate::{Batch, TraceError};
 
 /// Where a block is.
@@ -36,6 +36,7 @@ fn unnamed_file_in(folder: &Path) -> io::Result<File> {
 pub(super) struct Spool {
     spill: Spill,
     block: BlockColumns,
+    encoder: Encoder,
     rows_a_block: usize,
     blocks: Vec<(Home, u32)>,
     memory: Vec<Vec<u8>>,
@@ -54,6 +55,7 @@ impl Spool {
         Self {
             spill: spill.clone(),
             block: BlockColumns::default(),
+            encoder: Encoder::default(),
             rows_a_block: rows,
             blocks: Vec::new(),
             memory: Vec::new(),
@@ -95,7 +97,7 @@ impl Spool {
             return Ok(());
         }
         let mut bytes = Vec::new();
-        self.block.encode(&mut bytes);
+        self.block.encode(&mut self.encoder, &mut bytes);
         let count = self.block.len() as u32;
         self.block.clear();
         if (self.in_memory + bytes.len()) as u64 <= self.spill.memory.get() {

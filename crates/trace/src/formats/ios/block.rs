@@ -1,9 +1,12 @@
 //! A block: some thousand records, column by column.
 
+use std::ops::Range;
+
 use iosonar_units::{Nanos, Sector, Sectors};
 
-use super::packing::{Nonsense, PADDING, Unpacker, pack, unzigzag, zigzag};
-use crate::{Batch, Flags, Op, Record, Status};
+use super::packing::{Nonsense, PADDING, Packing, Unpacker, unzigzag, zigzag};
+use crate::column::OptionalColumn;
+use crate::{Batch, Flags, Op, Status};
 
 /// The columns, in the order of their numbers in the file.
 const COLUMNS: usize = 13;
@@ -65,7 +68,31 @@ fn optional(time: Option<Nanos>) -> u64 {
 /// The records of a block, on their way to a file.
 #[derive(Debug, Default)]
 pub(crate) struct BlockColumns {
+    rows: usize,
+    /// Empty while all values are zero.
     values: [Vec<u64>; COLUMNS],
+}
+
+/// The memory that is needed to encode blocks.
+#[derive(Debug, Default)]
+pub(crate) struct Encoder {
+    plain: Packing,
+    deltas: Differences,
+    gaps: Differences,
+}
+
+#[derive(Debug, Default)]
+struct Differences {
+    values: Vec<u64>,
+    packing: Packing,
+}
+
+impl Differences {
+    fn plan(&mut self, values: impl Iterator<Item = u64>) {
+        self.values.clear();
+        self.values.extend(values);
+        self.packing.plan(&self.values);
+    }
 }
 
 impl BlockColumns {
@@ -73,10 +100,11 @@ impl BlockColumns {
     pub(crate) const MOST: usize = 1 << 16;
 
     pub(crate) fn len(&self) -> usize {
-        self.values[START].len()
+        self.rows
     }
 
     pub(crate) fn clear(&mut self) {
+        self.rows = 0;
         self.values.iter_mut().for_each(Vec::clear);
     }
 
@@ -88,31 +116,44 @@ impl BlockColumns {
 
     /// Appends rows `from` to `to` of a batch.
     pub(crate) fn extend(&mut self, batch: &Batch, from: usize, to: usize) {
-        for row in from..to {
-            let Record { request, outcome } = batch.record(row);
-            let row_values = [
-                request.start.get(),
-                request.sector.get(),
-                u64::from(request.sectors.get()),
-                request.op as u64,
-                u64::from(request.flags.bits()),
-                u64::from(request.device),
-                u64::from(request.class),
-                u64::from(request.group),
-                optional(outcome.delay),
-                optional(outcome.latency),
-                optional(batch.think(row)),
-                status_number(outcome.status),
-                u64::from(outcome.pushed_back),
-            ];
-            for (column, value) in self.values.iter_mut().zip(row_values) {
-                column.push(value);
-            }
+        let rows = from..to;
+        self.values[START].extend(batch.start[rows.clone()].iter().map(|t| t.get()));
+        self.values[SECTOR].extend(batch.sector[rows.clone()].iter().map(|s| s.get()));
+        let lengths = batch.sectors[rows.clone()].iter();
+        self.values[SECTORS].extend(lengths.map(|n| u64::from(n.get())));
+        self.values[OP].extend(batch.op[rows.clone()].iter().map(|op| *op as u64));
+        self.rest(FLAGS, &batch.flags, &rows, |flags| u64::from(flags.bits()));
+        self.rest(DEVICE, &batch.device, &rows, u64::from);
+        self.rest(CLASS, &batch.class, &rows, u64::from);
+        self.rest(GROUP, &batch.group, &rows, u64::from);
+        self.rest(DELAY, &batch.delay, &rows, optional);
+        self.rest(LATENCY, &batch.latency, &rows, optional);
+        self.rest(THINK, &batch.think, &rows, optional);
+        self.rest(STATUS, &batch.status, &rows, status_number);
+        self.rest(PUSHED_BACK, &batch.pushed_back, &rows, u64::from);
+        self.rows += rows.len();
+    }
+
+    /// Appends values of a column that need not be there. Its default is zero.
+    fn rest<T: Copy + Default + PartialEq>(
+        &mut self,
+        column: usize,
+        given: &OptionalColumn<T>,
+        rows: &Range<usize>,
+        number: impl Fn(T) -> u64,
+    ) {
+        let values = &mut self.values[column];
+        let given = given.slice(rows.clone());
+        if values.is_empty() && given.is_empty() {
+            return;
         }
+        values.resize(self.rows, 0);
+        values.extend(given.iter().map(|value| number(*value)));
+        values.resize(self.rows + rows.len(), 0);
     }
 
     /// Appends the block's bytes: count, smallest and largest start, then the columns.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, encoder: &mut Encoder, out: &mut Vec<u8>) {
         let (min, max) = self.span();
         out.extend_from_slice(&(self.len() as u32).to_le_bytes());
         out.extend_from_slice(&min.to_le_bytes());
@@ -125,59 +166,66 @@ impl BlockColumns {
             .chain([SECTOR])
             .chain(order.filter(|&c| c > SECTORS));
         for column in order {
-            self.encode_column(column, out);
+            self.encode_column(column, encoder, out);
         }
     }
 
-    fn encode_column(&self, column: usize, out: &mut Vec<u8>) {
+    fn encode_column(&self, column: usize, encoder: &mut Encoder, out: &mut Vec<u8>) {
         let values = &self.values[column];
         let first = values.first().copied().unwrap_or(0);
         if values.iter().all(|v| *v == first) {
             // What is not there is zero.
             if first != 0 {
-                put_column(column, CONSTANT, &first.to_le_bytes(), out);
+                put_column(column, CONSTANT, 8, out);
+                out.extend_from_slice(&first.to_le_bytes());
             }
             return;
         }
-        let mut best = (PLAIN, Vec::new());
-        pack(values, &mut best.1);
-        let mut try_differences = |encoding, differences: &[u64]| {
-            let mut packed = Vec::with_capacity(best.1.len());
-            pack(differences, &mut packed);
-            if packed.len() < best.1.len() {
-                best = (encoding, packed);
-            }
-        };
+        let Encoder {
+            plain,
+            deltas,
+            gaps,
+        } = encoder;
+        plain.plan(values);
+        let mut best = (PLAIN, &*plain, &values[..]);
         if column != OP && column != FLAGS {
-            let mut before = 0;
-            let differences: Vec<u64> = values
-                .iter()
-                .map(|&v| zigzag(v.wrapping_sub(std::mem::replace(&mut before, v))))
-                .collect();
-            try_differences(DELTA, &differences);
+            let before = std::iter::once(&0).chain(values);
+            deltas.plan(
+                values
+                    .iter()
+                    .zip(before)
+                    .map(|(v, b)| zigzag(v.wrapping_sub(*b))),
+            );
+            if deltas.packing.bytes() < best.1.bytes() {
+                best = (DELTA, &deltas.packing, &deltas.values);
+            }
         }
         if column == SECTOR {
             let mut end = 0;
-            let gaps: Vec<u64> = values
-                .iter()
-                .zip(&self.values[SECTORS])
-                .map(|(&v, &length)| {
-                    let gap = zigzag(v.wrapping_sub(end));
-                    end = v.wrapping_add(length);
-                    gap
-                })
-                .collect();
-            try_differences(GAP, &gaps);
+            gaps.plan(
+                values
+                    .iter()
+                    .zip(&self.values[SECTORS])
+                    .map(|(&v, &length)| {
+                        let gap = zigzag(v.wrapping_sub(end));
+                        end = v.wrapping_add(length);
+                        gap
+                    }),
+            );
+            if gaps.packing.bytes() < best.1.bytes() {
+                best = (GAP, &gaps.packing, &gaps.values);
+            }
         }
-        let (encoding, packed) = best;
-        put_column(column, encoding, &packed, out);
+        let (encoding, packing, values) = best;
+        put_column(column, encoding, packing.bytes(), out);
+        packing.pack(values, out);
     }
 }
 
-fn put_column(column: usize, encoding: u8, bytes: &[u8], out: &mut Vec<u8>) {
+/// The header of a column.
+fn put_column(column: usize, encoding: u8, bytes: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&[column as u8, encoding, 0, 0]);
-    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-    out.extend_from_slice(bytes);
+    out.extend_from_slice(&(bytes as u32).to_le_bytes());
 }
 
 /// A column of the block at hand.

@@ -9,44 +9,80 @@ pub(super) const GROUP: usize = 128;
 /// The number of bytes after the packed ones that are read but not used.
 pub(super) const PADDING: usize = 16;
 
-/// Appends `values` to `out`.
-pub(super) fn pack(values: &[u64], out: &mut Vec<u8>) {
-    for group in values.chunks(GROUP) {
-        pack_group(group, out);
+/// How numbers are packed: known before a byte is written, so that several ways to write a column can be compared.
+#[derive(Debug, Default)]
+pub(super) struct Packing {
+    groups: Vec<Group>,
+    /// How many bytes they take.
+    bytes: usize,
+}
+
+/// How a group is packed.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    base: u64,
+    width: u8,
+    exceptions: u8,
+}
+
+impl Packing {
+    /// The shortest for these numbers.
+    pub(super) fn plan(&mut self, values: &[u64]) {
+        self.groups.clear();
+        self.bytes = 0;
+        for values in values.chunks(GROUP) {
+            let (group, bytes) = Group::shortest(values);
+            self.groups.push(group);
+            self.bytes += bytes;
+        }
+    }
+
+    /// How many bytes the numbers take.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Appends the numbers that it was made for.
+    pub(super) fn pack(&self, values: &[u64], out: &mut Vec<u8>) {
+        for (group, values) in self.groups.iter().zip(values.chunks(GROUP)) {
+            group.pack(values, out);
+        }
     }
 }
 
-fn pack_group(group: &[u64], out: &mut Vec<u8>) {
-    let base = group.iter().copied().min().unwrap_or_default();
-    let mut lengths = [0_u32; 65];
-    for value in group {
-        lengths[(64 - (value - base).leading_zeros()) as usize] += 1;
+impl Group {
+    fn shortest(values: &[u64]) -> (Self, usize) {
+        let base = values.iter().copied().min().unwrap_or_default();
+        let longest = bits(values.iter().fold(0, |all, value| all | (value - base)));
+        // Without a test for zero, which takes longer than the rest, where a bit is free for it.
+        let lengths = match longest {
+            64 => Lengths::of(values, |value| bits(value - base)),
+            _ => Lengths::of(values, |value| bits((value - base) << 1 | 1) - 1),
+        };
+        let (width, exceptions, bits) = lengths.best_width(longest, values.len() as u32);
+        let group = Self {
+            base,
+            width,
+            exceptions,
+        };
+        let bytes = 2 + varint_bytes(base) + bits.div_ceil(8) as usize;
+        (group, bytes)
     }
-    let width = best_width(&lengths, group.len() as u32);
-    let low = if width == 64 {
-        u64::MAX
-    } else {
-        (1 << width) - 1
-    };
-    let exceptions = lengths[width + 1..].iter().sum::<u32>();
-    out.push(width as u8);
-    out.push(exceptions as u8);
-    put_varint(base, out);
-    let (mut bits, mut filled) = (0_u128, 0);
-    for value in group {
-        bits |= u128::from((value - base) & low) << filled;
-        filled += width;
-        while filled >= 8 {
-            out.push(bits as u8);
-            bits >>= 8;
-            filled -= 8;
+
+    fn pack(self, values: &[u64], out: &mut Vec<u8>) {
+        let Self {
+            base,
+            width,
+            exceptions,
+        } = self;
+        out.push(width);
+        out.push(exceptions);
+        put_varint(base, out);
+        pack_bits(values, base, u32::from(width), out);
+        if exceptions == 0 {
+            return;
         }
-    }
-    if filled > 0 {
-        out.push(bits as u8);
-    }
-    if exceptions > 0 {
-        for (i, value) in group.iter().enumerate() {
+        for (i, value) in values.iter().enumerate() {
             let above = (value - base) >> width;
             if above > 0 {
                 out.push(i as u8);
@@ -56,16 +92,85 @@ fn pack_group(group: &[u64], out: &mut Vec<u8>) {
     }
 }
 
-/// The width with the fewest bits in all, from the numbers of values by their bits.
-fn best_width(lengths: &[u32; 65], n: u32) -> usize {
-    let cost = |width: usize| {
-        let exceptions: u32 = (width + 1..=64)
-            .map(|l| lengths[l] * (8 + 8 * (l - width).div_ceil(7) as u32))
-            .sum();
-        n * width as u32 + exceptions
-    };
-    let longest = (0..=64).rev().find(|&l| lengths[l] > 0).unwrap_or(0);
-    (0..=longest).min_by_key(|&width| cost(width)).unwrap_or(0)
+/// How many bits a number has.
+#[inline]
+const fn bits(value: u64) -> usize {
+    (64 - value.leading_zeros()) as usize
+}
+
+/// Appends the low `width` bits of the differences to `base`, in whole bytes.
+fn pack_bits(values: &[u64], base: u64, width: u32, out: &mut Vec<u8>) {
+    if width == 0 {
+        return;
+    }
+    let low = u64::MAX >> (64 - width);
+    let (mut word, mut filled) = (0_u64, 0);
+    for value in values {
+        let value = (value - base) & low;
+        word |= value << filled;
+        filled += width;
+        if filled >= 64 {
+            out.extend_from_slice(&word.to_le_bytes());
+            filled -= 64;
+            // What did not fit; a shift by all 64 bits would not be one.
+            word = if filled == 0 {
+                0
+            } else {
+                value >> (width - filled)
+            };
+        }
+    }
+    out.extend_from_slice(&word.to_le_bytes()[..filled.div_ceil(8) as usize]);
+}
+
+/// How many numbers have how many bits. Neighbours often have the same: two tables, so that one count need not wait for
+/// the other.
+struct Lengths([[u8; 65]; 2]);
+
+impl Lengths {
+    #[inline]
+    fn of(values: &[u64], length: impl Fn(u64) -> usize) -> Self {
+        let mut counts = [[0; 65]; 2];
+        let mut pairs = values.chunks_exact(2);
+        for pair in &mut pairs {
+            counts[0][length(pair[0])] += 1;
+            counts[1][length(pair[1])] += 1;
+        }
+        for &value in pairs.remainder() {
+            counts[0][length(value)] += 1;
+        }
+        Self(counts)
+    }
+
+    /// The smallest width with the fewest bits in all for `n` numbers; with the number of exceptions, and these bits,
+    /// of which those of the numbers are whole bytes.
+    fn best_width(&self, longest: usize, n: u32) -> (u8, u8, u32) {
+        let Self([one, other]) = self;
+        let mut best = (longest, 0, n * longest as u32);
+        let (mut exceptions, mut exception_bits) = (0, 0);
+        // An exception of `b` bits above the width takes 8 + 8 * ceil(b / 7) bits: a step down costs it another byte
+        // where `b` was a multiple of 7. So many exceptions have a length with this remainder.
+        let mut by_remainder = [0; 7];
+        for width in (0..longest).rev() {
+            let new = u32::from(one[width + 1]) + u32::from(other[width + 1]);
+            let alike = &mut by_remainder[(width + 1) % 7];
+            exception_bits += 8 * *alike + 16 * new;
+            *alike += new;
+            exceptions += new;
+            let bits = n * width as u32 + exception_bits;
+            if bits <= best.2 {
+                best = (width, exceptions, bits);
+            }
+        }
+        let (width, exceptions, bits) = best;
+        let packed = n * width as u32;
+        let bits = bits - packed + packed.next_multiple_of(8);
+        (width as u8, exceptions as u8, bits)
+    }
+}
+
+fn varint_bytes(value: u64) -> usize {
+    bits(value).div_ceil(7).max(1)
 }
 
 pub(super) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
@@ -221,7 +326,10 @@ mod tests {
 
     fn there_and_back(values: &[u64]) -> Vec<u64> {
         let mut bytes = Vec::new();
-        pack(values, &mut bytes);
+        let mut packing = Packing::default();
+        packing.plan(values);
+        packing.pack(values, &mut bytes);
+        assert_eq!(bytes.len(), packing.bytes());
         let end = bytes.len();
         bytes.resize(end + PADDING, 0);
         let mut back = vec![0; values.len()];
@@ -247,6 +355,24 @@ mod tests {
         fn numbers_of_one_width_come_back(width in 1..=64_u32, values in prop::collection::vec(any::<u64>(), 1..260)) {
             let values: Vec<u64> = values.into_iter().map(|v| v >> (64 - width)).collect();
             prop_assert_eq!(there_and_back(&values), values);
+        }
+
+        /// Every width by itself: the bits of the numbers and of the exceptions.
+        #[test]
+        fn no_width_takes_fewer_bits(values in prop::collection::vec((0..=64_u32, any::<u64>()), 1..=GROUP)) {
+            let values: Vec<u64> = values
+                .into_iter()
+                .map(|(bits, v)| if bits == 0 { 0 } else { v >> (64 - bits) })
+                .collect();
+            let base = *values.iter().min().unwrap();
+            let cost = |width: usize| {
+                let lengths = values.iter().map(|v| bits(v - base));
+                let above = lengths.filter(|l| *l > width).map(|l| 8 + 8 * (l - width).div_ceil(7));
+                values.len() * width + above.sum::<usize>()
+            };
+            let (group, _) = Group::shortest(&values);
+            let best = (0..=64).min_by_key(|&width| cost(width)).unwrap();
+            prop_assert_eq!(usize::from(group.width), best);
         }
 
         #[test]

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::block::BlockColumns;
+use super::block::{BlockColumns, Encoder};
 use super::frame::{self, DATA, INDEX, IndexEntry, METADATA};
 use crate::whole_file::Output;
 use crate::{Batch, Metadata, Sink, TraceError, TraceWriter};
@@ -13,6 +13,7 @@ pub(super) struct Writer {
     path: PathBuf,
     offset: u64,
     block: BlockColumns,
+    encoder: Encoder,
     bytes: Vec<u8>,
     index: Vec<IndexEntry>,
     /// What the file says about itself already.
@@ -27,6 +28,7 @@ impl Writer {
             path: sink.path,
             offset: 0,
             block: BlockColumns::default(),
+            encoder: Encoder::default(),
             bytes: Vec::new(),
             index: Vec::new(),
             told: Metadata::default(),
@@ -95,7 +97,7 @@ impl Writer {
         });
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.clear();
-        self.block.encode(&mut bytes);
+        self.block.encode(&mut self.encoder, &mut bytes);
         self.block.clear();
         let outcome = self.frame(DATA, &bytes);
         self.bytes = bytes;
