@@ -2,11 +2,14 @@
 //!
 //! The order of such requests is not defined: a replay that does them at once does damaged I/O.
 
+mod recent;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
+use recent::Recent;
 
 /// Requests that others may overlap with, by place.
 #[derive(Debug, Default)]
@@ -20,7 +23,6 @@ struct Active {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     end: u64,
-    start: Nanos,
     is_read: bool,
 }
 
@@ -42,7 +44,6 @@ impl Active {
         self.by_end.push(Reverse((until, key.0, key.1, key.2)));
         let entry = Entry {
             end: request.end().get(),
-            start: request.start,
             is_read: request.op == Op::Read,
         };
         self.by_sector.insert(key, entry);
@@ -71,7 +72,7 @@ pub const GAPS: [Nanos; 4] = [
 /// aside): damaged I/O, if that one is still in flight.
 #[derive(Debug, Default)]
 pub struct CloseOverlaps {
-    active: Active,
+    recent: Recent,
     /// Requests with such a predecessor within each of [`GAPS`].
     within: [u64; GAPS.len()],
 }
@@ -82,21 +83,13 @@ impl CloseOverlaps {
         if request.sectors.get() == 0 {
             return;
         }
-        self.active.expire(request.start);
-        let is_read = request.op == Op::Read;
-        let latest = self
-            .active
-            .overlapping(request)
-            .filter(|entry| !(is_read && entry.is_read))
-            .map(|entry| entry.start)
-            .max();
-        if let Some(latest) = latest {
+        self.recent.expire(request.start);
+        if let Some(latest) = self.recent.latest_before(request) {
             for (gap, within) in GAPS.iter().zip(&mut self.within) {
                 *within += u64::from(request.start - latest < *gap);
             }
         }
-        let until = request.start.saturating_add(GAPS[GAPS.len() - 1]);
-        self.active.insert(request, until);
+        self.recent.insert(request);
     }
 
     /// Requests that overlap with one that began less than each of [`GAPS`] before.
@@ -148,36 +141,46 @@ mod tests {
     use iosonar_units::{Sector, Sectors};
     use proptest::prelude::*;
 
+    /// Few requests close to each other, or many of all sizes over seconds, of which some leave the window.
     fn loads() -> impl Strategy<Value = Vec<(Request, Nanos)>> {
-        prop::collection::vec(
-            (
-                0..4_000_000_u64,
-                0..60_u64,
-                1..12_u32,
-                any::<bool>(),
-                0..9_000_000_u64,
-            ),
-            1..60,
-        )
-        .prop_map(|steps| {
-            let mut now = 0;
-            let step = |(gap, sector, sectors, is_read, latency)| {
-                now += gap;
-                let request = Request {
-                    start: Nanos::new(now),
-                    sector: Sector::new(sector),
-                    sectors: Sectors::new(sectors),
-                    op: if is_read { Op::Read } else { Op::Write },
-                    ..Request::default()
+        prop_oneof![
+            steps(4_000_000, 60, 12, 60),
+            steps(20_000_000, 1000, 300, 200),
+            steps(1_000_000, 100_000, 70_000, 300),
+        ]
+    }
+
+    fn steps(
+        gap: u64,
+        sectors: u64,
+        longest: u32,
+        most: usize,
+    ) -> impl Strategy<Value = Vec<(Request, Nanos)>> {
+        // Lengths of all magnitudes.
+        let lengths = (1..=longest, 0..16_u32).prop_map(|(length, shift)| (length >> shift).max(1));
+        let place = (0..sectors, lengths, 0..2_u16);
+        prop::collection::vec((0..gap, place, any::<bool>(), 0..9_000_000_u64), 1..most).prop_map(
+            |steps| {
+                let mut now = 0;
+                let step = |(gap, (sector, sectors, device), is_read, latency)| {
+                    now += gap;
+                    let request = Request {
+                        start: Nanos::new(now),
+                        sector: Sector::new(sector),
+                        sectors: Sectors::new(sectors),
+                        op: if is_read { Op::Read } else { Op::Write },
+                        device,
+                        ..Request::default()
+                    };
+                    (request, Nanos::new(now + latency))
                 };
-                (request, Nanos::new(now + latency))
-            };
-            steps.into_iter().map(step).collect()
-        })
+                steps.into_iter().map(step).collect()
+            },
+        )
     }
 
     fn meet(a: &Request, b: &Request) -> bool {
-        a.sector < b.end() && b.sector < a.end()
+        a.device == b.device && a.sector < b.end() && b.sector < a.end()
     }
 
     proptest! {
