@@ -103,18 +103,24 @@ impl Replications {
         run: impl Fn(Seed) -> [f64; N] + Sync,
     ) -> [Interval; N] {
         let mut quantiles = Quantiles::new(confidence);
+        let mut running = [Running::default(); N];
         let values = self.values(self.at_most, run, |values| {
-            let n = values.len() as u64;
-            let broken = |figure: &f64| !figure.is_finite();
-            if values[values.len() - 1].iter().any(broken) {
+            let last = &values[values.len() - 1];
+            running.iter_mut().zip(last).for_each(|(r, &v)| r.push(v));
+            if last.iter().any(|figure| !figure.is_finite()) {
                 return true;
             }
+            let n = values.len() as u64;
             if n < self.at_least {
                 return false;
             }
-            intervals(values, &mut quantiles)
-                .iter()
-                .all(|interval| interval.relative_half_width() <= relative_half_width)
+            // All values are looked at again only where the running figures do not exclude that they suffice.
+            let quantile = quantiles.at_least(n - 1);
+            let may_suffice = |r: &Running| r.may_be_within(relative_half_width, quantile);
+            running.iter().all(may_suffice)
+                && intervals(values, &mut quantiles)
+                    .iter()
+                    .all(|interval| interval.relative_half_width() <= relative_half_width)
         });
         intervals(&values, &mut quantiles).map(|interval| Interval {
             reached: interval.replications >= self.at_least
@@ -226,6 +232,8 @@ impl<const N: usize, F: FnMut(&[[f64; N]]) -> bool> Progress<N, F> {
 struct Quantiles {
     confidence: f64,
     last: (u64, f64),
+    /// One of somewhat more degrees, and so a bound of those of fewer.
+    bound: (u64, f64),
 }
 
 impl Quantiles {
@@ -237,7 +245,18 @@ impl Quantiles {
         Self {
             confidence,
             last: (0, f64::NAN),
+            bound: (0, f64::NAN),
         }
+    }
+
+    /// A lower bound, for degrees that do not decrease. A quantile takes a time in proportion to its degrees, and so do
+    /// all these bounds together.
+    fn at_least(&mut self, degrees: u64) -> f64 {
+        if self.bound.0 < degrees {
+            let beyond = degrees + degrees / 16;
+            self.bound = (beyond, two_sided_quantile(self.confidence, beyond));
+        }
+        self.bound.1
     }
 
     fn of(&mut self, degrees: u64) -> f64 {
@@ -245,6 +264,44 @@ impl Quantiles {
             self.last = (degrees, two_sided_quantile(self.confidence, degrees));
         }
         self.last.1
+    }
+}
+
+/// The mean and the squared distances from it of the values so far, updated by each (Welford, "Note on a method for
+/// calculating corrected sums of squares and products", Technometrics 4, 1962). Its rounding differs from that of the
+/// [`Estimate`] that results come from.
+#[derive(Clone, Copy, Default)]
+struct Running {
+    n: f64,
+    sum: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Running {
+    fn push(&mut self, value: f64) {
+        self.n += 1.0;
+        self.sum += value;
+        let from_mean = value - self.mean;
+        self.mean += from_mean / self.n;
+        self.squares += from_mean * (value - self.mean);
+    }
+
+    /// Whether the half-width of the interval may be at most the share `relative` of the mean, with regard to how far
+    /// rounding may have moved it.
+    fn may_be_within(&self, relative: f64, quantile: f64) -> bool {
+        let variance = self.squares / (self.n - 1.0);
+        let half_width = quantile * (variance / self.n).sqrt();
+        // Both ways of summing squares err by a few times n rounding errors, for values whose mean is large in comparison
+        // with their standard deviation by as much more (Chan, Golub, LeVeque, "Algorithms for computing the sample
+        // variance", The American Statistician 37, 1983).
+        let condition = 1.0 + self.mean.abs() / variance.sqrt();
+        let rounding = 8.0 * self.n * f64::EPSILON * condition;
+        let margin = 1e-9 + rounding;
+        // If no bound is known, as for values that are all equal, any comparison is false.
+        let excluded =
+            margin < 0.5 && half_width * (1.0 - margin) > relative * (self.sum / self.n).abs();
+        !excluded
     }
 }
 
@@ -367,6 +424,46 @@ mod tests {
         assert_eq!(until, same);
         let [before, _] = runs.times(until.replications - 1, 0.9, noisy);
         assert!(until.relative_half_width() <= 0.05 && before.relative_half_width() > 0.05);
+    }
+
+    /// Stops where a rule that looks at all values each time stops.
+    #[test]
+    fn running_figures_do_not_change_where_it_stops() {
+        let mut stopped = 0;
+        for seed in 0..60 {
+            // Means from 1 to 10^9 standard deviations, and some that are near 0.
+            let offset = [1.0, 1e3, 1e6, 1e9, 0.01][seed as usize % 5];
+            let run = |seed: Seed| {
+                let mut stream = seed.stream("test", "figure");
+                [
+                    offset + stream.standard_normal(),
+                    2.0 * offset + stream.uniform(),
+                ]
+            };
+            let enough = 0.2 / offset;
+            let runs = replicate(Seed::new(seed)).at_least(3).at_most(300);
+            let until = runs.until(enough, 0.9, run);
+            let by_all = (3..=300).find(|&n| {
+                let intervals = runs.times(n, 0.9, run);
+                intervals.iter().all(|i| i.relative_half_width() <= enough)
+            });
+            assert_eq!(until[0].replications, by_all.unwrap_or(300), "{offset}");
+            assert_eq!(until[0].reached && until[1].reached, by_all.is_some());
+            stopped += u32::from(by_all.is_some());
+        }
+        assert!(stopped > 40, "{stopped}");
+    }
+
+    #[test]
+    fn the_time_of_many_replications_grows_with_their_number() {
+        // Looking at all values, or computing a quantile, after each replication takes minutes here.
+        let begin = std::time::Instant::now();
+        let run = |seed: Seed| [seed.stream("test", "figure").uniform()];
+        let runs = replicate(Seed::new(1)).at_most(200_000);
+        let [interval] = runs.until(1e-9, 0.95, run);
+        assert_eq!((interval.replications, interval.reached), (200_000, false));
+        let took = begin.elapsed();
+        assert!(took < Duration::from_secs(8), "{took:?}");
     }
 
     #[test]
