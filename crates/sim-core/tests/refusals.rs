@@ -347,6 +347,59 @@ fn full_queues_must_not_send_jobs_to_each_other() {
 }
 
 #[test]
+fn a_full_queue_must_not_send_jobs_round_through_one_that_takes_no_time() {
+    // `at once` is never full, and sends its jobs back to the full queue.
+    let with = |service: Nanos| {
+        let mut b = builder();
+        let (source, sink) = (b.source("source", poisson(0)), b.sink("sink"));
+        let full = b.station("full", server().room_for(1));
+        let at_once = b.station("at once", Queue::fcfs(1, service).room_for(1));
+        b.chain(&[source, full, sink]).chain(&[at_once, full]);
+        b.unserved(full, at_once).unserved(at_once, sink);
+        b
+    };
+    runs(with(ms(1)));
+    assert_eq!(refused(with(Nanos::ZERO)), no_time("full"));
+    // What is forked needs no time if the only branch that takes some is behind a full queue.
+    let with = |elsewhere: Nanos| {
+        let mut b = builder();
+        let (fork, join) = (b.fork("fork"), b.join("join"));
+        let full = b.station("full", server().room_for(1));
+        let behind = b.station("behind", server());
+        let elsewhere = b.delay("elsewhere", elsewhere);
+        b.chain(&[fork, full, behind, join, fork]);
+        b.chain(&[elsewhere, join]).unserved(full, elsewhere);
+        b.population(fork, 2);
+        b
+    };
+    runs(with(ms(1)));
+    assert_eq!(refused(with(Nanos::ZERO)), no_time("fork"));
+}
+
+#[test]
+fn no_class_of_a_process_of_ones_own_may_go_round_for_ever() {
+    // Full queues send jobs of class 1 to each other.
+    let with = |routes: Vec<usize>| {
+        let mut b = builder();
+        let arrivals = Arrivals::from_process((0..100).map(|i| Arrival {
+            at: ms(i),
+            class: Class(1),
+            jobs: 1,
+        }));
+        let (source, sink) = (b.source("source", arrivals), b.sink("sink"));
+        let one = b.station("one", server().room_for(1));
+        let two = b.station("two", server().room_for(1));
+        let way = b.router("way", Route::Classes(routes));
+        b.chain(&[source, one, sink]).chain(&[two, sink]);
+        b.chain(&[way, sink]).chain(&[way, two]);
+        b.unserved(one, way).unserved(two, one);
+        b
+    };
+    runs(with(vec![0]));
+    assert_eq!(refused(with(vec![0, 1])), no_time("one"));
+}
+
+#[test]
 fn what_cannot_wait_must_not_come_to_a_finite_queue() {
     let with = |p: &[f64], unserved: bool| {
         let mut b = builder();

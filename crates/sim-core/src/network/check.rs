@@ -47,11 +47,15 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The classes of a process of one's own are not known: it is refused only if jobs of no class could pass.
+/// The classes of a process of one's own are not known: it is refused only if jobs of no class could pass, or if jobs of
+/// some class could go round for ever without time passing.
 fn check_any_class(plans: &[UncheckedNode], origin: Origin) -> Result<(), BuildError> {
     let distinct = plans.iter().map(UncheckedNode::classes).max().unwrap_or(0);
-    let first = paths::check(plans, origin, Class(0));
     let mut others = 1..=u8::try_from(distinct).unwrap_or(u8::MAX);
+    for class in std::iter::once(0).chain(others.clone()) {
+        paths::check_loops(plans, origin, Class(class))?;
+    }
+    let first = paths::check(plans, origin, Class(0));
     if first.is_ok() || others.any(|class| paths::check(plans, origin, Class(class)).is_ok()) {
         return Ok(());
     }

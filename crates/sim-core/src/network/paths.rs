@@ -7,7 +7,8 @@
 //!   join for the parts of a forked job. Otherwise jobs would pile up there, or their join would wait for ever. Jobs of
 //!   a population need no end.
 //! - every node must lead to an end, or to a node where time passes. A loop without time that is left with some
-//!   probability, or in turn, is fine.
+//!   probability, or in turn, is fine. A queue that sends jobs elsewhere when it is full is taken to be in the worst
+//!   state: full if its service takes time, and else in turn full and not.
 //!
 //! A part of a forked job never comes to the same fork again: as ways do not depend on the level, its parent would come
 //! to the same joins, and in the end a job to a join that was not forked at all, which is refused.
@@ -28,19 +29,21 @@ pub(super) fn check(
     origin: Origin,
     class: Class,
 ) -> Result<(), BuildError> {
-    let mut paths = Paths {
-        plans,
-        class,
-        origin,
-        levels: Vec::new(),
-    };
-    let (Origin::Source(start) | Origin::Population(start)) = origin;
-    paths.open_level(None, vec![start]);
-    paths.explore()?;
+    let paths = Paths::explored(plans, origin, class)?;
     paths.check_ends()?;
-    paths.check_time(false)?;
-    // A full queue that sends jobs elsewhere takes none of their time.
-    paths.check_time(true)
+    paths.check_time()
+}
+
+/// Checks only whether jobs of `class` could go round for ever without time passing.
+pub(super) fn check_loops(
+    plans: &[UncheckedNode],
+    origin: Origin,
+    class: Class,
+) -> Result<(), BuildError> {
+    match Paths::explored(plans, origin, class) {
+        Ok(paths) => paths.check_time(),
+        Err(_) => Ok(()),
+    }
 }
 
 struct Paths<'a> {
@@ -65,7 +68,24 @@ struct Level {
 /// For each level and node, whether it has a property.
 type Marks = Vec<Vec<bool>>;
 
-impl Paths<'_> {
+impl<'a> Paths<'a> {
+    fn explored(
+        plans: &'a [UncheckedNode],
+        origin: Origin,
+        class: Class,
+    ) -> Result<Self, BuildError> {
+        let mut paths = Self {
+            plans,
+            class,
+            origin,
+            levels: Vec::new(),
+        };
+        let (Origin::Source(start) | Origin::Population(start)) = origin;
+        paths.open_level(None, vec![start]);
+        paths.explore()?;
+        Ok(paths)
+    }
+
     fn open_level(&mut self, fork: Option<u32>, to_visit: Vec<u32>) -> usize {
         self.levels.push(Level {
             fork,
@@ -255,14 +275,12 @@ impl Paths<'_> {
         Ok(())
     }
 
-    /// Whether time passes, or may pass, at a node that is not a fork.
-    fn takes_time(&self, node: u32, full: bool) -> bool {
+    /// Whether time passes, or may pass, at a node that is not a fork, whatever its state.
+    fn takes_time(&self, node: u32) -> bool {
         let plan = &self.plans[node as usize];
         match &plan.kind {
             Kind::Source(_) | Kind::Custom(_) => true,
-            Kind::Station(queue) => {
-                !(queue.law_of(self.class).is_zero() || full && self.diverts(node))
-            }
+            Kind::Station(queue) => !queue.law_of(self.class).is_zero() && !self.diverts(node),
             Kind::Delay { law, .. } => !law.is_zero(),
             Kind::Router(_) | Kind::Fork | Kind::Join | Kind::Lap | Kind::Sink => false,
         }
@@ -278,28 +296,39 @@ impl Paths<'_> {
         plan.unserved.is_some() && (queue.is_finite() || at_once)
     }
 
-    /// Whether time may pass, by level of parts, until they are all joined.
-    fn levels_with_time(&self, full: bool) -> Vec<bool> {
-        let marks = self.mark(|marks, level, node| match self.parts(level, node) {
-            Some(parts) => marks[parts].contains(&true),
-            None => self.takes_time(node, full),
-        });
-        marks.iter().map(|level| level.contains(&true)).collect()
+    /// Whether a job that takes no time at `node` may go on to a marked node of its level.
+    fn leads_to(&self, marks: &Marks, level: usize, node: u32) -> bool {
+        let plan = &self.plans[node as usize];
+        let marked = |next: &u32| marks[level][*next as usize];
+        match (&plan.kind, plan.unserved) {
+            (Kind::Station(queue), Some(elsewhere)) if self.diverts(node) => {
+                let serves_in_time = !queue.law_of(self.class).is_zero();
+                marked(&elsewhere) && (serves_in_time || plan.outputs.iter().any(marked))
+            }
+            _ => self.next_on(level, node).iter().any(marked),
+        }
     }
 
-    /// Whether every node leads to an end or to one where time passes; stations that divert jobs are empty, or full.
-    fn check_time(&self, full: bool) -> Result<(), BuildError> {
-        let with_time = self.levels_with_time(full);
-        let passes = self.mark(|marks, level, node| {
-            let takes_time = match self.parts(level, node) {
-                Some(parts) => with_time[parts],
-                None => self.takes_time(node, full) || self.is_end(node),
+    /// Whether every node leads to an end or to one where time passes.
+    fn check_time(&self) -> Result<(), BuildError> {
+        // A fork takes time if one of its parts comes to a node where time passes.
+        let fork_takes_time = |time: &Marks, parts: usize, fork: u32| {
+            let outputs = &self.plans[fork as usize].outputs;
+            outputs.iter().any(|&next| time[parts][next as usize])
+        };
+        let time = self.mark(|time, level, node| {
+            let here = match self.parts(level, node) {
+                Some(parts) => fork_takes_time(time, parts, node),
+                None => self.takes_time(node),
             };
-            let next = match self.plans[node as usize].unserved {
-                Some(elsewhere) if full && self.diverts(node) => vec![elsewhere],
-                _ => self.next_on(level, node),
+            here || self.leads_to(time, level, node)
+        });
+        let passes = self.mark(|passes, level, node| {
+            let here = match self.parts(level, node) {
+                Some(parts) => fork_takes_time(&time, parts, node),
+                None => self.takes_time(node) || self.is_end(node),
             };
-            takes_time || next.iter().any(|&next| marks[level][next as usize])
+            here || self.leads_to(passes, level, node)
         });
         for (level, passes) in passes.iter().enumerate() {
             if let Some(node) = self.nodes(level).find(|&node| !passes[node as usize]) {
