@@ -400,6 +400,61 @@ fn no_class_of_a_process_of_ones_own_may_go_round_for_ever() {
 }
 
 #[test]
+fn a_population_must_fit_into_the_queues_that_it_comes_to_at_once() {
+    let with = |route: Route, jobs: [u32; 2], lap: bool| {
+        let mut b = builder();
+        let (way, done) = (b.router("way", route), b.lap("done"));
+        let begin = match lap {
+            true => b.lap("begin"),
+            false => way,
+        };
+        if lap {
+            b.chain(&[begin, way]);
+        }
+        let (one, two) = (
+            b.station("one", server().room_for(3)),
+            b.station("two", server().room_for(3)),
+        );
+        b.chain(&[way, one, done, one]).chain(&[way, two, two]);
+        b.population(begin, jobs[0]).population(one, jobs[1]);
+        b
+    };
+    let full = |node: &str| BuildError::Population { node: node.into() };
+    for lap in [false, true] {
+        let in_turn = |jobs| with(Route::RoundRobin, jobs, lap);
+        runs(in_turn([6, 0]));
+        assert_eq!(refused(in_turn([7, 0])), full("one"));
+        runs(in_turn([4, 1]));
+        assert_eq!(refused(in_turn([4, 2])), full("one"));
+        // What is left to chance must fit in any case.
+        let by_chance = |jobs| with(chances(&[0.5, 0.5]), jobs, lap);
+        runs(by_chance([3, 0]));
+        assert_eq!(refused(by_chance([4, 0])), full("one"));
+        assert_eq!(refused(by_chance([3, 1])), full("one"));
+        let second = |jobs| with(chances(&[0.0, 1.0]), jobs, lap);
+        runs(second([3, 3]));
+        assert_eq!(refused(second([4, 0])), full("two"));
+    }
+}
+
+#[test]
+fn a_population_that_finds_no_room_goes_where_unserved_jobs_go() {
+    let mut b = builder();
+    let (way, lost) = (b.router("way", Route::RoundRobin), b.lap("lost"));
+    let small = b.station("small", Queue::fcfs(1, ms(1)).room_for(2));
+    let rest = b.think("rest", ms(10));
+    b.chain(&[way, small, rest]).chain(&[lost, rest, small]);
+    b.unserved(small, lost);
+    b.population(way, 2).population(small, 2);
+    let mut network = b.build().unwrap();
+    let number = |network: &Network| network.station(small).number.value();
+    assert_eq!((number(&network), network.station(small).lost), (2, 2));
+    assert_eq!(network.response_time(lost).count(), 2);
+    network.run(Until::Time(ms(1_000)));
+    assert!(number(&network) <= 2);
+}
+
+#[test]
 fn what_cannot_wait_must_not_come_to_a_finite_queue() {
     let with = |p: &[f64], unserved: bool| {
         let mut b = builder();

@@ -84,9 +84,14 @@ impl<T: Behaviour + Clone> CloneBehaviour for T {
     }
 }
 
-/// A job at a node with a [`Behaviour`], from its arrival until it is sent on.
+/// A job at a node with a [`Behaviour`], from its arrival until it is sent on. It never means another job: who asks for
+/// one that is gone is refused, even if a new job has its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct JobId(pub(super) u32);
+pub struct JobId {
+    /// See [`Here::number`]. No other job has it, so it serves as the generation of the place.
+    pub(super) number: u64,
+    pub(super) place: u32,
+}
 
 /// The surroundings of a [`Behaviour`]: the clock, its jobs, its outputs and its random stream.
 pub struct Here<'a> {
@@ -120,9 +125,9 @@ impl Here<'_> {
     }
 
     fn job(&self, job: JobId) -> &Job {
-        let state = &self.jobs[job.0];
-        assert_eq!(
-            state.station, self.node,
+        let state = &self.jobs[job.place];
+        assert!(
+            state.station == self.node && state.id == job.number,
             "node '{}' does not have this job, or has sent it on",
             self.name
         );
@@ -182,9 +187,9 @@ impl Here<'_> {
             self.outputs
         );
         self.job(job);
-        self.jobs[job.0].station = NONE;
+        self.jobs[job.place].station = NONE;
         *self.held -= 1;
-        self.sent.push((job.0, output));
+        self.sent.push((job.place, output));
     }
 
     /// Plans an event of this node for the instant `at`. The number is the node's own: it comes back when the event

@@ -156,7 +156,8 @@ impl Builder {
         self
     }
 
-    /// Puts `jobs` jobs of class 0 into `node` at time zero: a closed chain.
+    /// Puts `jobs` jobs of class 0 into `node` at time zero: a closed chain. Those of a router or a lap go on to where
+    /// time passes, and must find room there.
     pub fn population(&mut self, node: NodeId, jobs: u32) -> &mut Self {
         self.population_of(node, Class::default(), jobs)
     }
@@ -186,7 +187,7 @@ impl Builder {
         let names = names.collect();
         let nodes = self.plans.into_iter().map(|plan| plan.node(&seed));
         let nodes = nodes.collect();
-        Ok(Network::new(names, nodes, &self.populations, probe))
+        Network::new(names, nodes, &self.populations, probe)
     }
 }
 

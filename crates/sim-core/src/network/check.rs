@@ -27,6 +27,7 @@ pub(super) fn check(
         }
     }
     check_populations(plans, populations)?;
+    check_chance(plans, populations)?;
     for plan in plans {
         check_waiting(plans, plan)?;
     }
@@ -86,6 +87,62 @@ fn check_populations(
         }
     }
     Ok(())
+}
+
+/// Populations of routers and laps go on at once. Whether they fit is seen when they do, unless it is left to chance: then
+/// every queue must have room for all that may come.
+fn check_chance(
+    plans: &[UncheckedNode],
+    populations: &[(u32, Class, u32)],
+) -> Result<(), BuildError> {
+    let mut most = vec![(0_u32, false); plans.len()];
+    for &(node, class, jobs) in populations {
+        let (queues, chance) = first_queues(plans, node, class);
+        for queue in queues {
+            let (sum, by_chance) = &mut most[queue as usize];
+            *sum = sum.saturating_add(jobs);
+            *by_chance |= chance;
+        }
+    }
+    for (plan, (jobs, by_chance)) in plans.iter().zip(most) {
+        if let Kind::Station(queue) = &plan.kind
+            && by_chance
+            && !queue.has_room_for(jobs)
+        {
+            return Err(BuildError::Population {
+                node: plan.name.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The finite queues without a way for unserved jobs that jobs of a population may come to before time passes, and
+/// whether it is left to chance to which.
+fn first_queues(plans: &[UncheckedNode], node: u32, class: Class) -> (Vec<u32>, bool) {
+    let (mut queues, mut chance) = (Vec::new(), false);
+    let mut seen = vec![false; plans.len()];
+    let mut reached = vec![node];
+    while let Some(node) = reached.pop() {
+        if std::mem::replace(&mut seen[node as usize], true) {
+            continue;
+        }
+        let plan = &plans[node as usize];
+        match &plan.kind {
+            Kind::Router(route) => {
+                let outputs = plan.outputs_of(class);
+                chance |= matches!(route, Route::Probabilities(_)) && outputs.len() > 1;
+                reached.extend(outputs);
+            }
+            Kind::Lap => reached.extend(&plan.outputs),
+            Kind::Station(queue) if queue.is_finite() => match plan.unserved {
+                Some(elsewhere) => reached.push(elsewhere),
+                None => queues.push(node),
+            },
+            _ => {}
+        }
+    }
+    (queues, chance)
 }
 
 /// Whether jobs that cannot wait where they are can come to a queue without room.

@@ -58,6 +58,11 @@ pub enum BuildError {
         /// The name of a node on it.
         node: String,
     },
+    /// Populations of routers and laps exceed, or may exceed, the room of a finite queue that they come to at time zero.
+    Population {
+        /// The station's name.
+        node: String,
+    },
     /// Something that cannot wait leads straight to a finite queue.
     CannotWait {
         /// The node's name.
@@ -115,6 +120,7 @@ impl BuildError {
             | Self::Name { node }
             | Self::IntoSource { node }
             | Self::Loop { node }
+            | Self::Population { node }
             | Self::CannotWait { node, .. }
             | Self::ServesAll { node, .. }
             | Self::NoSink { node, .. }
@@ -156,6 +162,12 @@ impl fmt::Display for BuildError {
                 f,
                 "'{node}' is on a loop that takes no time and that jobs cannot leave: add a station, a delay or a \
                  way out"
+            ),
+            Self::Population { node } => write!(
+                f,
+                "the finite queue '{node}' may have no room for all jobs of the populations that come to it at time \
+                 zero: give it more room, put fewer jobs before it, or say with Builder::unserved where jobs go that \
+                 find no room"
             ),
             Self::CannotWait { node, kind, queue } => write!(
                 f,

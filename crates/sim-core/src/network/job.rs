@@ -22,7 +22,7 @@ pub(super) struct Job {
     pub(super) since: Nanos,
     /// When it came to the station where it is.
     pub(super) arrived: Nanos,
-    /// When its service began there.
+    /// When its service began there, or when it came to the last node with a behaviour, whichever was later.
     pub(super) started: Nanos,
     /// The service that is left of a job that was interrupted; the end of time if it was not.
     pub(super) left: Nanos,
@@ -34,6 +34,8 @@ pub(super) struct Job {
     pub(super) next: u32,
     /// The station where it is, or [`NONE`].
     pub(super) station: u32,
+    /// How many times it, or a part of it, has come to a node with a behaviour since `started` without time passing.
+    pub(super) moves: u32,
     pub(super) class: Class,
 }
 
@@ -49,6 +51,7 @@ impl Job {
             children: 0,
             next: NONE,
             station: NONE,
+            moves: 0,
             class,
         }
     }

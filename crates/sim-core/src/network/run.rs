@@ -6,12 +6,12 @@ use std::sync::Arc;
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
 
-use super::behaviour::Custom;
 use super::context::{Context, Event};
+use super::forwarding::Forwarding;
 use super::job::NONE;
 use super::node::{Node, Sink};
 use super::station::Station;
-use super::{Behaviour, Class, Here, JobId, NoProbe, NodeId, Probe, StationStatistics};
+use super::{Behaviour, BuildError, Class, EndlessLoop, NoProbe, NodeId, Probe, StationStatistics};
 use crate::arrivals::Arrival;
 use crate::{Calendar, CompletionHash, Slab};
 
@@ -36,7 +36,7 @@ pub enum Stopped {
     /// No event is to come, and no job is left.
     Drained,
     /// No event is pending, and this number of jobs is left: they wait for each other, or for more
-    /// to fill a batch.
+    /// to fill a batch. Or nodes with a behaviour send one of them round [for ever](Network::endless_loop).
     Stuck {
         /// How many.
         jobs: usize,
@@ -46,16 +46,17 @@ pub enum Stopped {
 /// A queueing network in the middle of a run.
 #[derive(Clone)]
 pub struct Network<P = NoProbe> {
-    names: Arc<[Box<str>]>,
-    nodes: Vec<Node>,
-    context: Context<P>,
+    pub(super) names: Arc<[Box<str>]>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) context: Context<P>,
     /// Whether a station has a finite queue: then jobs have to check before they leave.
     finite: bool,
     /// The clock, where a run stopped between two events.
     now: Nanos,
     measured_from: Nanos,
-    /// What a behaviour sends on is put here until it returns.
-    sent: Vec<(u32, usize)>,
+    /// Whether a node has a behaviour: then jobs may go round for ever.
+    extended: bool,
+    pub(super) forwarding: Forwarding,
 }
 
 impl<P: Probe> Network<P> {
@@ -64,10 +65,11 @@ impl<P: Probe> Network<P> {
         mut nodes: Vec<Node>,
         populations: &[(u32, Class, u32)],
         probe: P,
-    ) -> Self {
+    ) -> Result<Self, BuildError> {
         let finite = nodes
             .iter()
             .any(|node| matches!(node, Node::Station { station, .. } if station.is_finite()));
+        let extended = nodes.iter().any(|node| matches!(node, Node::Custom(_)));
         for station in 0..nodes.len() as u32 {
             let events = nodes.len() as u32;
             if let Node::Station { station: state, .. } = &mut nodes[station as usize]
@@ -91,7 +93,8 @@ impl<P: Probe> Network<P> {
             },
             now: Nanos::ZERO,
             measured_from: Nanos::ZERO,
-            sent: Vec::new(),
+            extended,
+            forwarding: Forwarding::default(),
         };
         for node in 0..network.nodes.len() as u32 {
             network.plan_arrival(node);
@@ -101,11 +104,30 @@ impl<P: Probe> Network<P> {
         }
         for &(node, class, jobs) in populations {
             for _ in 0..jobs {
-                let job = network.context.create(class, Nanos::ZERO);
-                network.send(job, node, Nanos::ZERO);
+                network.place(node, class)?;
             }
         }
-        network
+        Ok(network)
+    }
+
+    /// Puts a job of a population into `node` at time zero.
+    fn place(&mut self, node: u32, class: Class) -> Result<(), BuildError> {
+        let job = self.context.create(class, Nanos::ZERO);
+        let mut to = node;
+        if self.finite {
+            to = self.pass(job, node, NONE, Nanos::ZERO);
+            if self.full(to).is_some() {
+                let node = self.name(NodeId(to)).to_owned();
+                return Err(BuildError::Population { node });
+            }
+        }
+        self.send(job, to, Nanos::ZERO);
+        match &mut self.forwarding.endless {
+            Some(endless) => Err(BuildError::Loop {
+                node: endless.nodes.swap_remove(0),
+            }),
+            None => Ok(()),
+        }
     }
 
     /// The clock.
@@ -207,6 +229,12 @@ impl<P: Probe> Network<P> {
         sink.by_class.get(usize::from(class.0))
     }
 
+    /// The job that nodes with a [`Behaviour`] send round for ever, if there is one. It ends the run: no further event
+    /// happens.
+    pub fn endless_loop(&self) -> Option<&EndlessLoop> {
+        self.forwarding.endless.as_deref()
+    }
+
     /// Forgets all statistics: the warm-up is over. The hash goes on.
     pub fn measure_from_now(&mut self) {
         self.measured_from = self.now;
@@ -224,6 +252,11 @@ impl<P: Probe> Network<P> {
     /// One event; returns whether there was one.
     #[inline]
     pub fn step(&mut self) -> bool {
+        self.forwarding.endless.is_none() && self.advance()
+    }
+
+    #[inline]
+    fn advance(&mut self) -> bool {
         let Some((now, event)) = self.context.calendar.pop() else {
             return false;
         };
@@ -275,34 +308,45 @@ impl<P: Probe> Network<P> {
 
     /// Runs the network.
     pub fn run(&mut self, until: Until) -> Stopped {
-        let goal = |now: u64, more: u64| now.saturating_add(more);
-        let stopped = match until {
-            Until::Time(end) => loop {
-                if self.context.calendar.next_time().is_none_or(|at| at > end) {
-                    self.now = self.now.max(end);
-                    break Stopped::AsTold;
-                }
-                self.step();
-            },
-            Until::Departures(more) => {
-                let goal = goal(self.departures(), more);
-                while self.departures() < goal && self.step() {}
-                self.why(self.departures() >= goal)
-            }
-            Until::Events(more) => {
-                let goal = goal(self.events(), more);
-                while self.events() < goal && self.step() {}
-                self.why(self.events() >= goal)
-            }
-            Until::End => {
-                while self.step() {}
-                self.why(false)
-            }
+        let stopped = match self.extended {
+            true => self.run_by(until, Self::step),
+            // Nothing can go round for ever.
+            false => self.run_by(until, Self::advance),
         };
         if cfg!(debug_assertions) {
             self.assert_conservation();
         }
         stopped
+    }
+
+    #[inline(always)]
+    fn run_by(&mut self, until: Until, step: impl Fn(&mut Self) -> bool) -> Stopped {
+        let goal = |now: u64, more: u64| now.saturating_add(more);
+        match until {
+            Until::Time(end) => loop {
+                if self.context.calendar.next_time().is_none_or(|at| at > end) {
+                    self.now = self.now.max(end);
+                    break Stopped::AsTold;
+                }
+                if !step(self) {
+                    break self.why(false);
+                }
+            },
+            Until::Departures(more) => {
+                let goal = goal(self.departures(), more);
+                while self.departures() < goal && step(self) {}
+                self.why(self.departures() >= goal)
+            }
+            Until::Events(more) => {
+                let goal = goal(self.events(), more);
+                while self.events() < goal && step(self) {}
+                self.why(self.events() >= goal)
+            }
+            Until::End => {
+                while step(self) {}
+                self.why(false)
+            }
+        }
     }
 
     fn why(&self, as_told: bool) -> Stopped {
@@ -412,7 +456,7 @@ impl<P: Probe> Network<P> {
 
     /// Brings a job to `node`, or to where it goes if there is no room.
     #[inline]
-    fn send_where_room(&mut self, job: u32, node: u32, now: Nanos) {
+    pub(super) fn send_where_room(&mut self, job: u32, node: u32, now: Nanos) {
         let to = match self.finite {
             true => self.pass(job, node, NONE, now),
             false => node,
@@ -444,16 +488,16 @@ impl<P: Probe> Network<P> {
             }
             Node::Fork { outputs } => {
                 let branches = outputs.len();
-                let class = context.jobs[job].class;
                 context.jobs[job].children = branches as u32;
+                if self.extended && self.fork_later(job, node) {
+                    return;
+                }
                 for branch in 0..branches {
                     let Node::Fork { outputs } = &self.nodes[node as usize] else {
                         unreachable!("it is a fork")
                     };
                     let output = outputs[branch];
-                    let child = self.context.create(class, now);
-                    self.context.jobs[child].parent = job;
-                    self.send_where_room(child, output, now);
+                    self.send_part(job, output, now);
                 }
             }
             Node::Join { next } => {
@@ -474,66 +518,13 @@ impl<P: Probe> Network<P> {
         }
     }
 
-    /// Brings a job to a node with a behaviour.
-    fn receive(&mut self, job: u32, node: u32, now: Nanos) {
-        let Node::Custom(Some(custom)) = &mut self.nodes[node as usize] else {
-            unreachable!("a behaviour sends after it returns")
-        };
-        let number = custom.held;
-        custom.held += 1;
-        let context = &mut self.context;
-        let state = &mut context.jobs[job];
-        (state.arrived, state.station) = (now, node);
-        let (id, class) = (state.id, state.class);
-        context.probe.arrived(NodeId(node), id, class, number, now);
-        self.call(node, now, |behaviour, here| {
-            behaviour.arrived(JobId(job), here);
-        });
-    }
-
-    /// Calls the behaviour of a node, then sends the jobs that it sends.
-    fn call(
-        &mut self,
-        node: u32,
-        now: Nanos,
-        action: impl FnOnce(&mut dyn Behaviour, &mut Here<'_>),
-    ) {
-        let mut sent = std::mem::take(&mut self.sent);
-        let Node::Custom(place) = &mut self.nodes[node as usize] else {
-            unreachable!("it has a behaviour")
-        };
-        let mut custom = place.take().expect("a behaviour sends after it returns");
-        let Custom {
-            behaviour,
-            stream,
-            outputs,
-            held,
-        } = &mut *custom;
-        let mut here = Here {
-            node,
-            name: &self.names[node as usize],
-            now,
-            nodes: &self.nodes,
-            calendar: &mut self.context.calendar,
-            jobs: &mut self.context.jobs,
-            stream,
-            outputs: outputs.len(),
-            held,
-            sent: &mut sent,
-        };
-        action(&mut **behaviour, &mut here);
-        for (_, to) in &mut sent {
-            *to = outputs[*to] as usize;
-        }
-        self.nodes[node as usize] = Node::Custom(Some(custom));
-        for (job, to) in sent.drain(..) {
-            let state = &self.context.jobs[job];
-            let (id, arrived) = (state.id, state.arrived);
-            self.context.hash.add(id, node, arrived, now);
-            self.context.probe.ended(NodeId(node), id, now);
-            self.send_where_room(job, to as u32, now);
-        }
-        self.sent = sent;
+    /// Sends a part of a forked job through one of the fork's outputs.
+    #[inline]
+    pub(super) fn send_part(&mut self, whole: u32, output: u32, now: Nanos) {
+        let class = self.context.jobs[whole].class;
+        let part = self.context.create(class, now);
+        self.context.jobs[part].parent = whole;
+        self.send_where_room(part, output, now);
     }
 
     /// A job that waits at `node` has lost patience.
