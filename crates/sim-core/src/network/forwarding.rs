@@ -175,7 +175,8 @@ impl<P: Probe> Network<P> {
                         let rest = Pending::Parts { job, fork, branch };
                         self.forwarding.pending.push(rest);
                     }
-                    self.send_part(job, output, now);
+                    let class = self.context.jobs[job].class;
+                    self.send_part(job, class, output, now);
                 }
             }
         }

@@ -115,7 +115,7 @@ impl<P: Probe> Network<P> {
         let job = self.context.create(class, Nanos::ZERO);
         let mut to = node;
         if self.finite {
-            to = self.pass(job, node, NONE, Nanos::ZERO);
+            to = self.beyond(job, node, NONE, Nanos::ZERO);
             if self.full(to).is_some() {
                 let node = self.name(NodeId(to)).to_owned();
                 return Err(BuildError::Population { node });
@@ -407,7 +407,7 @@ impl<P: Probe> Network<P> {
         for _ in 0..arrival.jobs {
             let job = self.context.create(arrival.class, now);
             if self.finite {
-                let to = self.pass(job, next, NONE, now);
+                let to = self.beyond(job, next, NONE, now);
                 if let Node::Station { station, .. } = &mut self.nodes[to as usize]
                     && !station.takes_newcomers()
                 {
@@ -424,7 +424,16 @@ impl<P: Probe> Network<P> {
 
     /// Follows routers, laps, and the ways of those that find no room, to the next place where something happens to
     /// the job. Where it comes from it makes room itself.
-    #[inline]
+    #[inline(always)]
+    fn beyond(&mut self, job: u32, node: u32, from: u32, now: Nanos) -> u32 {
+        match &self.nodes[node as usize] {
+            Node::Station { unserved: NONE, .. } | Node::Sink(_) => node,
+            _ => self.pass(job, node, from, now),
+        }
+    }
+
+    /// The same, for the rarer nodes.
+    #[inline(never)]
     fn pass(&mut self, job: u32, mut node: u32, from: u32, now: Nanos) -> u32 {
         let context = &mut self.context;
         loop {
@@ -455,12 +464,18 @@ impl<P: Probe> Network<P> {
     }
 
     /// Brings a job to `node`, or to where it goes if there is no room.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_where_room(&mut self, job: u32, node: u32, now: Nanos) {
-        let to = match self.finite {
-            true => self.pass(job, node, NONE, now),
-            false => node,
-        };
+        match self.finite {
+            true => self.send_beyond(job, node, now),
+            false => self.send(job, node, now),
+        }
+    }
+
+    /// The same, where a queue is finite.
+    #[inline(never)]
+    fn send_beyond(&mut self, job: u32, node: u32, now: Nanos) {
+        let to = self.beyond(job, node, NONE, now);
         self.send(job, to, now);
     }
 
@@ -489,6 +504,7 @@ impl<P: Probe> Network<P> {
             Node::Fork { outputs } => {
                 let branches = outputs.len();
                 context.jobs[job].children = branches as u32;
+                let class = context.jobs[job].class;
                 if self.extended && self.fork_later(job, node) {
                     return;
                 }
@@ -497,7 +513,7 @@ impl<P: Probe> Network<P> {
                         unreachable!("it is a fork")
                     };
                     let output = outputs[branch];
-                    self.send_part(job, output, now);
+                    self.send_part(job, class, output, now);
                 }
             }
             Node::Join { next } => {
@@ -519,9 +535,8 @@ impl<P: Probe> Network<P> {
     }
 
     /// Sends a part of a forked job through one of the fork's outputs.
-    #[inline]
-    pub(super) fn send_part(&mut self, whole: u32, output: u32, now: Nanos) {
-        let class = self.context.jobs[whole].class;
+    #[inline(always)]
+    pub(super) fn send_part(&mut self, whole: u32, class: Class, output: u32, now: Nanos) {
         let part = self.context.create(class, now);
         self.context.jobs[part].parent = whole;
         self.send_where_room(part, output, now);
@@ -559,7 +574,7 @@ impl<P: Probe> Network<P> {
             let following = self.context.jobs[job].next;
             let mut to = next;
             if self.finite {
-                to = self.pass(job, next, node, now);
+                to = self.beyond(job, next, node, now);
                 if to != node
                     && let Some(station) = self.full(to)
                 {
@@ -575,10 +590,12 @@ impl<P: Probe> Network<P> {
             self.send(job, to, now);
             job = following;
         }
+        let mut awaited = false;
         if let Node::Station { station, .. } = &mut self.nodes[node as usize] {
             station.free_server(node, now, &mut self.context);
+            awaited = !station.held_back.is_empty();
         }
-        if self.finite {
+        if awaited {
             self.let_in(node, now);
         }
     }
