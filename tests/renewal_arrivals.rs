@@ -161,7 +161,7 @@ fn laws_that_cannot_be_are_refused() {
         ),
         (
             "{ log_normal = { per_s = 100.0, cv = 1.0, at_least_ms = 20.0, at_most_ms = 5.0 } }",
-            "intervals from 20 ms to 5 ms",
+            "times from 20 ms to 5 ms",
         ),
     ] {
         let refused = sim(&scratch.file("s.toml", scenario(arrivals)), &[]);

@@ -87,8 +87,8 @@ impl Prepared {
                 requests,
             } => {
                 page.key(LoadFile::requests, requests);
-                let think_ms = float(think.as_millis_f64());
-                let closed = format!("{{ outstanding = {outstanding}, think_ms = {think_ms} }}");
+                let think = laws::think(think);
+                let closed = format!("{{ outstanding = {outstanding}, {think} }}");
                 page.key(LoadFile::closed, closed);
                 self.explain_block(page, shape);
                 laws::shape(page, shape);

@@ -1,5 +1,7 @@
 //! What is simulated, in a line.
 
+use iosonar_workload::ThinkTime;
+
 use crate::{LoadModel, Prepared};
 
 impl Prepared {
@@ -12,7 +14,14 @@ impl Prepared {
                 outstanding, think, ..
             } => {
                 let users = if *outstanding == 1 { "user" } else { "users" };
-                format!("{outstanding} {users}, think time {think}")
+                let law = match think {
+                    ThinkTime::Exponential(_) => String::new(),
+                    ThinkTime::Constant(_) => " (constant)".to_owned(),
+                    ThinkTime::Other { times, .. } => {
+                        format!(" ({})", times.intervals().name().replace('_', "-"))
+                    }
+                };
+                format!("{outstanding} {users}, think time {}{law}", think.mean())
             }
             LoadModel::Synthetic { .. } => {
                 let rate = self.load.requests_per_s().unwrap_or(f64::NAN);

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use iosonar_trace::Reading;
 use iosonar_trace::fit::Fitter;
 use iosonar_trace::transform::{Change, Copies, Ratio};
-use iosonar_units::Nanos;
-use iosonar_workload::{Shape, Workload};
+use iosonar_workload::{Shape, ThinkTime, Workload};
 
 /// What drives a simulation.
 #[derive(Clone, Debug)]
@@ -31,8 +30,8 @@ pub enum LoadModel {
         shape: Shape,
         /// How many users there are, each with one request at a time.
         outstanding: u32,
-        /// The mean of their exponential think times.
-        think: Nanos,
+        /// How long each thinks before a request.
+        think: ThinkTime,
         /// How many requests are measured in each replication.
         requests: u64,
     },

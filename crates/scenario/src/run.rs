@@ -219,7 +219,7 @@ impl Prepared {
                 think,
                 ..
             } => {
-                let load = ClosedLoad::new(shape, *outstanding, *think, around.seed);
+                let load = ClosedLoad::thinking(shape, *outstanding, think, around.seed);
                 run.collect(&mut Closed { load, left }, outputs)
             }
             LoadModel::Trace {

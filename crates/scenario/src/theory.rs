@@ -142,6 +142,8 @@ pub enum Remark {
     ClosedIdle,
     /// Disks are less variable than exponential services, so real response times are shorter.
     LessVariable,
+    /// Of think times that are not exponential, only the mean counts.
+    AnyThinkTimes,
     /// Closed loops of requests that go to several disks at once have bounds only.
     ClosedJoin,
     /// RPO where requests bring several accesses, or of several kinds, to a disk.

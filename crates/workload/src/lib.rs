@@ -36,9 +36,10 @@ mod probe;
 mod renewal;
 mod size;
 mod span;
+mod think;
 
 use iosonar_sim_core::arrivals::{Arrival, Source};
-use iosonar_sim_core::{Geometric, Seed, Stream};
+use iosonar_sim_core::{Geometric, Law, Seed, Stream};
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Nanos, Sectors};
 
@@ -51,6 +52,7 @@ pub use parse::ParseLawError;
 pub use probe::{ProbeLoad, ProbeShape};
 pub use renewal::{Intervals, Renewal, RenewalError};
 pub use size::Size;
+pub use think::ThinkTime;
 
 /// The laws of a class of requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -267,7 +269,7 @@ impl Iterator for SyntheticLoad {
 pub struct ClosedLoad {
     requests: Requests,
     outstanding: u32,
-    think: Nanos,
+    think: Law,
     thinking: Stream,
     begun: u32,
 }
@@ -275,20 +277,18 @@ pub struct ClosedLoad {
 impl ClosedLoad {
     /// `outstanding` users who think for an exponential time with the mean `think`.
     pub fn new(shape: &Shape, outstanding: u32, think: Nanos, seed: &Seed) -> Self {
+        Self::thinking(shape, outstanding, &ThinkTime::Exponential(think), seed)
+    }
+
+    /// `outstanding` users with think times from any law.
+    pub fn thinking(shape: &Shape, outstanding: u32, think: &ThinkTime, seed: &Seed) -> Self {
         Self {
             requests: Requests::new(shape, "load", 0, seed),
             outstanding,
-            think,
+            think: think.law(),
             thinking: seed.stream("load", "think"),
             begun: 0,
         }
-    }
-
-    fn think(&mut self) -> Nanos {
-        if self.think == Nanos::ZERO {
-            return Nanos::ZERO;
-        }
-        self.thinking.exponential(self.think)
     }
 
     /// The first request of the next user; `None` when all have begun. They do not come in the order
@@ -303,7 +303,7 @@ impl ClosedLoad {
 
     /// The next request of a user whose request was complete at `now`.
     pub fn after(&mut self, now: Nanos) -> Request {
-        let start = now.saturating_add(self.think());
+        let start = now.saturating_add(self.think.draw(&mut self.thinking));
         self.requests.request(start)
     }
 }
@@ -453,5 +453,36 @@ mod tests {
             .map(|_| (closed.after(at).start - at).as_millis_f64())
             .sum();
         assert!((thought / f64::from(n) - 1.0).abs() < 3.0 / f64::from(n).sqrt());
+    }
+
+    #[test]
+    fn think_times_have_their_mean_and_spread() {
+        let intervals = Intervals::Gamma { cv: 2.0 };
+        let other = ThinkTime::Other {
+            mean_ms: 5.0,
+            times: Renewal::new(200.0, intervals, None).unwrap(),
+        };
+        let ms = Nanos::from_millis;
+        for (think, cv) in [
+            (ThinkTime::Constant(ms(5)), 0.0),
+            (ThinkTime::Exponential(ms(5)), 1.0),
+            (other, 2.0),
+        ] {
+            assert_eq!((think.mean(), think.is_exponential()), (ms(5), cv == 1.0));
+            let mut load = ClosedLoad::thinking(&workload().shape, 1, &think, &Seed::new(1));
+            let n = 100_000;
+            let mut draw = || (load.after(ms(9)).start - ms(9)).as_millis_f64();
+            let times: Vec<f64> = (0..n).map(|_| draw()).collect();
+            let n = f64::from(n);
+            let mean = times.iter().sum::<f64>() / n;
+            let sd = (times.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / n).sqrt();
+            assert!(
+                (mean - 5.0).abs() <= 3.5 * sd / n.sqrt(),
+                "{think:?}: {mean}"
+            );
+            assert!((sd / 5.0 - cv).abs() < 0.05, "{think:?}: {sd}");
+        }
+        let none = ThinkTime::Exponential(Nanos::ZERO);
+        assert!(none.is_exponential() && none.law() == Law::Constant(Nanos::ZERO));
     }
 }

@@ -73,16 +73,15 @@ impl fmt::Display for RenewalError {
         match self {
             Self::Law(error) => error.fmt(f),
             Self::NoTime => write!(f, "all requests of the recording start at once"),
-            Self::OutOfReach { mean, bounds: None } => write!(
-                f,
-                "intervals of whole nanoseconds cannot have the mean {mean} that follows from the rate"
-            ),
+            Self::OutOfReach { mean, bounds: None } => {
+                write!(f, "times of whole nanoseconds cannot have the mean {mean}")
+            }
             Self::OutOfReach {
                 mean,
                 bounds: Some((least, most)),
             } => write!(
                 f,
-                "intervals from {least} to {most} cannot have the mean {mean} that follows from the rate"
+                "times from {least} to {most} cannot have the mean {mean}"
             ),
         }
     }
@@ -172,6 +171,17 @@ impl Renewal {
 }
 
 impl Intervals {
+    /// Their name in scenarios.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Gamma { .. } => "gamma",
+            Self::LogNormal { .. } => "log_normal",
+            Self::Weibull { .. } => "weibull",
+            Self::Pareto { .. } => "pareto",
+            Self::Empirical { .. } => "empirical",
+        }
+    }
+
     /// The law with this mean.
     fn law(&self, mean_ns: f64) -> Result<Law, RenewalError> {
         let mean = Nanos::nearest(mean_ns);

@@ -1,6 +1,8 @@
 //! The laws of a synthetic load as a scenario writes them: batches, shapes and arrivals.
 
-use iosonar_workload::{Addresses, ArrivalLaw, Batch, Intervals, LoadPhase, Renewal, Shape, Size};
+use iosonar_workload::{
+    Addresses, ArrivalLaw, Batch, Intervals, LoadPhase, Renewal, Shape, Size, ThinkTime,
+};
 
 use super::{Page, float};
 use crate::file::LoadFile;
@@ -128,19 +130,35 @@ pub(super) fn arrivals(law: &ArrivalLaw) -> String {
             float(*variation),
             float(*bin_s)
         ),
-        ArrivalLaw::Renewal(law) => renewal(law),
+        ArrivalLaw::Renewal(law) => renewal(law, &format!("per_s = {}", float(law.asked_per_s()))),
     }
 }
 
-fn renewal(law: &Renewal) -> String {
-    let (name, shape) = match law.intervals() {
-        Intervals::Gamma { cv } => ("gamma", format!("cv = {}", float(*cv))),
-        Intervals::LogNormal { cv } => ("log_normal", format!("cv = {}", float(*cv))),
-        Intervals::Weibull { shape } => ("weibull", format!("shape = {}", float(*shape))),
-        Intervals::Pareto { shape } => ("pareto", format!("shape = {}", float(*shape))),
+/// The think times of a closed load, with their key.
+pub(super) fn think(think: &ThinkTime) -> String {
+    match think {
+        ThinkTime::Exponential(mean) => format!("think_ms = {}", float(mean.as_millis_f64())),
+        ThinkTime::Constant(time) => format!(
+            "think = {{ constant_ms = {} }}",
+            float(time.as_millis_f64())
+        ),
+        ThinkTime::Other { mean_ms, times } => {
+            let mean = format!("mean_ms = {}", float(*mean_ms));
+            format!("think = {}", renewal(times, &mean))
+        }
+    }
+}
+
+fn renewal(law: &Renewal, mean: &str) -> String {
+    let name = law.intervals().name();
+    let shape = match law.intervals() {
+        Intervals::Gamma { cv } | Intervals::LogNormal { cv } => format!("cv = {}", float(*cv)),
+        Intervals::Weibull { shape } | Intervals::Pareto { shape } => {
+            format!("shape = {}", float(*shape))
+        }
         Intervals::Empirical { trace, .. } => {
             let trace = toml::Value::from(trace.display().to_string());
-            ("empirical", format!("trace = {trace}"))
+            format!("trace = {trace}")
         }
     };
     let bounds = law.bounds().map_or(String::new(), |(least, most)| {
@@ -150,6 +168,5 @@ fn renewal(law: &Renewal) -> String {
             float(most.as_millis_f64())
         )
     });
-    let per_s = float(law.asked_per_s());
-    format!("{{ {name} = {{ per_s = {per_s}, {shape}{bounds} }} }}")
+    format!("{{ {name} = {{ {mean}, {shape}{bounds} }} }}")
 }

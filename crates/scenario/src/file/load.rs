@@ -43,8 +43,9 @@ table_of_keys! {
         #[comment = "requests per second, Poisson"]
         pub rate_per_s: Option<Spanned<f64>>,
         /// instead of `arrivals`: `{ outstanding = 8, think_ms = 5.0 }` is 8 users who each wait for a request and then
-        /// think for an exponential time of 5 ms on average; `requests` must be at least the number of users, and 10
-        /// per user are enough for a steady state
+        /// think for an exponential time of 5 ms on average; with `think` in place of `think_ms`, think times follow one
+        /// of the laws below; `requests` must be at least the number of users, and 10 per user are enough for a steady
+        /// state
         #[comment = "users who wait for their requests"]
         pub closed: Option<Spanned<ClosedFile>>,
         /// number of requests at each arrival: `{ requests = 3 }` or `{ geometric_mean = 3.0 }`, `{ table = [{ requests
@@ -231,13 +232,73 @@ pub struct NoiseFile {
 }
 
 /// `closed = { outstanding = 8, think_ms = 0.0 }`.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosedFile {
     /// How many users there are, each with one request at a time.
     pub outstanding: u32,
     /// The mean of their exponential think times; 0 if it is not given.
     pub think_ms: Option<f64>,
+    /// Another law of think times, in place of `think_ms`.
+    pub think: Option<ThinkFile>,
+}
+
+/// `think = { log_normal = { mean_ms = 5.0, cv = 2.0 } }`: one of the laws.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThinkFile {
+    /// Exponential with this mean, as `think_ms`.
+    ExponentialMs(f64),
+    /// Always the same.
+    ConstantMs(f64),
+    /// A gamma law.
+    Gamma(ThinkSpreadFile),
+    /// A log-normal law.
+    LogNormal(ThinkSpreadFile),
+    /// A Weibull law.
+    Weibull(ThinkTailFile),
+    /// A Pareto law.
+    Pareto(ThinkTailFile),
+    /// The think times of a recording, each as likely as the others.
+    Empirical(ThinkEmpiricalFile),
+}
+
+/// `gamma = { mean_ms = 5.0, cv = 2.0, at_least_ms = 0.1, at_most_ms = 500.0 }`, and `log_normal`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThinkSpreadFile {
+    /// The mean.
+    pub mean_ms: f64,
+    /// The coefficient of variation, before any bounds.
+    pub cv: f64,
+    /// The shortest time.
+    pub at_least_ms: Option<f64>,
+    /// The longest time.
+    pub at_most_ms: Option<f64>,
+}
+
+/// `weibull = { mean_ms = 5.0, shape = 0.6, at_least_ms = 0.1, at_most_ms = 500.0 }`, and `pareto`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThinkTailFile {
+    /// The mean.
+    pub mean_ms: f64,
+    /// The shape parameter of the law.
+    pub shape: f64,
+    /// The shortest time.
+    pub at_least_ms: Option<f64>,
+    /// The longest time.
+    pub at_most_ms: Option<f64>,
+}
+
+/// `empirical = { trace = "monday.csv", mean_ms = 5.0 }`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThinkEmpiricalFile {
+    /// The recording whose think times are drawn from.
+    pub trace: PathBuf,
+    /// The mean; that of the recording if it is not given.
+    pub mean_ms: Option<f64>,
 }
 
 /// `batch = { geometric_mean = 3.0 }`: one of the laws.

@@ -4,11 +4,11 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
-use iosonar_sim_core::Seed;
+use iosonar_sim_core::{Seed, Stream};
 use iosonar_trace::{Batch as Rows, Reading, TraceError, input};
 use iosonar_units::{Nanos, Sectors, Share};
 use iosonar_workload::{
-    Addresses, ArrivalLaw, Batch, Intervals, LoadPhase, Renewal, Shape, Workload,
+    Addresses, ArrivalLaw, Batch, Intervals, LoadPhase, Renewal, Shape, ThinkTime, Workload,
 };
 use toml::Spanned;
 
@@ -16,8 +16,8 @@ use super::check::Checker;
 use super::sizes::size_laws;
 use crate::ScenarioError;
 use crate::file::{
-    AddressesFile, ArrivalsFile, BatchFile, ClassFile, EmpiricalFile, HotFile, LoadFile, MixedFile,
-    PhaseFile, SizeFile,
+    AddressesFile, ArrivalsFile, BatchFile, ClassFile, ClosedFile, EmpiricalFile, HotFile,
+    LoadFile, MixedFile, PhaseFile, SizeFile, ThinkFile,
 };
 
 /// What a class has for arrivals.
@@ -141,19 +141,19 @@ fn is_rate(per_s: f64) -> bool {
     (1e-9..=1e9).contains(&per_s)
 }
 
-/// Checks the values of an arrival law.
-struct ArrivalsCheck<'a> {
+/// Checks the values of a law of times.
+struct LawCheck<'a, T> {
     check: &'a Checker<'a>,
-    arrivals: &'a Spanned<ArrivalsFile>,
+    given: &'a Spanned<T>,
+    key: &'static str,
 }
 
-impl ArrivalsCheck<'_> {
+impl<T> LawCheck<'_, T> {
     fn wrong(&self, seen: String, expected: &str) -> ScenarioError {
-        self.check
-            .wrong(self.arrivals, "load.arrivals", seen, expected)
+        self.check.wrong(self.given, self.key, seen, expected)
     }
 
-    fn refuse<T>(&self, seen: String, expected: &str) -> Result<T, ScenarioError> {
+    fn refuse<V>(&self, seen: String, expected: &str) -> Result<V, ScenarioError> {
         Err(self.wrong(seen, expected))
     }
 
@@ -198,9 +198,19 @@ impl ArrivalsCheck<'_> {
         &self,
         per_s: f64,
         intervals: Intervals,
-        (least_ms, most_ms): (Option<f64>, Option<f64>),
+        bounds_ms: (Option<f64>, Option<f64>),
     ) -> Result<ArrivalLaw, ScenarioError> {
-        let per_s = self.rate(per_s)?;
+        let times = self.times(self.rate(per_s)?, intervals, bounds_ms)?;
+        Ok(ArrivalLaw::Renewal(times))
+    }
+
+    /// Independent times of a law with a mean of `1 / per_s`, within bounds in milliseconds.
+    fn times(
+        &self,
+        per_s: f64,
+        intervals: Intervals,
+        (least_ms, most_ms): (Option<f64>, Option<f64>),
+    ) -> Result<Renewal, ScenarioError> {
         for (name, bound) in [("at_least_ms", least_ms), ("at_most_ms", most_ms)] {
             if let Some(bound) = bound
                 && !(0.0..=1e12).contains(&bound)
@@ -215,23 +225,29 @@ impl ArrivalsCheck<'_> {
         if let Some((least, most)) = bounds
             && least > most
         {
-            let seen = format!("intervals from {least} to {most}");
+            let seen = format!("times from {least} to {most}");
             return self.refuse(seen, "at_least_ms to be at most at_most_ms");
         }
-        let renewal = Renewal::new(per_s, intervals, bounds);
-        renewal.map(ArrivalLaw::Renewal).map_err(|error| {
-            self.wrong(
-                error.to_string(),
-                "another rate, law or bounds of the intervals",
-            )
-        })
+        Renewal::new(per_s, intervals, bounds)
+            .map_err(|error| self.wrong(error.to_string(), "another mean, law or bounds"))
+    }
+
+    fn weibull(&self, shape: f64) -> Result<Intervals, ScenarioError> {
+        let shape = self.shape(shape, 0.2..=50.0, "0.2 to 50")?;
+        Ok(Intervals::Weibull { shape })
+    }
+
+    fn pareto(&self, shape: f64) -> Result<Intervals, ScenarioError> {
+        let expected = "1.05 to 100: closer to 1 the mean converges too slowly";
+        let shape = self.shape(shape, 1.05..=100.0, expected)?;
+        Ok(Intervals::Pareto { shape })
     }
 
     /// The intervals of a recording.
     fn empirical(&self, given: &EmpiricalFile) -> Result<ArrivalLaw, ScenarioError> {
         let folder = self.check.path.parent().unwrap_or(Path::new(""));
         let trace = folder.join(&given.trace);
-        let Recorded { times, mean_s } = Recorded::of(&trace)?;
+        let Recorded { times, mean_s } = Recorded::intervals(&trace)?;
         if mean_s.is_nan() || mean_s == 0.0 {
             let seen = format!("no time between the requests of {}", trace.display());
             return self.refuse(
@@ -241,6 +257,51 @@ impl ArrivalsCheck<'_> {
         }
         let per_s = given.per_s.unwrap_or(1.0 / mean_s);
         self.renewal(per_s, Intervals::Empirical { trace, times }, (None, None))
+    }
+
+    /// A mean think time in milliseconds.
+    fn think_ms(&self, name: &str, ms: f64) -> Result<Nanos, ScenarioError> {
+        match (0.0..=1e9).contains(&ms) {
+            true => Ok(Nanos::from_millis_f64(ms)),
+            false => self.refuse(format!("{name} = {ms:?}"), "a think time of 0 to 1e9 ms"),
+        }
+    }
+
+    fn think(
+        &self,
+        mean_ms: f64,
+        intervals: Intervals,
+        bounds_ms: (Option<f64>, Option<f64>),
+    ) -> Result<ThinkTime, ScenarioError> {
+        if self.think_ms("mean_ms", mean_ms)? == Nanos::ZERO {
+            let expected = "a mean think time of at least 1e-6 ms, or think_ms = 0 for none";
+            return self.refuse(format!("mean_ms = {mean_ms:?}"), expected);
+        }
+        let times = self.times(1e3 / mean_ms, intervals, bounds_ms)?;
+        Ok(ThinkTime::Other { mean_ms, times })
+    }
+
+    /// The think times of a recording.
+    fn recorded_think(
+        &self,
+        trace: &Path,
+        mean_ms: Option<f64>,
+    ) -> Result<ThinkTime, ScenarioError> {
+        let trace = self
+            .check
+            .path
+            .parent()
+            .unwrap_or(Path::new(""))
+            .join(trace);
+        let Recorded { times, mean_s } = Recorded::think_times(&trace)?;
+        if mean_s.is_nan() || mean_s == 0.0 {
+            let seen = format!("no think times in {}", trace.display());
+            let expected =
+                "a recording with think times, such as a CSV file with a column think_ms";
+            return self.refuse(seen, expected);
+        }
+        let mean_ms = mean_ms.unwrap_or(1e3 * mean_s);
+        self.think(mean_ms, Intervals::Empirical { trace, times }, (None, None))
     }
 
     /// A law with too few arrivals per span of time would search for the next one forever.
@@ -253,7 +314,7 @@ impl ArrivalsCheck<'_> {
     }
 }
 
-/// The times between the requests of a recording.
+/// Times of a recording.
 struct Recorded {
     /// All of them, or a random sample of a long recording.
     times: Arc<[Nanos]>,
@@ -262,37 +323,122 @@ struct Recorded {
 }
 
 impl Recorded {
+    /// The times between requests.
+    fn intervals(trace: &Path) -> Result<Self, TraceError> {
+        let mut last = None;
+        Self::of(trace, |rows, row| {
+            let start = rows.request(row).start;
+            let before = last.replace(start)?;
+            Some(start - before)
+        })
+    }
+
+    /// The times that users thought before requests.
+    fn think_times(trace: &Path) -> Result<Self, TraceError> {
+        Self::of(trace, Rows::think)
+    }
+
+    fn of(
+        trace: &Path,
+        mut time: impl FnMut(&Rows, usize) -> Option<Nanos>,
+    ) -> Result<Self, TraceError> {
+        let mut reader = input::open_load(trace, &Reading::default())?;
+        let mut batch = Rows::default();
+        let mut sample = Sample::new();
+        let mut sum = 0_u128;
+        while reader.next_batch(&mut batch)? > 0 {
+            for time in (0..batch.len()).filter_map(|row| time(&batch, row)) {
+                sum += u128::from(time.get());
+                sample.push(time);
+            }
+        }
+        // Of intervals, the sum is the span of the recording.
+        let sum = Nanos::new(u64::try_from(sum).unwrap_or(u64::MAX));
+        Ok(Self {
+            mean_s: sum.as_secs_f64() / sample.seen as f64,
+            times: sample.times.into(),
+        })
+    }
+}
+
+/// A random sample of times (Vitter 1985, algorithm R).
+struct Sample {
+    times: Vec<Nanos>,
+    seen: u64,
+    random: Stream,
+}
+
+impl Sample {
     /// 8 MB.
     const MOST: usize = 1 << 20;
 
-    fn of(trace: &Path) -> Result<Self, TraceError> {
-        let mut reader = input::open_load(trace, &Reading::default())?;
-        let mut batch = Rows::default();
-        let mut times = Vec::new();
-        let (mut first, mut last, mut intervals) = (None, Nanos::ZERO, 0_u64);
-        let mut random = Seed::new(0).stream("recorded intervals", "reservoir");
-        while reader.next_batch(&mut batch)? > 0 {
-            for row in 0..batch.len() {
-                let start = batch.request(row).start;
-                let before = std::mem::replace(&mut last, start);
-                if first.is_none() {
-                    first = Some(start);
-                    continue;
-                }
-                intervals += 1;
-                // Each is as likely to be kept as the others (Vitter 1985, algorithm R).
-                match random.below(intervals) as usize {
-                    _ if times.len() < Self::MOST => times.push(start - before),
-                    place if place < Self::MOST => times[place] = start - before,
-                    _ => {}
-                }
-            }
+    fn new() -> Self {
+        Self {
+            times: Vec::new(),
+            seen: 0,
+            random: Seed::new(0).stream("recorded intervals", "reservoir"),
         }
-        let span = last - first.unwrap_or(last);
-        Ok(Self {
-            times: times.into(),
-            mean_s: span.as_secs_f64() / intervals as f64,
-        })
+    }
+
+    fn push(&mut self, time: Nanos) {
+        self.seen += 1;
+        // Each is as likely to be kept as the others.
+        match self.random.below(self.seen) as usize {
+            _ if self.times.len() < Self::MOST => self.times.push(time),
+            place if place < Self::MOST => self.times[place] = time,
+            _ => {}
+        }
+    }
+}
+
+/// How long the users of a closed load think.
+pub(super) fn think_time(
+    check: &Checker<'_>,
+    closed: &Spanned<ClosedFile>,
+) -> Result<ThinkTime, ScenarioError> {
+    let law = LawCheck {
+        check,
+        given: closed,
+        key: "load.closed",
+    };
+    let ClosedFile {
+        think_ms, think, ..
+    } = closed.get_ref();
+    let Some(think) = think else {
+        let mean = law.think_ms("think_ms", think_ms.unwrap_or(0.0))?;
+        return Ok(ThinkTime::Exponential(mean));
+    };
+    if think_ms.is_some() {
+        return Err(check.incomplete(
+            "load.closed has both 'think_ms' and 'think' (think_ms = 5.0 is short for \
+             think = { exponential_ms = 5.0 }): remove one of them",
+        ));
+    }
+    match think {
+        ThinkFile::ExponentialMs(ms) => {
+            let mean = law.think_ms("exponential_ms", *ms)?;
+            Ok(ThinkTime::Exponential(mean))
+        }
+        ThinkFile::ConstantMs(ms) => Ok(ThinkTime::Constant(law.think_ms("constant_ms", *ms)?)),
+        ThinkFile::Gamma(given) => {
+            let cv = law.cv(given.cv)?;
+            let bounds = (given.at_least_ms, given.at_most_ms);
+            law.think(given.mean_ms, Intervals::Gamma { cv }, bounds)
+        }
+        ThinkFile::LogNormal(given) => {
+            let cv = law.cv(given.cv)?;
+            let bounds = (given.at_least_ms, given.at_most_ms);
+            law.think(given.mean_ms, Intervals::LogNormal { cv }, bounds)
+        }
+        ThinkFile::Weibull(given) => {
+            let bounds = (given.at_least_ms, given.at_most_ms);
+            law.think(given.mean_ms, law.weibull(given.shape)?, bounds)
+        }
+        ThinkFile::Pareto(given) => {
+            let bounds = (given.at_least_ms, given.at_most_ms);
+            law.think(given.mean_ms, law.pareto(given.shape)?, bounds)
+        }
+        ThinkFile::Empirical(given) => law.recorded_think(&given.trace, given.mean_ms),
     }
 }
 
@@ -300,7 +446,11 @@ fn arrivals_law(
     check: &Checker<'_>,
     arrivals: &Spanned<ArrivalsFile>,
 ) -> Result<ArrivalLaw, ScenarioError> {
-    let law = ArrivalsCheck { check, arrivals };
+    let law = LawCheck {
+        check,
+        given: arrivals,
+        key: "load.arrivals",
+    };
     Ok(match arrivals.get_ref() {
         ArrivalsFile::Alone => return law.refuse("\"alone\"".into(), NOT_ALONE),
         ArrivalsFile::PoissonPerS(per_s) => ArrivalLaw::Poisson {
@@ -365,19 +515,19 @@ fn arrivals_law(
             law.renewal(given.per_s, Intervals::LogNormal { cv }, given.bounds_ms())?
         }
         ArrivalsFile::Weibull(given) => {
-            let shape = law.shape(given.shape, 0.2..=50.0, "0.2 to 50")?;
-            law.renewal(given.per_s, Intervals::Weibull { shape }, given.bounds_ms())?
+            law.renewal(given.per_s, law.weibull(given.shape)?, given.bounds_ms())?
         }
         ArrivalsFile::Pareto(given) => {
-            let expected = "1.05 to 100: closer to 1 the mean converges too slowly";
-            let shape = law.shape(given.shape, 1.05..=100.0, expected)?;
-            law.renewal(given.per_s, Intervals::Pareto { shape }, given.bounds_ms())?
+            law.renewal(given.per_s, law.pareto(given.shape)?, given.bounds_ms())?
         }
         ArrivalsFile::Empirical(given) => law.empirical(given)?,
     })
 }
 
-fn modulated(law: &ArrivalsCheck<'_>, phases: &[PhaseFile]) -> Result<ArrivalLaw, ScenarioError> {
+fn modulated(
+    law: &LawCheck<'_, ArrivalsFile>,
+    phases: &[PhaseFile],
+) -> Result<ArrivalLaw, ScenarioError> {
     for phase in phases {
         law.time("mean_s", phase.mean_s)?;
         if phase.per_s != 0.0 {

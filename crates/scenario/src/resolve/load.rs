@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use super::Overrides;
 use super::check::Checker;
-use super::laws::{laws, laws_of_class};
+use super::laws::{laws, laws_of_class, think_time};
 use crate::file::{ArrivalsFile, LoadFile, ScenarioFile};
 use crate::words::{Given, Word};
 use crate::{ArrayModel, Growth, LoadModel, ScenarioError, Warmup};
@@ -275,7 +275,8 @@ fn check_length(
     {
         check_users(check, given, *outstanding, warmup)?;
         // Of a closed loop at least the think times pass.
-        slowest = (*think > Nanos::ZERO).then(|| f64::from(*outstanding) / think.as_secs_f64());
+        let think = think.mean();
+        slowest = (think > Nanos::ZERO).then(|| f64::from(*outstanding) / think.as_secs_f64());
     }
     if slowest.is_some_and(|rate| all as f64 / rate > LONGEST_RUN_S) {
         let expected = "few enough for the run to take less than 100 years at this rate";
@@ -314,20 +315,15 @@ fn synthetic(
                  a closed load has none of these",
             ));
         }
-        let given = *closed.get_ref();
-        let think_ms = given.think_ms.unwrap_or(0.0);
-        if !(1..=1_000_000).contains(&given.outstanding) || !(0.0..=1e9).contains(&think_ms) {
-            return Err(check.wrong(
-                closed,
-                "load.closed",
-                format!("outstanding = {}, think_ms = {think_ms}", given.outstanding),
-                "1 to a million users, and a think time of 0 to 1e9 ms",
-            ));
+        let outstanding = closed.get_ref().outstanding;
+        if !(1..=1_000_000).contains(&outstanding) {
+            let seen = format!("outstanding = {outstanding}");
+            return Err(check.wrong(closed, "load.closed", seen, "1 to a million users"));
         }
         return Ok(LoadModel::Closed {
             shape: laws(load).shape(check, block, data_sectors)?,
-            outstanding: given.outstanding,
-            think: Nanos::from_millis_f64(think_ms),
+            outstanding,
+            think: think_time(check, closed)?,
             requests,
         });
     }

@@ -90,7 +90,7 @@ pub(super) fn answer(simulation: &Prepared, disks: &DiskSet, scheduler: Schedule
         ) => closed::answer(
             &mut model,
             &classes.all[0],
-            (*outstanding, *think),
+            (*outstanding, think),
             alone.as_ref(),
         ),
         (LoadModel::Synthetic { .. }, ..) if array.rebuild.is_some() => Theory {

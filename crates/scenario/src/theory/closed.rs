@@ -1,7 +1,7 @@
 //! Closed loops: a number of users who wait for their requests.
 
 use iosonar_analytic::closed::{Demands, MvaPoint, asymptotic_bounds, exact_mva, schweitzer};
-use iosonar_units::Nanos;
+use iosonar_workload::ThinkTime;
 
 use super::loaded::ArrayTheory;
 use super::patterns::Class;
@@ -56,10 +56,15 @@ impl Demand {
 
 /// Bounds for any array of disks that serve first come, first served; mean value analysis where each request goes to
 /// one disk, or the array takes the next request when the last has joined.
+///
+/// Of think times only the mean counts. Users who think are a station with a server for each, and in a network of such
+/// stations and of exponential services the numbers of jobs have the same product form whatever the law of the think
+/// times (Baskett, Chandy, Muntz, Palacios, "Open, closed, and mixed networks of queues with different classes of
+/// customers", JACM 22, 1975, stations of type 3). The bounds hold for any law.
 pub(super) fn answer(
     model: &mut ArrayTheory<'_>,
     class: &Class,
-    (outstanding, think): (u32, Nanos),
+    (outstanding, think): (u32, &ThinkTime),
     alone: Option<&Answer>,
 ) -> Theory {
     if class.has_partial() {
@@ -77,13 +82,17 @@ pub(super) fn answer(
         let work = demands.iter().map(|demand| demand.work_ms);
         work.filter(|work| *work > 0.0).collect()
     };
-    let Ok(network) = Demands::new(used, think.as_millis_f64()) else {
+    let think_ms = think.mean().as_millis_f64();
+    let Ok(network) = Demands::new(used, think_ms) else {
         return Theory::only(Remark::ClosedIdle);
     };
     let single = class.patterns.iter().all(|(_, p)| p.direct.len() <= 1);
     let (mut point, mut remarks) = (None, Vec::new());
     if single || one_at_a_time {
         point = mean_value_analysis(&network, outstanding);
+        if point.is_some() && !think.is_exponential() {
+            remarks.push(Remark::AnyThinkTimes);
+        }
         if point.is_some() && is_complete && demands.iter().all(Demand::is_regular) {
             remarks.push(Remark::LessVariable);
         }
@@ -102,7 +111,7 @@ pub(super) fn answer(
             Answer::of(Standing::Approximation, How::MeanValueAnalysis, mean)
         }),
         // Work can be done in parallel, so the sum of demands is not a bound; the slowest part and the bottleneck are.
-        lower_bound_ms: Some(alone.max(f64::from(outstanding) * largest - think.as_millis_f64())),
+        lower_bound_ms: Some(alone.max(f64::from(outstanding) * largest - think_ms)),
         upper_bound_ms: asymptotic_bounds(&network, outstanding)
             .ok()
             .map(|bounds| bounds.upper),

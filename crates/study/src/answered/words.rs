@@ -100,6 +100,9 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
         Remark::LessVariable => {
             "service times of disks vary less than exponential ones, so real response times are shorter"
         }
+        Remark::AnyThinkTimes => {
+            "of the think times only the mean matters: with exponential service times, their distribution has no effect"
+        }
         Remark::ClosedJoin => "only bounds for closed loops of requests to several disks at once",
         Remark::RpoSeveralAccesses => {
             "no theory for RPO where a request needs several accesses, or accesses of several kinds, on a disk"

@@ -295,9 +295,9 @@ pub(super) fn theory_of(simulation: &Prepared, objective: &Objective) -> Option<
         Statistic::Throughput => match simulation.load() {
             LoadModel::Closed {
                 outstanding, think, ..
-            } => theory
-                .response
-                .map(|r| f64::from(*outstanding) / (r.mean_ms() + think.as_millis_f64()) * 1e3),
+            } => theory.response.map(|r| {
+                f64::from(*outstanding) / (r.mean_ms() + think.mean().as_millis_f64()) * 1e3
+            }),
             load => load.requests_per_s(),
         },
     };

@@ -1,0 +1,47 @@
+//! Think times: how long a user of a closed loop waits before the next request.
+
+use iosonar_sim_core::Law;
+use iosonar_units::Nanos;
+
+use crate::Renewal;
+
+/// The law of think times.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ThinkTime {
+    /// Exponential with this mean; none if it is 0.
+    Exponential(Nanos),
+    /// Always the same.
+    Constant(Nanos),
+    /// Another law.
+    Other {
+        /// The mean that was asked for, in milliseconds.
+        mean_ms: f64,
+        /// The times, as the intervals of arrivals by a single user who does nothing but think.
+        times: Renewal,
+    },
+}
+
+impl ThinkTime {
+    /// The mean, rounded to nanoseconds.
+    pub fn mean(&self) -> Nanos {
+        match self {
+            Self::Exponential(mean) | Self::Constant(mean) => *mean,
+            Self::Other { times, .. } => Nanos::from_secs_f64(1.0 / times.per_s()),
+        }
+    }
+
+    /// The law to draw from.
+    pub fn law(&self) -> Law {
+        match self {
+            Self::Exponential(Nanos::ZERO) => Law::Constant(Nanos::ZERO),
+            Self::Exponential(mean) => Law::Exponential(*mean),
+            Self::Constant(time) => Law::Constant(*time),
+            Self::Other { times, .. } => times.between().clone(),
+        }
+    }
+
+    /// Whether it is exponential, or no time at all.
+    pub fn is_exponential(&self) -> bool {
+        matches!(self, Self::Exponential(_)) || self.mean() == Nanos::ZERO
+    }
+}
