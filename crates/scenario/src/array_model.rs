@@ -13,6 +13,7 @@ use iosonar_raid::{
 use iosonar_sim_core::Seed;
 use iosonar_ssd_model::{Parameters, SsdProfile};
 use iosonar_units::Sectors;
+use iosonar_workload::TimeLaw;
 
 use crate::file::ControllerLike;
 use crate::registry::LevelShape;
@@ -99,6 +100,8 @@ pub enum Devices {
     Disks(Box<DiskSet>),
     /// SSDs, all alike.
     Ssds(SsdSet),
+    /// Servers whose services follow a law, all alike.
+    Servers(Servers),
     /// Devices of a model from elsewhere, all alike.
     Registered(RegisteredDevices),
 }
@@ -125,12 +128,22 @@ pub struct SsdSet {
     pub changes: toml::Table,
 }
 
+/// Servers: what an access takes does not depend on its place, length or kind.
+#[derive(Clone, Debug)]
+pub struct Servers {
+    /// The law of the services.
+    pub service: TimeLaw,
+    /// How many sectors of 512 B each holds.
+    pub sectors: u64,
+}
+
 impl Devices {
     /// How many sectors each disk gives: those of the smallest, as its maker says, or as its geometry has.
     pub fn disk_sectors(&self) -> u64 {
         let disks = match self {
             Self::Ssds(ssds) => return ssds.parameters.capacity_sectors,
             Self::Registered(devices) => return devices.sectors,
+            Self::Servers(servers) => return servers.sectors,
             Self::Disks(disks) => disks,
         };
         let of = |profile: &DiskProfile| match disks.model {
@@ -149,7 +162,7 @@ impl Devices {
     pub(crate) fn are_positional(&self) -> bool {
         match self {
             Self::Disks(disks) => matches!(disks.model, DiskModel::Positional(_)),
-            Self::Ssds(_) | Self::Registered(_) => true,
+            Self::Ssds(_) | Self::Servers(_) | Self::Registered(_) => true,
         }
     }
 }
@@ -221,6 +234,7 @@ impl Display for ArrayModel {
             Devices::Ssds(ssds) => {
                 write!(f, "{name} of {} x {}", self.disks, ssds.profile.description)?;
             }
+            Devices::Servers(_) => write!(f, "{name} of {} x server", self.disks)?,
             Devices::Registered(devices) => {
                 write!(f, "{name} of {} x {}", self.disks, devices.name)?;
             }
@@ -434,7 +448,7 @@ impl ArrayModel {
         match self.devices {
             Devices::Disks(_) => format!("disk/{device}"),
             Devices::Ssds(_) => format!("ssd/{device}"),
-            Devices::Registered(_) => format!("device/{device}"),
+            Devices::Servers(_) | Devices::Registered(_) => format!("device/{device}"),
         }
     }
 

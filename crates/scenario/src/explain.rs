@@ -19,7 +19,8 @@ use crate::file::{
 use crate::resolve::ns_per_sector;
 use crate::words::Word;
 use crate::{
-    Assumption, Devices, DiskModel, DiskSet, LoadModel, Prepared, RegisteredDevices, SsdSet, Warmup,
+    Assumption, Devices, DiskModel, DiskSet, LoadModel, Prepared, RegisteredDevices, Servers,
+    SsdSet, Warmup,
 };
 
 impl Prepared {
@@ -47,6 +48,7 @@ impl Prepared {
         match &self.array.devices {
             Devices::Disks(disks) => explain_disks(disks, &mut page),
             Devices::Ssds(ssds) => explain_ssds(ssds, &mut page),
+            Devices::Servers(servers) => explain_servers(servers, &mut page),
             Devices::Registered(devices) => explain_devices(devices, &mut page),
         }
         page.text
@@ -273,6 +275,12 @@ impl Prepared {
             }
         }
     }
+}
+
+fn explain_servers(servers: &Servers, page: &mut Page) {
+    page.table(ScenarioFile::device);
+    page.key(DeviceFile::service, laws::time_law(&servers.service));
+    page.key(DeviceFile::capacity, format!("\"{}s\"", servers.sectors));
 }
 
 /// Devices of a registered model.

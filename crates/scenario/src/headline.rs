@@ -1,6 +1,6 @@
 //! What is simulated, in a line.
 
-use iosonar_workload::ThinkTime;
+use iosonar_workload::TimeLaw;
 
 use crate::{LoadModel, Prepared};
 
@@ -15,9 +15,9 @@ impl Prepared {
             } => {
                 let users = if *outstanding == 1 { "user" } else { "users" };
                 let law = match think {
-                    ThinkTime::Exponential(_) => String::new(),
-                    ThinkTime::Constant(_) => " (constant)".to_owned(),
-                    ThinkTime::Other { times, .. } => {
+                    TimeLaw::Exponential(_) => String::new(),
+                    TimeLaw::Constant(_) => " (constant)".to_owned(),
+                    TimeLaw::Other { times, .. } => {
                         format!(" ({})", times.intervals().name().replace('_', "-"))
                     }
                 };

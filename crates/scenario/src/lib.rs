@@ -46,7 +46,9 @@ mod steady;
 pub mod theory;
 mod words;
 
-pub use array_model::{ArrayModel, Devices, DiskModel, DiskSet, LevelOptions, MdOptions, SsdSet};
+pub use array_model::{
+    ArrayModel, Devices, DiskModel, DiskSet, LevelOptions, MdOptions, Servers, SsdSet,
+};
 pub use error::{ScenarioError, read_text};
 pub use file::{ControllerLike, ScenarioFile};
 pub use load_model::{Growth, LoadModel};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use iosonar_trace::Reading;
 use iosonar_trace::fit::Fitter;
 use iosonar_trace::transform::{Change, Copies, Ratio};
-use iosonar_workload::{Shape, ThinkTime, Workload};
+use iosonar_workload::{Shape, TimeLaw, Workload};
 
 /// What drives a simulation.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub enum LoadModel {
         /// How many users there are, each with one request at a time.
         outstanding: u32,
         /// How long each thinks before a request.
-        think: ThinkTime,
+        think: TimeLaw,
         /// How many requests are measured in each replication.
         requests: u64,
     },

@@ -98,6 +98,17 @@ impl Means {
         }
     }
 
+    /// Every service takes the same on average.
+    fn of_server(mean_ms: f64) -> Self {
+        Self {
+            fresh: [(mean_ms, mean_ms); 2],
+            rotation: mean_ms,
+            turn: mean_ms,
+            per_sector: (0.0, 0.0),
+            less_transfer: false,
+        }
+    }
+
     /// The best and the worst positioning of a sub-request.
     fn positioning(&self, kind: StageKind, preread: bool, preread_access: Access) -> (f64, f64) {
         let fresh = |access| match access {
@@ -204,15 +215,19 @@ impl Prepared {
         }
         let seed = Seed::new(self.seed).within("offered load");
         let mut planner = array.planner(&seed).ok()?;
-        let Devices::Disks(set) = &self.array.devices else {
-            return None;
-        };
-        let kinds: Vec<Means> = set
-            .kinds()
-            .map(|kind| Means::new(self, set.model, kind))
-            .collect();
         let disks = array.disks + array.spares();
-        let kind_of: Vec<usize> = (0..disks).map(|disk| set.kind_of(disk)).collect();
+        let (kinds, kind_of): (Vec<Means>, Vec<usize>) = match &self.array.devices {
+            Devices::Disks(set) => {
+                let means = |kind| Means::new(self, set.model, kind);
+                let kinds = set.kinds().map(means).collect();
+                (kinds, (0..disks).map(|disk| set.kind_of(disk)).collect())
+            }
+            Devices::Servers(servers) => {
+                let mean = servers.service.mean().as_millis_f64();
+                (vec![Means::of_server(mean)], vec![0; disks])
+            }
+            Devices::Ssds(_) | Devices::Registered(_) => return None,
+        };
         let mut work: Stations<Work> = Stations::new(disks);
         for (number, class) in classes.iter().enumerate() {
             let seed = seed.within(&format!("class/{number}"));

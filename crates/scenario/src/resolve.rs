@@ -198,7 +198,7 @@ fn check_devices(
     let positional = devices.are_positional();
     if positional && placement == Placement::Random {
         return Err(check.incomplete(
-            "positional disks, SSDs and registered devices need addresses: remove 'array.placement', or set it to \"addressed\"",
+            "positional disks, SSDs and the devices of [device] need addresses: remove 'array.placement', or set it to \"addressed\"",
         ));
     }
     if !matches!(devices, Devices::Disks(_) if positional)
@@ -292,9 +292,7 @@ fn array_model(
             check, file, disk, directory, placement,
         )?)),
         GivenDevices::Ssds(ssd) => Devices::Ssds(ssd::ssds(check, file, ssd, directory)?),
-        GivenDevices::Registered(device) => {
-            Devices::Registered(device::devices(check, device, registry)?)
-        }
+        GivenDevices::Registered(device) => device::devices(check, device, registry)?,
     };
     check_devices(check, file, &devices, placement)?;
     let level = array::level(check, &file.array, registry)?;

@@ -2,6 +2,7 @@
 
 mod files;
 mod outputs;
+mod server;
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -25,11 +26,12 @@ use crate::result::Accumulator;
 use crate::source::{Alone, Closed, Held, Synthetic, Trace};
 use crate::{
     ArrayModel, Devices, DiskModel, DiskSet, GiveUp, LevelOptions, LoadModel, RegisteredDevices,
-    Replication, ScenarioError, SimulationResult, SsdSet,
+    Replication, ScenarioError, Servers, SimulationResult, SsdSet,
 };
 pub use files::{OutputFiles, REPLICATION, go_to as records_go_to, path_of as records_path_of};
 pub use outputs::{Outputs, RecordFiles, Records, StageSink};
 use outputs::{RunOutputs, Sink};
+use server::Server;
 
 impl Prepared {
     /// Runs all replications on `threads` threads. The records of the first replication, the
@@ -53,7 +55,9 @@ impl Prepared {
     /// The stages of a sub-request's time that a [`StageSink`] takes.
     pub fn stage_names(&self) -> &'static [&'static str] {
         match self.array.devices {
-            Devices::Disks(_) | Devices::Registered(_) => &["wait", "positioning", "transfer"],
+            Devices::Disks(_) | Devices::Servers(_) | Devices::Registered(_) => {
+                &["wait", "positioning", "transfer"]
+            }
             Devices::Ssds(_) => Stage::NAMES,
         }
     }
@@ -166,6 +170,12 @@ impl Prepared {
                 let ssd = |i| AnySsd::new(&set.parameters, &seed, &component(i));
                 let ssds = disks.map(ssd).collect::<Result<_, _>>()?;
                 self.drive::<Ssds>(ssds, outputs, &around)
+            }
+            DeviceKinds::Servers(servers) => {
+                let law = servers.service.law();
+                let server =
+                    |i| Station::new(Server::new(&law, seed.stream(&component(i), "service")));
+                self.drive::<Stations<_>>(disks.map(server).collect(), outputs, &around)
             }
             DeviceKinds::Registered(devices) => devices.model.run(
                 devices,
@@ -304,6 +314,7 @@ enum DeviceKinds<'a> {
     Sampled(&'a DiskSet, Vec<Arc<DiskLaws>>, Scheduler),
     Positional(&'a DiskSet, Vec<Arc<Mechanics>>, Queueing),
     Ssds(&'a SsdSet),
+    Servers(&'a Servers),
     Registered(&'a RegisteredDevices),
 }
 
@@ -311,6 +322,7 @@ impl<'a> DeviceKinds<'a> {
     fn new(array: &'a ArrayModel) -> Self {
         let disks = match &array.devices {
             Devices::Ssds(ssds) => return Self::Ssds(ssds),
+            Devices::Servers(servers) => return Self::Servers(servers),
             Devices::Registered(devices) => return Self::Registered(devices),
             Devices::Disks(disks) => disks,
         };

@@ -55,7 +55,7 @@ impl Prepared {
                 all.extend(of_disks(disks, self.array.placement));
                 all
             }
-            Devices::Registered(_) => Vec::new(),
+            Devices::Servers(_) | Devices::Registered(_) => Vec::new(),
             Devices::Ssds(ssds) => {
                 let size = ssds
                     .profile

@@ -144,7 +144,7 @@ impl Held {
         match (array.disks, &array.devices) {
             (1, Devices::Ssds(_)) => Self::Ssd,
             (1, Devices::Disks(_)) => Self::Disk,
-            (1, Devices::Registered(_)) => Self::Device,
+            (1, Devices::Servers(_) | Devices::Registered(_)) => Self::Device,
             _ => Self::Array,
         }
     }

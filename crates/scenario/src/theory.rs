@@ -27,6 +27,7 @@ mod partial;
 mod patterns;
 mod responses;
 mod rpo;
+mod servers;
 mod ssd;
 mod waits;
 mod writes;
@@ -106,6 +107,8 @@ pub enum Remark {
     Trace,
     /// Where the arm of a positional disk is depends on what came before.
     Positional,
+    /// What theory does not cover of servers.
+    Server(ServerRemark),
     /// What a registered device or level does is known to its author only.
     Registered,
     /// The controller's times, its link, its bus and its cache are left out.
@@ -156,6 +159,19 @@ pub enum Remark {
     Ssd(SsdRemark),
     /// The mean in milliseconds by the interpolation of Varma and Makowski.
     VarmaMakowski(f64),
+}
+
+/// What theory does not cover of servers whose services follow a law.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerRemark {
+    /// There is theory for one class of Poisson arrivals, each at one server or at all.
+    Load,
+    /// The join of requests that go to all servers.
+    Join,
+    /// Only the mean is computed.
+    MeanOnly,
+    /// The services have no finite variance, so the mean wait is infinite.
+    InfiniteVariance,
 }
 
 /// What theory does not cover of SSDs, and what the answers leave out.
@@ -359,6 +375,7 @@ impl Prepared {
     pub fn theory(&self) -> Theory {
         let mut theory = match (&self.load, &self.array.devices) {
             (LoadModel::Trace { .. }, _) => Theory::only(Remark::Trace),
+            (_, Devices::Servers(servers)) => servers::answer(self, servers),
             (_, Devices::Registered(_)) => Theory::only(Remark::Registered),
             _ if matches!(self.array.level, crate::LevelOptions::Registered(_)) => {
                 Theory::only(Remark::Registered)

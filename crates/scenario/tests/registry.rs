@@ -210,7 +210,7 @@ fn what_is_wrong_is_refused_with_its_line() {
         ),
         (
             good.replace("disks = 4", "disks = 4\nplacement = \"random\""),
-            "registered devices need addresses",
+            "the devices of [device] need addresses",
         ),
         (
             good.replace("[device]", "[ssd]\nprofile = \"nvme-gen4-tlc\"\n[device]"),

@@ -36,7 +36,7 @@ mod probe;
 mod renewal;
 mod size;
 mod span;
-mod think;
+mod time_law;
 
 use iosonar_sim_core::arrivals::{Arrival, Source};
 use iosonar_sim_core::{Geometric, Law, Seed, Stream};
@@ -52,7 +52,7 @@ pub use parse::ParseLawError;
 pub use probe::{ProbeLoad, ProbeShape};
 pub use renewal::{Intervals, Renewal, RenewalError};
 pub use size::Size;
-pub use think::ThinkTime;
+pub use time_law::TimeLaw;
 
 /// The laws of a class of requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -277,11 +277,11 @@ pub struct ClosedLoad {
 impl ClosedLoad {
     /// `outstanding` users who think for an exponential time with the mean `think`.
     pub fn new(shape: &Shape, outstanding: u32, think: Nanos, seed: &Seed) -> Self {
-        Self::thinking(shape, outstanding, &ThinkTime::Exponential(think), seed)
+        Self::thinking(shape, outstanding, &TimeLaw::Exponential(think), seed)
     }
 
     /// `outstanding` users with think times from any law.
-    pub fn thinking(shape: &Shape, outstanding: u32, think: &ThinkTime, seed: &Seed) -> Self {
+    pub fn thinking(shape: &Shape, outstanding: u32, think: &TimeLaw, seed: &Seed) -> Self {
         Self {
             requests: Requests::new(shape, "load", 0, seed),
             outstanding,
@@ -458,14 +458,14 @@ mod tests {
     #[test]
     fn think_times_have_their_mean_and_spread() {
         let intervals = Intervals::Gamma { cv: 2.0 };
-        let other = ThinkTime::Other {
+        let other = TimeLaw::Other {
             mean_ms: 5.0,
             times: Renewal::new(200.0, intervals, None).unwrap(),
         };
         let ms = Nanos::from_millis;
         for (think, cv) in [
-            (ThinkTime::Constant(ms(5)), 0.0),
-            (ThinkTime::Exponential(ms(5)), 1.0),
+            (TimeLaw::Constant(ms(5)), 0.0),
+            (TimeLaw::Exponential(ms(5)), 1.0),
             (other, 2.0),
         ] {
             assert_eq!((think.mean(), think.is_exponential()), (ms(5), cv == 1.0));
@@ -482,7 +482,7 @@ mod tests {
             );
             assert!((sd / 5.0 - cv).abs() < 0.05, "{think:?}: {sd}");
         }
-        let none = ThinkTime::Exponential(Nanos::ZERO);
+        let none = TimeLaw::Exponential(Nanos::ZERO);
         assert!(none.is_exponential() && none.law() == Law::Constant(Nanos::ZERO));
     }
 }

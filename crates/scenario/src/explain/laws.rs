@@ -1,7 +1,7 @@
 //! The laws of a synthetic load as a scenario writes them: batches, shapes and arrivals.
 
 use iosonar_workload::{
-    Addresses, ArrivalLaw, Batch, Intervals, LoadPhase, Renewal, Shape, Size, ThinkTime,
+    Addresses, ArrivalLaw, Batch, Intervals, LoadPhase, Renewal, Shape, Size, TimeLaw,
 };
 
 use super::{Page, float};
@@ -135,16 +135,22 @@ pub(super) fn arrivals(law: &ArrivalLaw) -> String {
 }
 
 /// The think times of a closed load, with their key.
-pub(super) fn think(think: &ThinkTime) -> String {
+pub(super) fn think(think: &TimeLaw) -> String {
     match think {
-        ThinkTime::Exponential(mean) => format!("think_ms = {}", float(mean.as_millis_f64())),
-        ThinkTime::Constant(time) => format!(
-            "think = {{ constant_ms = {} }}",
-            float(time.as_millis_f64())
-        ),
-        ThinkTime::Other { mean_ms, times } => {
-            let mean = format!("mean_ms = {}", float(*mean_ms));
-            format!("think = {}", renewal(times, &mean))
+        TimeLaw::Exponential(mean) => format!("think_ms = {}", float(mean.as_millis_f64())),
+        law => format!("think = {}", time_law(law)),
+    }
+}
+
+/// A law of times.
+pub(super) fn time_law(law: &TimeLaw) -> String {
+    match law {
+        TimeLaw::Exponential(mean) => {
+            format!("{{ exponential_ms = {} }}", float(mean.as_millis_f64()))
+        }
+        TimeLaw::Constant(time) => format!("{{ constant_ms = {} }}", float(time.as_millis_f64())),
+        TimeLaw::Other { mean_ms, times } => {
+            renewal(times, &format!("mean_ms = {}", float(*mean_ms)))
         }
     }
 }

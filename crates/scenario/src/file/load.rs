@@ -240,33 +240,33 @@ pub struct ClosedFile {
     /// The mean of their exponential think times; 0 if it is not given.
     pub think_ms: Option<f64>,
     /// Another law of think times, in place of `think_ms`.
-    pub think: Option<ThinkFile>,
+    pub think: Option<TimeLawFile>,
 }
 
-/// `think = { log_normal = { mean_ms = 5.0, cv = 2.0 } }`: one of the laws.
+/// `think = { log_normal = { mean_ms = 5.0, cv = 2.0 } }`: one of the laws of times.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ThinkFile {
-    /// Exponential with this mean, as `think_ms`.
+pub enum TimeLawFile {
+    /// Exponential with this mean.
     ExponentialMs(f64),
     /// Always the same.
     ConstantMs(f64),
     /// A gamma law.
-    Gamma(ThinkSpreadFile),
+    Gamma(TimeSpreadFile),
     /// A log-normal law.
-    LogNormal(ThinkSpreadFile),
+    LogNormal(TimeSpreadFile),
     /// A Weibull law.
-    Weibull(ThinkTailFile),
+    Weibull(TimeTailFile),
     /// A Pareto law.
-    Pareto(ThinkTailFile),
-    /// The think times of a recording, each as likely as the others.
-    Empirical(ThinkEmpiricalFile),
+    Pareto(TimeTailFile),
+    /// The times of a recording, each as likely as the others.
+    Empirical(TimeEmpiricalFile),
 }
 
 /// `gamma = { mean_ms = 5.0, cv = 2.0, at_least_ms = 0.1, at_most_ms = 500.0 }`, and `log_normal`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ThinkSpreadFile {
+pub struct TimeSpreadFile {
     /// The mean.
     pub mean_ms: f64,
     /// The coefficient of variation, before any bounds.
@@ -280,7 +280,7 @@ pub struct ThinkSpreadFile {
 /// `weibull = { mean_ms = 5.0, shape = 0.6, at_least_ms = 0.1, at_most_ms = 500.0 }`, and `pareto`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ThinkTailFile {
+pub struct TimeTailFile {
     /// The mean.
     pub mean_ms: f64,
     /// The shape parameter of the law.
@@ -294,8 +294,8 @@ pub struct ThinkTailFile {
 /// `empirical = { trace = "monday.csv", mean_ms = 5.0 }`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ThinkEmpiricalFile {
-    /// The recording whose think times are drawn from.
+pub struct TimeEmpiricalFile {
+    /// The recording whose times are drawn from.
     pub trace: PathBuf,
     /// The mean; that of the recording if it is not given.
     pub mean_ms: Option<f64>,

@@ -2,21 +2,51 @@
 
 use iosonar_sim_core::Seed;
 use iosonar_units::Bytes;
+use toml::Spanned;
 
 use super::check::Checker;
 use crate::array_model::LevelOptions;
 use crate::file::{ArrayFile, DeviceFile, LevelName};
 use crate::registry::DevicePlace;
 use crate::words::Word;
-use crate::{RegisteredDevices, RegisteredLevel, Registry, ScenarioError};
+use crate::{Devices, RegisteredDevices, RegisteredLevel, Registry, ScenarioError, Servers};
 
 /// The devices of the table `[device]`.
 pub(super) fn devices(
     check: &Checker<'_>,
     device: &DeviceFile,
     registry: &Registry,
+) -> Result<Devices, ScenarioError> {
+    match (&device.service, &device.model) {
+        (Some(_), Some(_)) => Err(check
+            .incomplete("[device] has both 'service' and 'model': remove one of them")),
+        (None, None) => Err(check.incomplete(
+            "[device] has neither 'service' nor 'model': add the law of its services, such as service = { \
+             exponential_ms = 5.0 }",
+        )),
+        (Some(service), None) => {
+            if let Some(options) = &device.options {
+                let problem = "apply to registered models only: remove the table";
+                return Err(check.refused(options, "device.options", problem));
+            }
+            Ok(Devices::Servers(Servers {
+                service: super::laws::service_time(check, service)?,
+                sectors: capacity(check, device)?,
+            }))
+        }
+        (None, Some(model)) => {
+            registered(check, device, model, registry).map(Devices::Registered)
+        }
+    }
+}
+
+fn registered(
+    check: &Checker<'_>,
+    device: &DeviceFile,
+    named: &Spanned<String>,
+    registry: &Registry,
 ) -> Result<RegisteredDevices, ScenarioError> {
-    let name = device.model.get_ref();
+    let name = named.get_ref();
     let Some(model) = registry.device(name) else {
         let names: Vec<_> = registry.device_names().collect();
         let expected = match names[..] {
@@ -27,7 +57,7 @@ pub(super) fn devices(
             _ => format!("a model that is registered: \"{}\"", names.join("\", \"")),
         };
         let seen = format!("\"{name}\"");
-        return Err(check.wrong(&device.model, "device.model", seen, expected));
+        return Err(check.wrong(named, "device.model", seen, expected));
     };
     let sectors = capacity(check, device)?;
     let options = device.options.as_ref();
@@ -46,11 +76,9 @@ pub(super) fn devices(
             "device.options",
             &of_model(&error.to_string(), name),
         )),
-        (Err(error), None) => Err(check.refused(
-            &device.model,
-            "device.model",
-            &of_model(&error.to_string(), name),
-        )),
+        (Err(error), None) => {
+            Err(check.refused(named, "device.model", &of_model(&error.to_string(), name)))
+        }
     }
 }
 

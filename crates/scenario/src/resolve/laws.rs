@@ -8,7 +8,7 @@ use iosonar_sim_core::{Seed, Stream};
 use iosonar_trace::{Batch as Rows, Reading, TraceError, input};
 use iosonar_units::{Nanos, Sectors, Share};
 use iosonar_workload::{
-    Addresses, ArrivalLaw, Batch, Intervals, LoadPhase, Renewal, Shape, ThinkTime, Workload,
+    Addresses, ArrivalLaw, Batch, Intervals, LoadPhase, Renewal, Shape, TimeLaw, Workload,
 };
 use toml::Spanned;
 
@@ -17,7 +17,7 @@ use super::sizes::size_laws;
 use crate::ScenarioError;
 use crate::file::{
     AddressesFile, ArrivalsFile, BatchFile, ClassFile, ClosedFile, EmpiricalFile, HotFile,
-    LoadFile, MixedFile, PhaseFile, SizeFile, ThinkFile,
+    LoadFile, MixedFile, PhaseFile, SizeFile, TimeLawFile,
 };
 
 /// What a class has for arrivals.
@@ -259,49 +259,75 @@ impl<T> LawCheck<'_, T> {
         self.renewal(per_s, Intervals::Empirical { trace, times }, (None, None))
     }
 
-    /// A mean think time in milliseconds.
-    fn think_ms(&self, name: &str, ms: f64) -> Result<Nanos, ScenarioError> {
+    /// A mean in milliseconds.
+    fn mean_ms(&self, name: &str, ms: f64) -> Result<Nanos, ScenarioError> {
         match (0.0..=1e9).contains(&ms) {
             true => Ok(Nanos::from_millis_f64(ms)),
-            false => self.refuse(format!("{name} = {ms:?}"), "a think time of 0 to 1e9 ms"),
+            false => self.refuse(format!("{name} = {ms:?}"), "a mean of 0 to 1e9 ms"),
         }
     }
 
-    fn think(
+    /// A law of times, with those of a recording for an empirical one.
+    fn time_law(
+        &self,
+        law: &TimeLawFile,
+        recorded: impl Fn(&Path) -> Result<Recorded, TraceError>,
+    ) -> Result<TimeLaw, ScenarioError> {
+        match law {
+            TimeLawFile::ExponentialMs(ms) => {
+                let mean = self.mean_ms("exponential_ms", *ms)?;
+                Ok(TimeLaw::Exponential(mean))
+            }
+            TimeLawFile::ConstantMs(ms) => {
+                let time = self.mean_ms("constant_ms", *ms)?;
+                Ok(TimeLaw::Constant(time))
+            }
+            TimeLawFile::Gamma(given) => {
+                let cv = self.cv(given.cv)?;
+                let bounds = (given.at_least_ms, given.at_most_ms);
+                self.other_law(given.mean_ms, Intervals::Gamma { cv }, bounds)
+            }
+            TimeLawFile::LogNormal(given) => {
+                let cv = self.cv(given.cv)?;
+                let bounds = (given.at_least_ms, given.at_most_ms);
+                self.other_law(given.mean_ms, Intervals::LogNormal { cv }, bounds)
+            }
+            TimeLawFile::Weibull(given) => {
+                let bounds = (given.at_least_ms, given.at_most_ms);
+                self.other_law(given.mean_ms, self.weibull(given.shape)?, bounds)
+            }
+            TimeLawFile::Pareto(given) => {
+                let bounds = (given.at_least_ms, given.at_most_ms);
+                self.other_law(given.mean_ms, self.pareto(given.shape)?, bounds)
+            }
+            TimeLawFile::Empirical(given) => {
+                let folder = self.check.path.parent().unwrap_or(Path::new(""));
+                let trace = folder.join(&given.trace);
+                let Recorded { times, mean_s } = recorded(&trace)?;
+                if mean_s.is_nan() || mean_s == 0.0 {
+                    let seen = format!("no such times in {}", trace.display());
+                    let expected = "a recording of them: a CSV file with a column think_ms for think times, records with \
+                                    latencies for services";
+                    return self.refuse(seen, expected);
+                }
+                let mean_ms = given.mean_ms.unwrap_or(1e3 * mean_s);
+                self.other_law(mean_ms, Intervals::Empirical { trace, times }, (None, None))
+            }
+        }
+    }
+
+    fn other_law(
         &self,
         mean_ms: f64,
         intervals: Intervals,
         bounds_ms: (Option<f64>, Option<f64>),
-    ) -> Result<ThinkTime, ScenarioError> {
-        if self.think_ms("mean_ms", mean_ms)? == Nanos::ZERO {
-            let expected = "a mean think time of at least 1e-6 ms, or think_ms = 0 for none";
+    ) -> Result<TimeLaw, ScenarioError> {
+        if self.mean_ms("mean_ms", mean_ms)? == Nanos::ZERO {
+            let expected = "a mean of at least 1e-6 ms";
             return self.refuse(format!("mean_ms = {mean_ms:?}"), expected);
         }
         let times = self.times(1e3 / mean_ms, intervals, bounds_ms)?;
-        Ok(ThinkTime::Other { mean_ms, times })
-    }
-
-    /// The think times of a recording.
-    fn recorded_think(
-        &self,
-        trace: &Path,
-        mean_ms: Option<f64>,
-    ) -> Result<ThinkTime, ScenarioError> {
-        let trace = self
-            .check
-            .path
-            .parent()
-            .unwrap_or(Path::new(""))
-            .join(trace);
-        let Recorded { times, mean_s } = Recorded::think_times(&trace)?;
-        if mean_s.is_nan() || mean_s == 0.0 {
-            let seen = format!("no think times in {}", trace.display());
-            let expected =
-                "a recording with think times, such as a CSV file with a column think_ms";
-            return self.refuse(seen, expected);
-        }
-        let mean_ms = mean_ms.unwrap_or(1e3 * mean_s);
-        self.think(mean_ms, Intervals::Empirical { trace, times }, (None, None))
+        Ok(TimeLaw::Other { mean_ms, times })
     }
 
     /// A law with too few arrivals per span of time would search for the next one forever.
@@ -336,6 +362,11 @@ impl Recorded {
     /// The times that users thought before requests.
     fn think_times(trace: &Path) -> Result<Self, TraceError> {
         Self::of(trace, Rows::think)
+    }
+
+    /// The latencies of requests.
+    fn latencies(trace: &Path) -> Result<Self, TraceError> {
+        Self::of(trace, |rows, row| rows.outcome(row).latency)
     }
 
     fn of(
@@ -395,7 +426,7 @@ impl Sample {
 pub(super) fn think_time(
     check: &Checker<'_>,
     closed: &Spanned<ClosedFile>,
-) -> Result<ThinkTime, ScenarioError> {
+) -> Result<TimeLaw, ScenarioError> {
     let law = LawCheck {
         check,
         given: closed,
@@ -405,8 +436,8 @@ pub(super) fn think_time(
         think_ms, think, ..
     } = closed.get_ref();
     let Some(think) = think else {
-        let mean = law.think_ms("think_ms", think_ms.unwrap_or(0.0))?;
-        return Ok(ThinkTime::Exponential(mean));
+        let mean = law.mean_ms("think_ms", think_ms.unwrap_or(0.0))?;
+        return Ok(TimeLaw::Exponential(mean));
     };
     if think_ms.is_some() {
         return Err(check.incomplete(
@@ -414,32 +445,24 @@ pub(super) fn think_time(
              think = { exponential_ms = 5.0 }): remove one of them",
         ));
     }
-    match think {
-        ThinkFile::ExponentialMs(ms) => {
-            let mean = law.think_ms("exponential_ms", *ms)?;
-            Ok(ThinkTime::Exponential(mean))
-        }
-        ThinkFile::ConstantMs(ms) => Ok(ThinkTime::Constant(law.think_ms("constant_ms", *ms)?)),
-        ThinkFile::Gamma(given) => {
-            let cv = law.cv(given.cv)?;
-            let bounds = (given.at_least_ms, given.at_most_ms);
-            law.think(given.mean_ms, Intervals::Gamma { cv }, bounds)
-        }
-        ThinkFile::LogNormal(given) => {
-            let cv = law.cv(given.cv)?;
-            let bounds = (given.at_least_ms, given.at_most_ms);
-            law.think(given.mean_ms, Intervals::LogNormal { cv }, bounds)
-        }
-        ThinkFile::Weibull(given) => {
-            let bounds = (given.at_least_ms, given.at_most_ms);
-            law.think(given.mean_ms, law.weibull(given.shape)?, bounds)
-        }
-        ThinkFile::Pareto(given) => {
-            let bounds = (given.at_least_ms, given.at_most_ms);
-            law.think(given.mean_ms, law.pareto(given.shape)?, bounds)
-        }
-        ThinkFile::Empirical(given) => law.recorded_think(&given.trace, given.mean_ms),
+    law.time_law(think, Recorded::think_times)
+}
+
+/// How long services take that do not depend on the place.
+pub(super) fn service_time(
+    check: &Checker<'_>,
+    service: &Spanned<TimeLawFile>,
+) -> Result<TimeLaw, ScenarioError> {
+    let law = LawCheck {
+        check,
+        given: service,
+        key: "device.service",
+    };
+    let times = law.time_law(service.get_ref(), Recorded::latencies)?;
+    if times.mean() == Nanos::ZERO {
+        return law.refuse("no time".to_owned(), "a mean of at least 1e-6 ms");
     }
+    Ok(times)
 }
 
 fn arrivals_law(

@@ -1,7 +1,7 @@
 //! Closed loops: a number of users who wait for their requests.
 
 use iosonar_analytic::closed::{Demands, MvaPoint, asymptotic_bounds, exact_mva, schweitzer};
-use iosonar_workload::ThinkTime;
+use iosonar_workload::TimeLaw;
 
 use super::loaded::ArrayTheory;
 use super::patterns::Class;
@@ -64,7 +64,7 @@ impl Demand {
 pub(super) fn answer(
     model: &mut ArrayTheory<'_>,
     class: &Class,
-    (outstanding, think): (u32, &ThinkTime),
+    (outstanding, think): (u32, &TimeLaw),
     alone: Option<&Answer>,
 ) -> Theory {
     if class.has_partial() {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use iosonar_scenario::theory::{Family, How, Remark, SsdRemark};
+use iosonar_scenario::theory::{Family, How, Remark, ServerRemark, SsdRemark};
 
 /// How an answer was found.
 pub fn how(of: How) -> &'static str {
@@ -61,6 +61,7 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
         Remark::Positional => {
             "no theory for positional disks, as seeks depend on earlier requests: use disk.model = \"sampled\", or simulate"
         }
+        Remark::Server(of) => server_remark(*of),
         Remark::Registered => {
             "no theory for a device or a level that the program registers: simulate"
         }
@@ -114,6 +115,24 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
         Remark::Ssd(of) => ssd_remark(*of),
     };
     text.into()
+}
+
+fn server_remark(of: ServerRemark) -> &'static str {
+    match of {
+        ServerRemark::Load => {
+            "theory for servers needs a single class of Poisson arrivals at uniform addresses, and requests that go to \
+             one server or to all of them: simulate"
+        }
+        ServerRemark::Join => {
+            "requests go to all servers at once: the waits are exact, but the distribution of the longest is not known"
+        }
+        ServerRemark::MeanOnly => {
+            "only the mean is computed for this law (Pollaczek and Khinchine)"
+        }
+        ServerRemark::InfiniteVariance => {
+            "the variance of the service times is infinite, and so is the mean wait: longer simulations give longer waits"
+        }
+    }
 }
 
 fn ssd_remark(of: SsdRemark) -> &'static str {

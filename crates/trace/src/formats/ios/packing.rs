@@ -149,7 +149,7 @@ impl Lengths {
         let mut best = (longest, 0, n * longest as u32);
         let (mut exceptions, mut exception_bits) = (0, 0);
         // An exception of `b` bits above the width takes 8 + 8 * ceil(b / 7) bits: a step down costs it another byte
-        // where `b` was a multiple of 7. So many exceptions have a length with this remainder.
+        // where `b` was a multiple of 7. That holds for all exceptions whose length has the same remainder.
         let mut by_remainder = [0; 7];
         for width in (0..longest).rev() {
             let new = u32::from(one[width + 1]) + u32::from(other[width + 1]);

@@ -1,13 +1,13 @@
-//! Think times: how long a user of a closed loop waits before the next request.
+//! Laws of times: how long users of a closed loop think, how long services take.
 
 use iosonar_sim_core::Law;
 use iosonar_units::Nanos;
 
 use crate::Renewal;
 
-/// The law of think times.
+/// The law of a time.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ThinkTime {
+pub enum TimeLaw {
     /// Exponential with this mean; none if it is 0.
     Exponential(Nanos),
     /// Always the same.
@@ -16,12 +16,12 @@ pub enum ThinkTime {
     Other {
         /// The mean that was asked for, in milliseconds.
         mean_ms: f64,
-        /// The times, as the intervals of arrivals by a single user who does nothing but think.
+        /// The times, as the intervals of arrivals that follow one upon the other.
         times: Renewal,
     },
 }
 
-impl ThinkTime {
+impl TimeLaw {
     /// The mean, rounded to nanoseconds.
     pub fn mean(&self) -> Nanos {
         match self {
