@@ -69,6 +69,13 @@ impl<P: Probe> Network<P> {
         let finite = nodes
             .iter()
             .any(|node| matches!(node, Node::Station { station, .. } if station.is_finite()));
+        for node in &mut nodes {
+            if let Node::Station { station, .. } = node
+                && finite
+            {
+                station.take_no_short_ways();
+            }
+        }
         let extended = nodes.iter().any(|node| matches!(node, Node::Custom(_)));
         for station in 0..nodes.len() as u32 {
             let events = nodes.len() as u32;
@@ -263,6 +270,14 @@ impl<P: Probe> Network<P> {
         self.now = now;
         let Self { nodes, context, .. } = self;
         match &mut nodes[event.node as usize] {
+            Node::Station { station, next, .. } if station.is_simple() => {
+                let next = *next;
+                station.end_simple(event.node, event.job, now, context);
+                self.send(event.job, next, now);
+                if let Node::Station { station, .. } = &mut self.nodes[event.node as usize] {
+                    station.next_simple(event.node, now, &mut self.context);
+                }
+            }
             Node::Station { station, next, .. } => {
                 let (next, first) = (*next, station.end(event.node, event.job, now, context));
                 self.depart(event.node, first, next, now);

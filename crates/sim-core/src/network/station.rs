@@ -142,6 +142,11 @@ impl Queue {
         numbers.max().unwrap_or(0)
     }
 
+    /// Whether it has one server, an unlimited queue of jobs that are all alike, and nothing else.
+    fn is_simple(&self) -> bool {
+        self.is_plain() && self.servers == 1 && self.room.is_none() && self.by_class.is_empty()
+    }
+
     /// Whether no more has to be done when a job begins its service than to take the first one.
     fn is_plain(&self) -> bool {
         self.batch.1 == 1 && self.discipline == Discipline::Fcfs && self.patience.is_none()
@@ -231,6 +236,9 @@ impl Patience {
 #[derive(Clone)]
 pub(super) struct Station {
     queue: Queue,
+    /// See [`Queue::is_simple`]. Such a station takes short ways through the code, on which the job in service is only
+    /// known to the calendar, and waiting jobs are not counted.
+    simple: bool,
     /// See [`Queue::is_plain`].
     plain: bool,
     service: Stream,
@@ -265,6 +273,7 @@ impl Station {
             })
         });
         Self {
+            simple: queue.is_simple(),
             plain: queue.is_plain(),
             queue,
             service: stream("service"),
@@ -303,6 +312,15 @@ impl Station {
             .is_none_or(|room| self.statistics.number.value() < room)
     }
 
+    pub(super) fn is_simple(&self) -> bool {
+        self.simple
+    }
+
+    /// In a network with finite queues jobs may be held back here, which the short ways do not know.
+    pub(super) fn take_no_short_ways(&mut self) {
+        self.simple = false;
+    }
+
     /// Takes a job in, and starts its service if it can.
     #[inline(always)]
     pub(super) fn enter<P: Probe>(
@@ -312,6 +330,22 @@ impl Station {
         now: Nanos,
         context: &mut Context<P>,
     ) {
+        if !self.simple {
+            return self.enter_others(me, job, now, context);
+        }
+        self.arrive(me, job, now, context);
+        if self.taken == 0 {
+            self.taken = 1;
+            self.statistics.busy.increase(now);
+            self.begin_simple(me, job, now, context);
+        } else {
+            self.waiting.push_back(job);
+        }
+    }
+
+    /// A job comes.
+    #[inline(always)]
+    fn arrive<P: Probe>(&mut self, me: u32, job: u32, now: Nanos, context: &mut Context<P>) {
         let state = &mut context.jobs[job];
         (state.arrived, state.station) = (now, me);
         let number = self.statistics.number.value();
@@ -319,20 +353,68 @@ impl Station {
             .probe
             .arrived(NodeId(me), state.id, state.class, number, now);
         self.statistics.number.increase(now);
+    }
+
+    /// Begins the service of a job at a simple station, whose server is known to be at work.
+    #[inline(always)]
+    fn begin_simple<P: Probe>(&mut self, me: u32, job: u32, now: Nanos, context: &mut Context<P>) {
+        let state = &mut context.jobs[job];
+        state.started = now;
+        self.statistics.wait.push(now - state.arrived);
+        context.probe.started(NodeId(me), state.id, now);
+        let ends = now.saturating_add(self.queue.service.draw(&mut self.service));
+        context.calendar.schedule(ends, Event::end(me, job));
+    }
+
+    /// The service of a job at a simple station has ended, and it leaves; its server waits until it has gone on.
+    #[inline(always)]
+    pub(super) fn end_simple<P: Probe>(
+        &mut self,
+        me: u32,
+        job: u32,
+        now: Nanos,
+        context: &mut Context<P>,
+    ) {
+        let state = &mut context.jobs[job];
+        context.hash.add(state.id, me, state.started, now);
+        context.probe.ended(NodeId(me), state.id, now);
+        self.statistics.number.decrease(now);
+        self.statistics.response_time.push(now - state.arrived);
+        state.station = NONE;
+    }
+
+    /// The server of a simple station begins with the next job. If there is one, it has not been idle.
+    #[inline(always)]
+    pub(super) fn next_simple<P: Probe>(&mut self, me: u32, now: Nanos, context: &mut Context<P>) {
+        if let Some(job) = self.waiting.pop_front() {
+            self.begin_simple(me, job, now, context);
+        } else {
+            self.taken = 0;
+            self.statistics.busy.decrease(now);
+        }
+    }
+
+    #[inline(always)]
+    fn enter_others<P: Probe>(&mut self, me: u32, job: u32, now: Nanos, context: &mut Context<P>) {
+        self.arrive(me, job, now, context);
         match self.queue.discipline {
             Discipline::ProcessorSharing => self.share(me, job, now, context),
             Discipline::Fcfs if self.can_start_at_once() => self.begin(me, job, now, context),
-            _ => {
-                self.push(job, context.jobs[job].class);
-                if let Some(patience) = &mut self.patience {
-                    patience.begin(job, now, context);
-                }
-                if self.queue.discipline == Discipline::PreemptiveResume {
-                    self.interrupt_for(context.jobs[job].class, now, context);
-                }
-                self.start_next(me, now, context);
-            }
+            _ => self.line_up(me, job, now, context),
         }
+    }
+
+    /// A job joins those that wait, even if its service begins at once.
+    #[inline(never)]
+    fn line_up<P: Probe>(&mut self, me: u32, job: u32, now: Nanos, context: &mut Context<P>) {
+        self.push(job, context.jobs[job].class);
+        if let Some(patience) = &mut self.patience {
+            patience.begin(job, now, context);
+        }
+        if self.queue.discipline == Discipline::PreemptiveResume {
+            self.interrupt_for(context.jobs[job].class, now, context);
+        }
+        self.start_next(me, now, context);
     }
 
     /// The common case: a free server, no waiting jobs, no batches.
