@@ -24,6 +24,7 @@ pub use analyse::{ClassAnalysis, NetworkAnalysis, NetworkPoint};
 pub use demands::{Division, StationDemand};
 use file::NetworkedFile;
 pub use file::Operation;
+use iosonar_workload::TimeLaw;
 pub use sensitivity::{Elasticity, Lever};
 pub use simulate::{NetworkSimulation, Services, Structure};
 pub use upgrade::{Purchase, Upgrade};
@@ -95,8 +96,10 @@ pub struct Job {
     pub operation: Operation,
     /// How much it moves.
     pub bytes: f64,
-    /// How long it thinks before it begins again, in seconds.
+    /// How long it thinks on average before it begins again, in seconds. Theory needs no more.
     pub think_s: f64,
+    /// The law of these think times, for simulations; exponential if it is not given.
+    pub think: Option<TimeLaw>,
     /// How many there are (of a single class: at most).
     pub jobs: u32,
 }

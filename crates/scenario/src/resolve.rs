@@ -5,7 +5,7 @@ pub(crate) mod check;
 mod controller;
 mod device;
 mod disk;
-mod laws;
+pub(crate) mod laws;
 mod load;
 mod md;
 mod moved;

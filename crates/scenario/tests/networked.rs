@@ -240,6 +240,30 @@ fn elasticities_are_those_of_the_reference() {
 }
 
 #[test]
+fn theory_needs_only_the_mean_of_think_times() {
+    let with = |set: &[(&str, &str)]| system(set).analyse().unwrap().points[9].response_s;
+    let exponential = with(&[("jobs.think_s", "60.0")]);
+    for law in [
+        "{ exponential_ms = 60000.0 }",
+        "{ constant_ms = 60000.0 }",
+        "{ weibull = { mean_ms = 60000.0, shape = 0.5 } }",
+    ] {
+        near(with(&[("jobs.think", law)]), exponential, 1e-9);
+    }
+    assert!((with(&[("jobs.think", "{ constant_ms = 9000.0 }")]) / exponential - 1.0).abs() > 0.1);
+    let both = refused(&[
+        ("jobs.think_s", "1.0"),
+        ("jobs.think", "{ constant_ms = 1.0 }"),
+    ]);
+    assert!(
+        both.contains("both 'jobs.think_s' and 'jobs.think'"),
+        "{both}"
+    );
+    let wrong = refused(&[("jobs.think", "{ gamma = { mean_ms = 1.0, cv = -1.0 } }")]);
+    assert!(wrong.contains("cv = -1"), "{wrong}");
+}
+
+#[test]
 fn the_simulation_agrees_with_mean_value_analysis() {
     // Three standard errors; ten replications, so a t-test of 9 degrees of freedom fails once in 67.
     for (set, jobs) in [
@@ -247,6 +271,12 @@ fn the_simulation_agrees_with_mean_value_analysis() {
         (&[], 5),
         (&[], 20),
         (&[("jobs.think_s", "60.0")], 10),
+        // Of the think times only the mean matters.
+        (&[("jobs.think", "{ constant_ms = 60000.0 }")], 10),
+        (
+            &[("jobs.think", "{ gamma = { mean_ms = 60000.0, cv = 3.0 } }")],
+            10,
+        ),
         (
             &[("jobs.operation", "read"), ("central.cache_hit", "0.5")],
             5,

@@ -4,9 +4,13 @@ use iosonar_units::Bytes;
 use serde::Deserialize;
 use toml::Spanned;
 
+use iosonar_workload::TimeLaw;
+
 use super::{Division, Job, Link, NetworkedLevel, NetworkedRaid, Server, ServerDisk, Upgrade};
 use crate::ScenarioError;
+use crate::file::TimeLawFile;
 use crate::resolve::check::Checker;
+use crate::resolve::laws::think_law;
 
 /// What a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -39,6 +43,7 @@ struct JobsFile {
     bytes: Option<Spanned<String>>,
     most: Option<Spanned<u32>>,
     think_s: Option<Spanned<f64>>,
+    think: Option<Spanned<TimeLawFile>>,
     class: Option<Vec<JobFile>>,
 }
 
@@ -50,6 +55,27 @@ struct JobFile {
     bytes: Spanned<String>,
     jobs: Spanned<u32>,
     think_s: Option<Spanned<f64>>,
+    think: Option<Spanned<TimeLawFile>>,
+}
+
+/// The mean think time in seconds, and its law if that is given.
+fn think(
+    check: &Checker<'_>,
+    [mean_key, law_key]: [&'static str; 2],
+    mean: Option<&Spanned<f64>>,
+    law: Option<&Spanned<TimeLawFile>>,
+) -> Result<(f64, Option<TimeLaw>), ScenarioError> {
+    let mean_s = mean.map_or(Ok(0.0), |v| from_zero(check, mean_key, v))?;
+    let Some(law) = law else {
+        return Ok((mean_s, None));
+    };
+    if mean_s > 0.0 {
+        return Err(check.incomplete(&format!(
+            "there are both '{mean_key}' and '{law_key}': remove one of them"
+        )));
+    }
+    let think = think_law(check, law, law_key, law.get_ref())?;
+    Ok((think.mean().as_secs_f64(), Some(think)))
 }
 
 #[derive(Debug, Deserialize)]
@@ -330,16 +356,14 @@ impl NetworkedFile {
 
 impl JobsFile {
     fn resolve(&self, check: &Checker<'_>) -> Result<Vec<Job>, ScenarioError> {
-        let think = |key, value: &Option<Spanned<f64>>| {
-            value.as_ref().map_or(Ok(0.0), |v| from_zero(check, key, v))
-        };
         let alone = self.operation.is_some()
             || self.bytes.is_some()
             || self.most.is_some()
-            || self.think_s.is_some();
+            || self.think_s.is_some()
+            || self.think.is_some();
         match &self.class {
             Some(_) if alone => Err(check.incomplete(
-                "[jobs] has both classes and 'operation', 'bytes', 'most' or 'think_s': \
+                "[jobs] has both classes and 'operation', 'bytes', 'most', 'think_s' or 'think': \
                  move these into a [[jobs.class]]",
             )),
             Some(classes) if classes.is_empty() || classes.len() > 32 => {
@@ -348,11 +372,15 @@ impl JobsFile {
             Some(classes) => classes
                 .iter()
                 .map(|class| {
+                    let keys = ["jobs.class.think_s", "jobs.class.think"];
+                    let (think_s, think) =
+                        think(check, keys, class.think_s.as_ref(), class.think.as_ref())?;
                     Ok(Job {
                         name: class.name.clone(),
                         operation: class.operation,
                         bytes: bytes(check, "jobs.class.bytes", &class.bytes)?,
-                        think_s: think("jobs.class.think_s", &class.think_s)?,
+                        think_s,
+                        think,
                         jobs: count(check, "jobs.class.jobs", &class.jobs, (1, MOST_JOBS))?,
                     })
                 })
@@ -362,11 +390,15 @@ impl JobsFile {
                 let operation = self.operation.ok_or_else(|| missing("operation"))?;
                 let size = self.bytes.as_ref().ok_or_else(|| missing("bytes"))?;
                 let most = self.most.as_ref().ok_or_else(|| missing("most"))?;
+                let keys = ["jobs.think_s", "jobs.think"];
+                let (think_s, think) =
+                    think(check, keys, self.think_s.as_ref(), self.think.as_ref())?;
                 Ok(vec![Job {
                     name: "jobs".to_owned(),
                     operation,
                     bytes: bytes(check, "jobs.bytes", size)?,
-                    think_s: think("jobs.think_s", &self.think_s)?,
+                    think_s,
+                    think,
                     jobs: count(check, "jobs.most", most, (1, MOST_JOBS))?,
                 }])
             }

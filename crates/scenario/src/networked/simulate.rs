@@ -176,9 +176,10 @@ impl NetworkedRaid {
     /// Thinking is a station with a server for each job, so that classes have their own times; behind it a delay of
     /// nothing marks where the response time begins.
     fn think(&self, b: &mut Builder, jobs: u32) -> NodeId {
-        let law = |job: &Job| match job.think_s {
-            0.0 => Law::Constant(Nanos::ZERO),
-            think_s => Law::Exponential(Nanos::from_secs_f64(think_s)),
+        let law = |job: &Job| match (&job.think, job.think_s) {
+            (Some(think), _) => think.law(),
+            (None, 0.0) => Law::Constant(Nanos::ZERO),
+            (None, think_s) => Law::Exponential(Nanos::from_secs_f64(think_s)),
         };
         let everybody = jobs.max(self.most_jobs());
         let mut thinking = Queue::fcfs(everybody, law(&self.classes[0]));

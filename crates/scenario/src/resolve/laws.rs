@@ -427,24 +427,41 @@ pub(super) fn think_time(
     check: &Checker<'_>,
     closed: &Spanned<ClosedFile>,
 ) -> Result<TimeLaw, ScenarioError> {
-    let law = LawCheck {
-        check,
-        given: closed,
-        key: "load.closed",
-    };
-    let ClosedFile {
-        think_ms, think, ..
-    } = closed.get_ref();
-    let Some(think) = think else {
-        let mean = law.mean_ms("think_ms", think_ms.unwrap_or(0.0))?;
-        return Ok(TimeLaw::Exponential(mean));
-    };
-    if think_ms.is_some() {
-        return Err(check.incomplete(
+    let key = "load.closed";
+    match closed.get_ref() {
+        ClosedFile {
+            think: None,
+            think_ms,
+            ..
+        } => {
+            let law = LawCheck {
+                check,
+                given: closed,
+                key,
+            };
+            let mean = law.mean_ms("think_ms", think_ms.unwrap_or(0.0))?;
+            Ok(TimeLaw::Exponential(mean))
+        }
+        ClosedFile {
+            think: Some(think),
+            think_ms: None,
+            ..
+        } => think_law(check, closed, key, think),
+        _ => Err(check.incomplete(
             "load.closed has both 'think_ms' and 'think' (think_ms = 5.0 is short for \
              think = { exponential_ms = 5.0 }): remove one of them",
-        ));
+        )),
     }
+}
+
+/// A law of think times, in the value `given` of `key`.
+pub(crate) fn think_law<T>(
+    check: &Checker<'_>,
+    given: &Spanned<T>,
+    key: &'static str,
+    think: &TimeLawFile,
+) -> Result<TimeLaw, ScenarioError> {
+    let law = LawCheck { check, given, key };
     law.time_law(think, Recorded::think_times)
 }
 
