@@ -134,6 +134,98 @@ fn what_pyarrow_and_polars_write_is_read() {
     }
 }
 
+/// A small system, simulated twice.
+const SCENARIO: &str = "seed = 7\nreplications = 2\n[load]\nrequests = 300\n[load.arrivals]\npoisson_per_s = 60.0\n\
+                        [load.size]\nblocks = 2\n[array]\nlevel = 'raid5'\ndisks = 4\n[disk]\n\
+                        profile = 'seagate-st3500630ns'\n";
+
+/// All tables of results, in all formats; their names without endings.
+fn tables(scratch: &Scratch) -> Vec<&'static str> {
+    scratch.file("system.toml", SCENARIO);
+    let system = "sim system.toml -q";
+    iosonar(scratch, &format!("{system} --records records.ios")).success();
+    let vary = format!("{system} --vary array.disks=4,5 --vary load.size.blocks=1,2");
+    for ending in ["csv", "parquet", "arrow", "feather"] {
+        for command in [
+            format!("{system} --stages stages.{ending} --cdf-data cdf.{ending}"),
+            format!(
+                "{vary} --csv varied.{ending} --curve x.png --data curves.{ending} --cdf-data cdfs.{ending}"
+            ),
+            format!("model system.toml -q --with-sim --csv theory.{ending}"),
+            format!("plot cdf records.ios -q --data chart.{ending} -o chart.png"),
+            format!("analyze records.ios -q --csv . --tables {ending}"),
+        ] {
+            iosonar(scratch, &command).success();
+        }
+    }
+    scratch.file(
+        "sweep.toml",
+        "scenario = 'system.toml'\nreplications = 2\n[vary]\n'array.disks' = [4, 5]\n'array.stripe_unit' = ['64KiB', '128KiB']\n",
+    );
+    iosonar(
+        scratch,
+        "sweep sweep.toml -q --dir tree --jobs 1 --tables parquet",
+    )
+    .success();
+    iosonar(scratch, "sweep tree -q --replot --tables arrow").success();
+    vec![
+        "stages",
+        "cdf",
+        "varied",
+        "curves",
+        "cdfs",
+        "theory",
+        "chart",
+        "load",
+        "sizes",
+        "positions",
+        "miss-ratio",
+        "outcome",
+        "activity",
+        "response-by-size",
+        "latency-by-load",
+        "tree/points",
+        "tree/runs",
+    ]
+}
+
+#[test]
+fn tables_of_results_have_the_values_of_the_csv_files() {
+    let scratch = Scratch::new();
+    let stems = tables(&scratch);
+    for library in ["pyarrow", "polars", "duckdb"] {
+        let Some(python) = python_with(library) else {
+            eprintln!("skipped: no python3 with {library} here");
+            continue;
+        };
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/arrow/tables.py");
+        let run = Command::new(python)
+            .arg(&script)
+            .arg(library)
+            .args(&stems)
+            .current_dir(scratch.path("."))
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "{library}: {}", err(&run));
+        assert!(run.stdout.ends_with(b"same\n"));
+    }
+}
+
+#[test]
+fn a_table_is_that_of_its_name_and_stays_csv_otherwise() {
+    let scratch = Scratch::new();
+    scratch.file("system.toml", SCENARIO);
+    for (name, magic) in [
+        ("x.parquet", "PAR1"),
+        ("x.arrow", "ARROW1"),
+        ("x.txt", "scenario,"),
+    ] {
+        iosonar(&scratch, &format!("sim system.toml -q --cdf-data {name}")).success();
+        let bytes = fs::read(scratch.path(name)).unwrap();
+        assert!(bytes.starts_with(magic.as_bytes()), "{name}");
+    }
+}
+
 #[test]
 fn tables_are_written_whatever_the_name() {
     let scratch = records();

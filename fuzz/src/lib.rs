@@ -2,8 +2,9 @@
 //!
 //! `cargo +nightly fuzz run msr -- -max_total_time=60`; good seeds are the files in `fixtures/traces`.
 
-use std::io::Cursor;
-use std::path::Path;
+use std::fs::File;
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
 
 use iosonar_trace::{Batch, ReadOptions, TraceReader, input};
 
@@ -26,6 +27,45 @@ pub fn read(format: &str, bytes: &[u8]) {
         let mut batch = Batch::default();
         while reader.next_batch(&mut batch).is_ok_and(|n| n > 0) {}
     }
+}
+
+/// Reads `bytes` as a file of `format`, whose reader jumps in it.
+pub fn read_file(format: &str, bytes: &[u8]) {
+    let Some((&mode, bytes)) = bytes.split_first() else {
+        return;
+    };
+    iosonar_arrow::register();
+    let path = scratch();
+    let mut file = File::create(&path).expect("the folder for temporary files can be written");
+    file.write_all(bytes).expect("there is room");
+    let options = ReadOptions {
+        format: Some(format.to_owned()),
+        lenient: mode & 1 == 1,
+        ..ReadOptions::default()
+    };
+    if let Ok(mut reader) = input::open_with(&path, &options) {
+        let mut batch = Batch::default();
+        while reader.next_batch(&mut batch).is_ok_and(|n| n > 0) {}
+    }
+}
+
+/// A file of this process.
+fn scratch() -> PathBuf {
+    std::env::temp_dir().join(format!("iosonar-fuzz-{}", std::process::id()))
+}
+
+/// A target for the reader of a format whose reader jumps in a file. Decoders of other crates may panic: the reader makes
+/// an error of that, so the hook of the fuzzer, which ends the process, is left out.
+#[macro_export]
+macro_rules! file_reader {
+    ($format:literal) => {
+        $crate::libfuzzer_sys::fuzz_target!(
+            init: {
+                std::panic::set_hook(Box::new(|_| {}));
+            },
+            |bytes: &[u8]| $crate::read_file($format, bytes)
+        );
+    };
 }
 
 /// A target for the reader of a format.

@@ -9,13 +9,14 @@
 //! ```
 
 mod arrow;
-mod columns;
+mod choose;
 mod comparison;
 mod error;
 mod estimates;
 mod figure;
 mod interruptible;
 mod network;
+mod networked;
 mod plan;
 mod simulation;
 mod source;
@@ -28,12 +29,14 @@ use pyo3::prelude::*;
 /// Simulations, traces and charts of storage systems.
 #[pymodule]
 fn _iosonar(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    iosonar::arrow::register();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Error", module.py().get_type::<error::Error>())?;
     module.add_class::<figure::Figure>()?;
     module.add_class::<network::Network>()?;
     module.add_class::<simulation::Run>()?;
     module.add_class::<trace::Trace>()?;
+    module.add_function(wrap_pyfunction!(choose::choose, module)?)?;
     module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
     module.add_function(wrap_pyfunction!(figure::charts, module)?)?;
     module.add_function(wrap_pyfunction!(figure::plot, module)?)?;

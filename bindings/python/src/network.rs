@@ -20,8 +20,8 @@ use crate::estimates::{estimate, times};
 use crate::interruptible::{interruptible, threads};
 use crate::value::of_json;
 
-/// After as many departures a run looks whether it is to stop: some milliseconds.
-const DEPARTURES: u64 = 50_000;
+/// After as many events a run looks whether it is to stop: some milliseconds. Events happen even where no job departs.
+const EVENTS: u64 = 100_000;
 
 /// The longest time of a law, in seconds: some thirty years.
 const LONGEST: f64 = 1e9;
@@ -174,21 +174,22 @@ impl Plan {
 
 /// Runs a network for a number of departures.
 fn go(network: &mut Simulated, departures: u64, stop: &AtomicBool) -> Result<(), String> {
-    let mut left = departures;
-    while left > 0 && !stop.load(Relaxed) {
-        let some = left.min(DEPARTURES);
-        left -= some;
-        match network.run(Until::Departures(some)) {
-            Stopped::Stuck { jobs } => {
-                return Err(format!(
+    let goal = network.departures().saturating_add(departures);
+    while !stop.load(Relaxed) {
+        for _ in 0..EVENTS {
+            if network.departures() >= goal {
+                return Ok(());
+            }
+            if network.step() {
+                continue;
+            }
+            return Err(match network.run(Until::End) {
+                Stopped::Stuck { jobs } => format!(
                     "deadlock: {jobs} jobs are left at {}, and no event is pending",
                     network.now()
-                ));
-            }
-            Stopped::Drained => {
-                return Err("no job is left in the network, and none arrives".to_owned());
-            }
-            Stopped::AsTold => {}
+                ),
+                _ => "no job is left in the network, and none arrives".to_owned(),
+            });
         }
     }
     Ok(())

@@ -24,18 +24,16 @@ pub(crate) struct Question {
     most: Option<u32>,
 }
 
-impl Question {
-    fn targets(&self) -> PyResult<Objectives> {
-        let wrong = |problem: String| refused(format!("target: '{}': {problem}", self.target));
-        let targets: Objectives = self
-            .target
-            .parse()
-            .map_err(|error| wrong(format!("{error}")))?;
-        iosonar::study::objective::refuse_delays(&targets.0)
-            .map_err(|error| wrong(error.to_string()))?;
-        Ok(targets)
-    }
+/// The targets of a text.
+pub(crate) fn targets_of(text: &str) -> PyResult<Objectives> {
+    let wrong = |problem: String| refused(format!("target: '{text}': {problem}"));
+    let targets: Objectives = text.parse().map_err(|error| wrong(format!("{error}")))?;
+    iosonar::study::objective::refuse_delays(&targets.0)
+        .map_err(|error| wrong(error.to_string()))?;
+    Ok(targets)
+}
 
+impl Question {
     fn spec(&self, asked: Option<usize>) -> PyResult<PlanSpec> {
         let find = match self.find.as_deref() {
             None => None,
@@ -67,8 +65,8 @@ impl Question {
 }
 
 /// A load that was simulated, and the outcome of each target.
-fn point(of: &Point, targets: &Objectives) -> Value {
-    let outcomes = targets.0.iter().zip(&of.outcomes);
+pub(crate) fn point(of: &Point, targets: &[Objective]) -> Value {
+    let outcomes = targets.iter().zip(&of.outcomes);
     let outcomes = outcomes.map(|(target, outcome)| {
         let attained = outcome.attained();
         json!({
@@ -95,7 +93,7 @@ fn unit(target: &Objective) -> &'static str {
 
 fn figures(system: &str, targets: &Objectives, answer: &Answer) -> Value {
     let found = &answer.found;
-    let of = |of: &Point| point(of, targets);
+    let of = |of: &Point| point(of, &targets.0);
     json!({
         "system": system,
         "target": targets.to_string(),
@@ -119,7 +117,7 @@ pub(crate) fn plan<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let source = Source::of(scenario, changes.name.clone())?;
     let (mut overrides, trace) = changes.overrides()?;
-    let targets = question.targets()?;
+    let targets = targets_of(&question.target)?;
     let spec = question.spec(changes.threads)?;
     let stop: Arc<AtomicBool> = Arc::default();
     overrides.stop = Arc::clone(&stop);

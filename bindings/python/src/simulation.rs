@@ -50,7 +50,7 @@ pub(crate) fn simulate(
         ));
     }
     let mut simulation = source
-        .prepared(&overrides)?
+        .prepared(py, &overrides)?
         .with_split(how.split)
         .with_precision(how.precision);
     if how.precision.is_some() && overrides.replications.is_none() {
@@ -100,7 +100,7 @@ fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
 
 /// Refuses what can only grow, and warns where that is not certain.
 fn check_stability(py: Python<'_>, source: &Source, simulation: &Prepared) -> PyResult<()> {
-    match simulation.check_stability() {
+    match py.detach(|| simulation.check_stability()) {
         Err(NoSteadyState::Unstable(offered)) => Err(raised(ScenarioError::Unstable {
             path: source.path.clone(),
             station: offered.station,

@@ -1,12 +1,15 @@
 //! Scenarios as Python gives them: dicts, texts and files.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use iosonar::scenario::{Overrides, Prepared, ScenarioError, read_text};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{raised, refused};
+use crate::interruptible::interruptible;
 use crate::trace::{Trace, reading_of};
 use crate::value::{table_of, toml_of};
 
@@ -59,9 +62,18 @@ impl Source {
         })
     }
 
-    /// The scenario with these changes.
-    pub(crate) fn prepared(&self, overrides: &Overrides) -> PyResult<Prepared> {
-        let prepared = Prepared::from_toml(&self.text, &self.path, overrides);
+    /// The scenario with these changes. A trace in it may be read as a whole: other threads of Python run meanwhile, and
+    /// Ctrl-C ends it.
+    pub(crate) fn prepared(&self, py: Python<'_>, overrides: &Overrides) -> PyResult<Prepared> {
+        let stop: Arc<AtomicBool> = Arc::default();
+        let (text, path) = (self.text.clone(), self.path.clone());
+        let overrides = Overrides {
+            stop: Arc::clone(&stop),
+            ..overrides.clone()
+        };
+        let prepared = interruptible(py, &stop, move || {
+            Prepared::from_toml(&text, &path, &overrides)
+        })?;
         prepared.map_err(|error| self.raised(error))
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use iosonar::scenario::networked::NetworkedRaid;
 use iosonar::scenario::theory::Answer;
 use iosonar::stats::Output;
 use iosonar::stats::metric::QUANTILES;
@@ -11,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::estimates::known;
 use crate::interruptible::interruptible;
+use crate::networked;
 use crate::source::{Changes, Source};
 use crate::value::of_json;
 
@@ -66,7 +68,10 @@ pub(crate) fn model<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
     let source = Source::of(scenario, changes.name.clone())?;
     let (overrides, trace) = changes.overrides()?;
-    let simulation = source.prepared(&overrides)?;
+    if NetworkedRaid::is_meant(&source.text) {
+        return networked::model(py, &source, overrides);
+    }
+    let simulation = source.prepared(py, &overrides)?;
     let (name, path) = (source.name.clone(), source.path.clone());
     let answered = interruptible(py, &Arc::default(), move || {
         Answered::by_theory(&name, &path, simulation)

@@ -222,8 +222,8 @@ impl Trace {
 
     /// The name of its format; None if it can be read only once.
     #[getter]
-    fn format(&self) -> Option<&'static str> {
-        input::format_at(self.path(), &self.reading().options)
+    fn format(&self, py: Python<'_>) -> Option<&'static str> {
+        py.detach(|| input::format_at(self.path(), &self.reading().options))
     }
 
     /// What the file says of itself.
@@ -356,10 +356,10 @@ impl Trace {
         arrow::stream(py, reader, self.clone())
     }
 
-    /// The types of the columns.
-    #[allow(clippy::unused_self)] // As the interface has it.
+    /// The types of the columns, with what the file says of itself.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        arrow::schema(py)
+        let reader = py.detach(|| self.open()).map_err(raised)?;
+        arrow::schema_of(py, reader.metadata())
     }
 }
 

@@ -76,3 +76,47 @@ def test_a_plan_finds_the_highest_rate():
 def test_a_question_without_an_answer_is_refused(target, options, message):
     with pytest.raises(iosonar.Error, match=message):
         iosonar.plan(single(40.0), target, **options)
+
+
+def test_a_networked_system_has_bounds_and_mean_values(examples):
+    path = examples / "networked-raid" / "paper.toml"
+    model = iosonar.model(path)
+    assert isinstance(model, iosonar.NetworkModel) and not model.classes
+    assert [of.jobs for of in model.points] == list(range(1, len(model.points) + 1))
+    # A single job meets no other.
+    assert model.points[0].response == pytest.approx(sum(model.demands.values()), rel=1e-9)
+    for of in model.points:
+        low, high = of.balanced
+        assert of.asymptotic[0] <= low * (1 + 1e-9) and low <= of.response * (1 + 1e-9)
+        assert of.response <= high * (1 + 1e-9)
+    assert model.bottleneck == max(model.demands, key=model.demands.get)
+    assert model.to_dict()["bottleneck"] == model.bottleneck and "<table>" in model._repr_html_()
+    slower = iosonar.model(path, set={"network.mbit_per_s": 10})
+    assert slower.points[-1].response > model.points[-1].response
+
+
+def test_classes_of_jobs_have_their_own_figures(examples):
+    model = iosonar.model(examples / "networked-raid" / "two-classes.toml")
+    assert len(model.classes) == 2 and not model.points
+    for of in model.classes.values():
+        assert of.response >= sum(of.demands.values()) * (1 - 1e-9)
+
+
+def test_a_choice_names_the_systems_that_meet_the_target(trace):
+    choice = iosonar.choose(
+        trace,
+        ["raid10:4xseagate-st3500630ns", "nvme-gen4-tlc"],
+        "read p99 < 5ms",
+        prices={"st3500630ns": 50, "nvme": 300},
+        replications=5,
+    )
+    disks, flash = choice.candidates
+    assert choice.meet == (flash.name,) and choice.best is flash
+    assert choice.miss == (disks.name,) and disks.verdict == "misses"
+    assert disks.reads[0.99].value > 5 > flash.reads[0.99].value
+    assert disks.price == 200 and flash.price == 300
+    assert choice["nvme-gen4-tlc"] is flash and "<table>" in choice._repr_html_()
+    with pytest.raises(iosonar.Error, match="at least one candidate"):
+        iosonar.choose(trace, [], "mean < 5ms")
+    with pytest.raises(iosonar.Error, match="growth must be"):
+        iosonar.choose(trace, ["nvme-gen4-tlc"], "mean < 5ms", growth="size")

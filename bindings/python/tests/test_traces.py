@@ -1,6 +1,7 @@
 """Traces, and their columns in the libraries of Python."""
 
 import gc
+import json
 
 import iosonar
 import pytest
@@ -123,3 +124,41 @@ def test_pandas_takes_the_columns(records):
     assert len(frame) == 2000
     mean = frame["latency_ns"].mean()
     assert pd.Timedelta(mean).value / 1e6 == pytest.approx(records.mean.value, rel=1e-5)
+
+
+def test_parquet_and_arrow_files_are_written_and_read(records, tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    original = pa.table(records.records)
+    for ending in ["parquet", "arrow", "feather"]:
+        path = tmp_path / f"copy.{ending}"
+        assert records.records.write(path) == len(original)
+        trace = iosonar.read(path)
+        assert trace.format in (ending, "arrow")
+        assert pa.table(trace).to_pylist() == original.to_pylist(), ending
+        assert pa.table(trace).schema.types == original.schema.types
+        assert trace.metadata["about"] == records.records.metadata["about"]
+    assert pq.read_table(tmp_path / "copy.parquet").to_pylist() == original.to_pylist()
+
+
+def test_columns_of_other_tables_are_mapped(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"t": [0.0, 0.5], "at": [0, 4096], "size": [4096, 8192], "kind": ["read", "write"]})
+    pq.write_table(table, tmp_path / "x.parquet")
+    columns = "time_s=t,offset_bytes=at,length_bytes=size,op=kind"
+    read = pa.table(iosonar.read(tmp_path / "x.parquet", columns=columns))
+    assert read["time_ns"].cast(pa.int64()).to_pylist() == [0, 500_000_000]
+    assert read["sector"].to_pylist() == [0, 8]
+    with pytest.raises(iosonar.Error, match="time_ns"):
+        iosonar.read(tmp_path / "x.parquet")
+
+
+def test_the_columns_have_what_the_trace_says_of_itself(records):
+    pa = pytest.importorskip("pyarrow")
+    schema = pa.table(records.records).schema
+    about = json.loads(schema.metadata[b"iosonar.trace"])["about"]
+    assert about == records.records.metadata["about"]
+    assert about["seed"]
+    assert schema.metadata[b"iosonar.version"] == b"1"
+    assert pa.schema(records.records).metadata == schema.metadata

@@ -38,7 +38,7 @@ pub use devices::DeviceBusy;
 pub use load::{
     Amount, Frequencies, Hot, LoadMetrics, LoadOptions, LoadSummary, WORKING_SET_WINDOWS,
 };
-pub use measured::{By, ByKey, CsvError, MeasureOptions, Measured, OfKey, measure};
+pub use measured::{By, ByKey, MeasureOptions, Measured, OfKey, TablesError, measure};
 pub use outcome::{OutcomeMetrics, OutcomeSummary, Outcomes};
 pub use overlap::{CloseOverlaps, Damaged, GAPS};
 pub use reuse::MissRatioCurve;

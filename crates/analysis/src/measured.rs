@@ -1,15 +1,16 @@
 //! A trace measured in one pass: the load, its outcome, and requests by a key.
 
 mod by;
-mod csv;
+mod tables;
 
 use std::path::{Path, PathBuf};
 
 use iosonar_stats::{Labels, Metric};
 use iosonar_trace::{Batch, Metadata, Outcome, TraceError, TraceReader};
+use iosonar_units::Table;
 
 pub use self::by::{By, ByKey, OfKey};
-pub use self::csv::CsvError;
+pub use self::tables::TablesError;
 use crate::{
     ActivityOptions, LoadMetrics, LoadOptions, LoadSummary, OutcomeMetrics, OutcomeSummary,
     Timeline,
@@ -62,12 +63,17 @@ impl Measured {
         metrics
     }
 
-    /// Writes time series and distributions as CSV into the folder `dir`.
+    /// Time series and distributions as tables, with their names.
+    pub fn tables(&self) -> Vec<(&'static str, Table)> {
+        tables::all(self)
+    }
+
+    /// Writes all tables into the folder `dir`, in the format that names with this ending have (`csv`, `parquet`).
     ///
     /// # Errors
-    /// If one cannot be written.
-    pub fn write_csv(&self, dir: &Path) -> Result<(), CsvError> {
-        csv::write(dir, self)
+    /// If the format is not in this build, or a table cannot be written.
+    pub fn write_tables(&self, dir: &Path, ending: &str) -> Result<(), TablesError> {
+        tables::write(dir, ending, self)
     }
 }
 

@@ -10,7 +10,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, DurationNanosecondArray, Int8Array, Int32Array,
     RecordBatch, StringArray, UInt16Array, UInt32Array, UInt64Array,
 };
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer, ToByteSlice};
 use arrow_schema::{ArrowError, Schema};
 use iosonar_trace::fields::{flags_text, status_text};
 use iosonar_trace::{Batch, Flags, Metadata, Op, Status, TraceError, TraceReader};
@@ -55,44 +55,141 @@ impl From<TooLong> for ArrowError {
 struct Bits {
     words: Vec<u64>,
     len: usize,
+    ones: usize,
 }
 
 impl Bits {
+    /// Appends `count` bits, as `bit` says of each.
     #[inline]
-    fn push(&mut self, bit: bool) {
-        if self.len.is_multiple_of(64) {
+    fn extend(&mut self, count: usize, bit: impl Fn(usize) -> bool) {
+        let mut done = 0;
+        while done < count {
+            let offset = self.len % 64;
+            let taken = (64 - offset).min(count - done);
+            let word = (0..taken).fold(0, |word, i| word | u64::from(bit(done + i)) << i);
+            self.append(word, (offset, taken));
+            done += taken;
+        }
+    }
+
+    /// Appends the same bit `count` times.
+    fn extend_same(&mut self, count: usize, bit: bool) {
+        let mut left = count;
+        while left > 0 {
+            let offset = self.len % 64;
+            let taken = (64 - offset).min(left);
+            let word = if bit { u64::MAX >> (64 - taken) } else { 0 };
+            self.append(word, (offset, taken));
+            left -= taken;
+        }
+    }
+
+    fn append(&mut self, word: u64, (offset, taken): (usize, usize)) {
+        if offset == 0 {
             self.words.push(0);
         }
-        if let Some(last) = self.words.last_mut() {
-            *last |= u64::from(bit) << (self.len % 64);
-        }
-        self.len += 1;
+        let last = self.words.last_mut().expect("a word was begun");
+        // On a machine that has the least significant byte first, as all have that this runs on.
+        *last |= (word << offset).to_le();
+        self.ones += word.count_ones() as usize;
+        self.len += taken;
+    }
+
+    fn zeros(&self) -> usize {
+        self.len - self.ones
+    }
+
+    fn clear(&mut self) {
+        self.words.clear();
+        (self.len, self.ones) = (0, 0);
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.words.to_byte_slice()[..self.len.div_ceil(8)]
     }
 
     fn take(&mut self) -> BooleanBuffer {
-        let Self { words, len } = std::mem::take(self);
-        // On a machine that has the least significant byte first, as all have that this runs on.
-        let words: Vec<u64> = words.into_iter().map(u64::to_le).collect();
+        let Self { words, len, .. } = std::mem::take(self);
         BooleanBuffer::new(Buffer::from_vec(words), 0, len)
+    }
+}
+
+/// Values of which the first `rows` count. Those that are all the usual one, zero, are written once and stay.
+#[derive(Default)]
+struct Plain<T> {
+    values: Vec<T>,
+    rows: usize,
+    /// Whether a value may be another than zero.
+    is_varied: bool,
+}
+
+impl<T: Copy + Default> Plain<T> {
+    /// Appends `count` values: `into` of what is known, zero of the rest.
+    #[inline]
+    fn extend<S: Copy>(&mut self, known: &[S], count: usize, into: impl Fn(S) -> T) {
+        if !known.is_empty() {
+            self.is_varied = true;
+            self.values.truncate(self.rows);
+            self.values.extend(known.iter().map(|value| into(*value)));
+        }
+        self.rows += count;
+        if self.values.len() < self.rows {
+            self.values.resize(self.rows, T::default());
+        }
+    }
+
+    fn all(&self) -> &[T] {
+        &self.values[..self.rows]
+    }
+
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.is_varied) {
+            self.values.clear();
+        }
+        self.rows = 0;
+    }
+
+    fn take(&mut self) -> Vec<T> {
+        let mut values = std::mem::take(&mut self.values);
+        values.truncate(self.rows);
+        self.clear();
+        values
     }
 }
 
 /// A column of times, some of which are not known.
 #[derive(Default)]
 struct Times {
-    values: Vec<i64>,
+    values: Plain<i64>,
     known: Bits,
 }
 
 impl Times {
-    #[inline]
-    fn push(&mut self, time: Option<Nanos>) {
-        self.values.push(time.map_or(0, |t| t.get() as i64));
-        self.known.push(time.is_some());
+    fn extend(&mut self, times: &[Option<Nanos>], count: usize) {
+        let ns = |time: Option<Nanos>| time.map_or(0, |t| t.get() as i64);
+        self.values.extend(times, count, ns);
+        match times.iter().all(Option::is_some) {
+            true => self.known.extend_same(times.len(), true),
+            false => self.known.extend(times.len(), |row| times[row].is_some()),
+        }
+        self.known.extend_same(count - times.len(), false);
+    }
+
+    fn held(&self) -> Held<'_> {
+        Held::Times {
+            values: self.values.all(),
+            known: self.known.bytes(),
+            nulls: self.known.zeros(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.values.clear();
+        self.known.clear();
     }
 
     fn take(&mut self) -> ArrayRef {
-        let values = ScalarBuffer::from(std::mem::take(&mut self.values));
+        let values = ScalarBuffer::from(self.values.take());
         let known = NullBuffer::new(self.known.take());
         let nulls = (known.null_count() > 0).then_some(known);
         Arc::new(DurationNanosecondArray::new(values, nulls))
@@ -154,22 +251,70 @@ fn strings(words: &[String]) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(words))
 }
 
-/// Records as columns, to become record batches. Memory that a batch took is not used again for the next.
+/// The words of a dictionary.
+pub(crate) type Words = ArrayRef;
+
+/// The values of a column, as they are in memory.
+pub(crate) enum Held<'a> {
+    Signed(&'a [i64]),
+    Unsigned(&'a [u64]),
+    Short(&'a [u32]),
+    Shorter(&'a [u16]),
+    /// With a bit for each that is known.
+    Times {
+        values: &'a [i64],
+        known: &'a [u8],
+        nulls: usize,
+    },
+    /// Keys of words.
+    Bytes(&'a [i8]),
+    Keys(&'a [i32]),
+    NullableKeys {
+        keys: &'a [i32],
+        known: &'a [u8],
+        nulls: usize,
+    },
+    Bits(&'a [u8]),
+}
+
+impl<'a> Held<'a> {
+    /// Their bytes, as they are in a file; which of them are known, and how many are not.
+    pub(crate) fn bytes(&self) -> (&'a [u8], &'a [u8], usize) {
+        let (values, known, nulls): (_, &[u8], _) = match *self {
+            Self::Signed(values) => (values.to_byte_slice(), &[], 0),
+            Self::Unsigned(values) => (values.to_byte_slice(), &[], 0),
+            Self::Short(values) => (values.to_byte_slice(), &[], 0),
+            Self::Shorter(values) => (values.to_byte_slice(), &[], 0),
+            Self::Bytes(keys) => (keys.to_byte_slice(), &[], 0),
+            Self::Keys(keys) => (keys.to_byte_slice(), &[], 0),
+            Self::Times {
+                values,
+                known,
+                nulls,
+            } => (values.to_byte_slice(), known, nulls),
+            Self::NullableKeys { keys, known, nulls } => (keys.to_byte_slice(), known, nulls),
+            Self::Bits(bits) => (bits, &[], 0),
+        };
+        (values, known, nulls)
+    }
+}
+
+/// Records as columns, to become record batches.
 pub struct Columns {
     start: Vec<i64>,
     sector: Vec<u64>,
     sectors: Vec<u32>,
     op: Vec<i8>,
-    flags: Vec<i8>,
-    device: Vec<i32>,
+    flags: Plain<i8>,
+    device: Plain<i32>,
     /// Where the device has a name or a number.
     with_device: Bits,
-    class: Vec<u16>,
-    group: Vec<u32>,
+    class: Plain<u16>,
+    group: Plain<u32>,
     delay: Times,
     latency: Times,
     think: Times,
-    status: Vec<i32>,
+    status: Plain<i32>,
     pushed_back: Bits,
     ops: ArrayRef,
     flag_words: ArrayRef,
@@ -188,15 +333,15 @@ impl Default for Columns {
             sector: Vec::new(),
             sectors: Vec::new(),
             op: Vec::new(),
-            flags: Vec::new(),
-            device: Vec::new(),
+            flags: Plain::default(),
+            device: Plain::default(),
             with_device: Bits::default(),
-            class: Vec::new(),
-            group: Vec::new(),
+            class: Plain::default(),
+            group: Plain::default(),
             delay: Times::default(),
             latency: Times::default(),
             think: Times::default(),
-            status: Vec::new(),
+            status: Plain::default(),
             pushed_back: Bits::default(),
             ops: strings(&ops),
             flag_words: strings(&flag_words.collect::<Vec<_>>()),
@@ -219,6 +364,25 @@ pub(crate) fn too_long(batch: &Batch, row: usize) -> Option<(&'static str, Nanos
     let times = times.into_iter();
     let mut known = times.filter_map(|(column, time)| Some((column, time?)));
     known.find(|(_, time)| i64::try_from(time.get()).is_err())
+}
+
+/// Whether columns hold all times of a batch.
+pub(crate) fn are_all_short(batch: &Batch) -> bool {
+    let starts = batch.starts().iter().fold(0, |bits, t| bits | t.get());
+    let others = [
+        batch.delay_column(),
+        batch.latency_column(),
+        batch.think_column(),
+    ];
+    let bits = others.into_iter().flatten().fold(starts, |bits, time| {
+        bits | time.map_or(0, |t: Nanos| t.get())
+    });
+    i64::try_from(bits).is_ok()
+}
+
+/// The rows of a column that are there.
+fn known<T>(column: &[T], (from, to): (usize, usize)) -> &[T] {
+    &column[from.min(column.len())..to.min(column.len())]
 }
 
 impl Columns {
@@ -245,10 +409,12 @@ impl Columns {
         (from, to): (usize, usize),
         devices: &[String],
     ) -> Result<(), TooLong> {
-        let rows = from..to;
-        for row in rows.clone() {
-            if let Some((column, time)) = too_long(batch, row) {
-                return Err(TooLong { row, column, time });
+        let (rows, count) = (from..to, to - from);
+        if !are_all_short(batch) {
+            for row in rows.clone() {
+                if let Some((column, time)) = too_long(batch, row) {
+                    return Err(TooLong { row, column, time });
+                }
             }
         }
         let starts = &batch.starts()[rows.clone()];
@@ -258,25 +424,90 @@ impl Columns {
         let lengths = &batch.lengths()[rows.clone()];
         self.sectors.extend(lengths.iter().map(|n| n.get()));
         // The numbers of operations are their places in the list of all.
-        let ops = &batch.ops()[rows.clone()];
+        let ops = &batch.ops()[rows];
         self.op.extend(ops.iter().map(|op| *op as i8));
-        let (mut most, unnamed) = (0, devices.is_empty());
-        for row in rows {
-            let (request, outcome) = (batch.request(row), batch.outcome(row));
-            self.flags.push(request.flags.bits() as i8);
-            self.device.push(i32::from(request.device));
-            self.with_device.push(!unnamed || request.device != 0);
-            most = most.max(request.device);
-            self.class.push(request.class);
-            self.group.push(request.group);
-            self.delay.push(outcome.delay);
-            self.latency.push(outcome.latency);
-            self.think.push(batch.think(row));
-            self.status.push(self.statuses.key(outcome.status));
-            self.pushed_back.push(outcome.pushed_back);
+        let rows = (from, to);
+        let flags = known(batch.flags_column(), rows);
+        self.flags.extend(flags, count, |of| of.bits() as i8);
+        let device = known(batch.device_column(), rows);
+        self.device.extend(device, count, i32::from);
+        if devices.is_empty() {
+            let is_known = |row: usize| device.get(row).is_some_and(|device| *device != 0);
+            self.with_device.extend(count, is_known);
+        } else {
+            self.with_device.extend_same(count, true);
         }
+        let most = device.iter().copied().max().unwrap_or_default();
         self.devices = self.devices.max(usize::from(most) + 1);
+        let class = known(batch.class_column(), rows);
+        self.class.extend(class, count, |class| class);
+        let group = known(batch.group_column(), rows);
+        self.group.extend(group, count, |group| group);
+        self.delay.extend(known(batch.delay_column(), rows), count);
+        let latency = known(batch.latency_column(), rows);
+        self.latency.extend(latency, count);
+        self.think.extend(known(batch.think_column(), rows), count);
+        let status = known(batch.status_column(), rows);
+        let keys: Vec<i32> = status.iter().map(|of| self.statuses.key(*of)).collect();
+        self.status.extend(&keys, count, |key| key);
+        let pushed_back = known(batch.pushed_back_column(), rows);
+        self.pushed_back
+            .extend(pushed_back.len(), |row| pushed_back[row]);
+        self.pushed_back
+            .extend_same(count - pushed_back.len(), false);
         Ok(())
+    }
+
+    /// The values of all columns, in their order.
+    pub(crate) fn held(&self) -> [Held<'_>; 13] {
+        [
+            Held::Signed(&self.start),
+            Held::Unsigned(&self.sector),
+            Held::Short(&self.sectors),
+            Held::Bytes(&self.op),
+            Held::Bytes(self.flags.all()),
+            Held::NullableKeys {
+                keys: self.device.all(),
+                known: self.with_device.bytes(),
+                nulls: self.with_device.zeros(),
+            },
+            Held::Shorter(self.class.all()),
+            Held::Short(self.group.all()),
+            self.delay.held(),
+            self.latency.held(),
+            self.think.held(),
+            Held::Keys(self.status.all()),
+            Held::Bits(self.pushed_back.bytes()),
+        ]
+    }
+
+    /// The words of all columns that have keys.
+    pub(crate) fn words(&mut self, devices: &[String]) -> [Option<Words>; 13] {
+        let devices = self.device_names(devices);
+        let mut all: [Option<Words>; 13] = Default::default();
+        all[3] = Some(Arc::clone(&self.ops));
+        all[4] = Some(Arc::clone(&self.flag_words));
+        all[5] = Some(devices);
+        all[11] = Some(self.statuses.array());
+        all
+    }
+
+    /// Forgets all rows, and keeps the memory for others.
+    pub(crate) fn clear(&mut self) {
+        self.start.clear();
+        self.sector.clear();
+        self.sectors.clear();
+        self.op.clear();
+        self.flags.clear();
+        self.device.clear();
+        self.with_device.clear();
+        self.class.clear();
+        self.group.clear();
+        self.delay.clear();
+        self.latency.clear();
+        self.think.clear();
+        self.status.clear();
+        self.pushed_back.clear();
     }
 
     /// The names of the devices of which there have been rows, or of which the trace has names.
@@ -308,18 +539,18 @@ impl Columns {
         let with_device = NullBuffer::new(self.with_device.take());
         let nulls = (with_device.null_count() > 0).then_some(with_device);
         let devices = self.device_names(&metadata.devices);
-        let device = Int32Array::new(ScalarBuffer::from(std::mem::take(&mut self.device)), nulls);
-        let status = Int32Array::from(std::mem::take(&mut self.status));
+        let device = Int32Array::new(ScalarBuffer::from(self.device.take()), nulls);
+        let status = Int32Array::from(self.status.take());
         let start = ScalarBuffer::from(std::mem::take(&mut self.start));
         let columns: Vec<ArrayRef> = vec![
             Arc::new(DurationNanosecondArray::new(start, None)),
             Arc::new(UInt64Array::from(std::mem::take(&mut self.sector))),
             Arc::new(UInt32Array::from(std::mem::take(&mut self.sectors))),
             Arc::new(bytes(std::mem::take(&mut self.op), &self.ops)?),
-            Arc::new(bytes(std::mem::take(&mut self.flags), &self.flag_words)?),
+            Arc::new(bytes(self.flags.take(), &self.flag_words)?),
             Arc::new(DictionaryArray::<Int32Type>::try_new(device, devices)?),
-            Arc::new(UInt16Array::from(std::mem::take(&mut self.class))),
-            Arc::new(UInt32Array::from(std::mem::take(&mut self.group))),
+            Arc::new(UInt16Array::from(self.class.take())),
+            Arc::new(UInt32Array::from(self.group.take())),
             self.delay.take(),
             self.latency.take(),
             self.think.take(),

@@ -7,11 +7,12 @@ use iosonar_trace::{
     TraceWriter, WriteOptions, fields,
 };
 
-use crate::columns::too_long;
+use crate::columns::{are_all_short, too_long};
 use crate::guarded::guarded;
 use crate::ipc::{self, Blocks};
 use crate::parquet_file::{self, RowGroups};
 use crate::positioned::Positioned;
+use crate::results::{ArrowTables, ParquetTables};
 use crate::table::{Layout, TableReader};
 
 /// Parquet.
@@ -42,13 +43,15 @@ pub static FEATHER: Ipc = Ipc {
     magic: ipc::FIRST_FEATHER,
 };
 
-/// Makes these formats known to [`iosonar_trace`]: call it when the program starts.
+/// Makes these formats known to [`iosonar_trace`], for traces and for tables of results: call it when the program starts.
 pub fn register() {
     let formats: [&'static dyn Format; 3] = [&Parquet, &ARROW, &FEATHER];
     for format in formats {
         // Where it is known already, it stays.
         iosonar_trace::formats::register(format);
     }
+    iosonar_trace::tables::register(&ParquetTables);
+    iosonar_trace::tables::register(&ArrowTables);
 }
 
 const LOSES: &str = "times beyond 292 years";
@@ -215,6 +218,9 @@ impl Holdable {
         batch: &Batch,
         path: &Path,
     ) -> Result<Option<Batch>, TraceError> {
+        if are_all_short(batch) {
+            return Ok(None);
+        }
         let Some(row) = (0..batch.len()).find(|row| too_long(batch, *row).is_some()) else {
             return Ok(None);
         };

@@ -54,11 +54,13 @@ mod guarded;
 mod ipc;
 mod parquet_file;
 mod positioned;
+mod results;
 mod schema;
 mod table;
 
 pub use columns::{Columns, RecordBatchError, RecordBatches, TooLong, record_batch};
 pub use formats::{ARROW, FEATHER, Ipc, Parquet, register};
+pub use results::table_batch;
 pub use schema::{TRACE_KEY, VERSION, VERSION_KEY, schema};
 
 /// The crates of Arrow that this one is built with.

@@ -1,28 +1,24 @@
 //! Parquet files.
 
-use std::io::{self, BufReader, Write};
-use std::path::PathBuf;
+mod encoding;
+mod writer;
+
+use std::io::{self, BufReader};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema};
 use bytes::Bytes;
-use iosonar_trace::output::Output;
-use iosonar_trace::{Batch, Metadata, Sink, TraceError, TraceWriter};
+use iosonar_trace::TraceError;
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
-use parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask, encode_arrow_schema};
-use parquet::basic::{Compression, Encoding};
+use parquet::basic::Compression;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{KeyValue, ParquetMetaData};
-use parquet::file::properties::WriterProperties;
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, Length};
-use parquet::schema::types::ColumnPath;
 
-use crate::columns::Columns;
-use crate::formats::Holdable;
+pub(crate) use self::writer::Writer;
 use crate::positioned::{Positioned, Tail, read_error};
-use crate::schema::{columns, said, schema};
 use crate::table::{Layout, RecordBatchSource};
 
 /// What such a file begins and ends with.
@@ -31,138 +27,8 @@ pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
 /// What a file ends with whose index is encrypted.
 const ENCRYPTED: &[u8; 4] = b"PARE";
 
-/// The rows of a row group: the writer keeps one in memory.
-const ROW_GROUP: usize = 1 << 19;
-
-/// The rows that are handed to the encoder, and come out of the decoder, together.
+/// The rows that come out of the decoder together.
 const ROWS: usize = 1 << 14;
-
-/// Writes a Parquet file.
-pub(crate) struct Writer {
-    encoder: ArrowWriter<Box<dyn Output>>,
-    path: PathBuf,
-    columns: Columns,
-    schema: Arc<Schema>,
-    metadata: Metadata,
-    holdable: Holdable,
-}
-
-/// How the columns are encoded: random numbers by their differences, words and what has few values by dictionaries.
-fn properties() -> WriterProperties {
-    let mut properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_created_by(format!("iosonar {}", env!("CARGO_PKG_VERSION")))
-        .set_max_row_group_row_count(Some(ROW_GROUP));
-    for name in ["time_ns", "sector", "delay_ns", "latency_ns", "think_ns"] {
-        let column = ColumnPath::from(name);
-        properties = properties
-            .set_column_dictionary_enabled(column.clone(), false)
-            .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
-    }
-    properties.build()
-}
-
-impl Writer {
-    pub(crate) fn new(
-        sink: Sink,
-        metadata: &Metadata,
-        holdable: Holdable,
-    ) -> Result<Self, TraceError> {
-        let Sink { output, path } = sink;
-        // What the trace says of itself is written at the end, when all of it is known.
-        let schema = Arc::new(columns());
-        // So is the Arrow schema: readers take what the trace says of itself from there.
-        let options = ArrowWriterOptions::new()
-            .with_properties(properties())
-            .with_skip_arrow_metadata(true);
-        let encoder = ArrowWriter::try_new_with_options(output, Arc::clone(&schema), options);
-        let encoder = encoder.map_err(|error| write_error(&path, error))?;
-        Ok(Self {
-            encoder,
-            path,
-            columns: Columns::default(),
-            schema,
-            metadata: metadata.clone(),
-            holdable,
-        })
-    }
-
-    /// Hands the rows so far to the encoder.
-    fn encode(&mut self) -> Result<(), TraceError> {
-        let batch = self.columns.take(&self.schema, &self.metadata);
-        let batch = batch.map_err(ParquetError::from);
-        let written = batch.and_then(|batch| self.encoder.write(&batch));
-        written.map_err(|error| write_error(&self.path, error))
-    }
-}
-
-fn write_error(path: &std::path::Path, error: ParquetError) -> TraceError {
-    TraceError::Io {
-        path: path.to_owned(),
-        action: "write",
-        source: io_error(error),
-    }
-}
-
-/// What the system said, if that is why it failed.
-fn io_error(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(cause) => match cause.downcast::<io::Error>() {
-            Ok(error) => *error,
-            Err(other) => io::Error::other(other),
-        },
-        other => io::Error::other(other),
-    }
-}
-
-impl TraceWriter for Writer {
-    fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
-        let left = self.holdable.without_others(batch, &self.path)?;
-        let batch = left.as_ref().unwrap_or(batch);
-        let rows = (0, batch.len());
-        let extended = self.columns.extend(batch, rows, &self.metadata.devices);
-        extended
-            .map_err(|error| write_error(&self.path, ParquetError::General(error.to_string())))?;
-        if self.columns.len() >= ROWS {
-            self.encode()?;
-        }
-        Ok(())
-    }
-
-    fn update(&mut self, metadata: &Metadata) {
-        if self.metadata != *metadata {
-            self.metadata.clone_from(metadata);
-        }
-    }
-
-    fn left_out(&self) -> u64 {
-        self.holdable.left_out()
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<(), TraceError> {
-        if !self.columns.is_empty() {
-            self.encode()?;
-        }
-        for (key, value) in said(&self.metadata) {
-            self.encoder
-                .append_key_value_metadata(KeyValue::new(key, value));
-        }
-        let arrow_schema = encode_arrow_schema(&schema(&self.metadata));
-        self.encoder.append_key_value_metadata(KeyValue::new(
-            ARROW_SCHEMA_META_KEY.to_owned(),
-            arrow_schema,
-        ));
-        let Self { encoder, path, .. } = *self;
-        let output = encoder.into_inner();
-        let mut output = output.map_err(|error| write_error(&path, error))?;
-        let closed = output.flush().and_then(|()| output.close());
-        closed.map_err(|source| TraceError::Io {
-            path,
-            action: "complete",
-            source,
-        })
-    }
-}
 
 impl Length for Positioned {
     fn len(&self) -> u64 {

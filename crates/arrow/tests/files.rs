@@ -315,6 +315,80 @@ fn no_damage_has_a_reader_panic() {
 }
 
 #[test]
+fn a_record_batch_that_takes_gigabytes_is_refused() {
+    const HUGE: u64 = 3 << 30;
+    let folder = folder();
+    let path = folder.path().join("x.arrow");
+    write(&path, &all_kinds(40), &metadata());
+    let bytes = fs::read(&path).unwrap();
+    // The index is at the end: its length, and the mark. The last length in it is that of the record batch.
+    let end = bytes.len() - 10;
+    let length = u32::from_le_bytes(bytes[end..end + 4].try_into().unwrap());
+    let (front, index) = bytes.split_at(end - length as usize);
+    // Blocks are an offset, a length of the header with padding, and one of the body.
+    let at = (0..index.len() - 24).find(|&at| {
+        let number = |at: usize| u64::from_le_bytes(index[at..at + 8].try_into().unwrap());
+        let (header, body) = (number(at + 8), number(at + 16));
+        let offset = number(at) as usize;
+        offset > 64
+            && offset < front.len()
+            && front[offset..].starts_with(&[0xff; 4])
+            && header > 0
+            && offset as u64 + header + body <= front.len() as u64
+            && body > 1000
+    });
+    let at = at.unwrap();
+    let mut index = index.to_vec();
+    index[at + 16..at + 24].copy_from_slice(&HUGE.to_le_bytes());
+    // A hole: it takes no room.
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.write_all_at(&index, 2 * HUGE).unwrap();
+    let error = read(&path).unwrap_err().to_string();
+    assert!(
+        error.contains("record batch 0: it takes 3221") && error.contains("smaller record batches"),
+        "{error}"
+    );
+}
+
+#[test]
+fn no_mutation_has_a_reader_panic() {
+    let folder = folder();
+    let path = folder.path().join("mutated");
+    let mut state = 7_u64;
+    let mut random = move |end: usize| {
+        // xorshift (Marsaglia 2003).
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % end as u64) as usize
+    };
+    for name in &NAMES[..2] {
+        let whole = folder.path().join(name);
+        write(&whole, &all_kinds(40), &metadata());
+        let bytes = fs::read(&whole).unwrap();
+        let mut refused = 0;
+        for _ in 0..400 {
+            let mut mutated = bytes.clone();
+            for _ in 0..=random(8) {
+                let (from, to) = (random(bytes.len()), random(bytes.len()));
+                let length = random(16).min(bytes.len() - from.max(to));
+                mutated.copy_within(from..from + length, to);
+            }
+            fs::write(&path, &mutated).unwrap();
+            for lenient in [false, true] {
+                let options = ReadOptions {
+                    format: Some(name[2..].to_owned()),
+                    lenient,
+                    ..ReadOptions::default()
+                };
+                refused += usize::from(read_with(&path, &options).is_err());
+            }
+        }
+        assert!(refused > 0, "{name}");
+    }
+}
+
+#[test]
 fn a_file_is_recognised_by_its_content() {
     let folder = folder();
     for (name, format) in [("x.parquet", "parquet"), ("x.feather", "arrow")] {

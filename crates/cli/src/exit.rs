@@ -1,7 +1,7 @@
 //! From what happened to an exit code, and a message where there is something to say.
 
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -14,10 +14,10 @@ use iosonar_study::calibrate::CalibrateError;
 use iosonar_study::choose::ChooseError;
 use iosonar_study::replay::ReplayPlanError;
 use iosonar_study::sweep::SweepError;
-use iosonar_trace::TraceError;
 use iosonar_trace::output::{NoRegularFile, WholeFile, WrittenByAnother};
+use iosonar_trace::{TraceError, tables};
 
-use iosonar_units::with_causes;
+use iosonar_units::{Table, with_causes};
 
 use crate::render::messages::{self, Warning, codes};
 use crate::render::screen::screen;
@@ -141,6 +141,22 @@ pub(crate) fn print_data(text: &str) -> anyhow::Result<()> {
 pub(crate) fn write_file(path: &Path, text: &str, action: &str) -> anyhow::Result<()> {
     WholeFile::write_all(path, text.as_bytes())
         .with_context(|| format!("{}: cannot {action}", path.display()))
+}
+
+/// Writes a table, in the format that its name ends in, else as CSV.
+pub(crate) fn write_table(path: &Path, table: Table) -> anyhow::Result<()> {
+    let tool = format!("iosonar {}", env!("CARGO_PKG_VERSION"));
+    Ok(tables::write(path, &table.with("tool", tool))?)
+}
+
+/// Refuses a table of a format that this build does not have, before anything is computed for it.
+pub(crate) fn check_tables<'a>(
+    paths: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(), TraceError> {
+    for path in paths {
+        tables::format_for(path)?;
+    }
+    Ok(())
 }
 
 /// Prints the report of a command that writes its output to `out`: where that is standard output, on standard error,

@@ -308,7 +308,8 @@ pub(crate) struct Sim {
     pub(crate) cdf: Option<PathBuf>,
     /// Write the response-time distribution as CSV
     ///
-    /// Its columns are times, shares of requests, and the 95 % band.
+    /// Its columns are times, shares of requests, and the 95 % band. A name that ends in .parquet, .arrow or .feather gets
+    /// a file of that format.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) cdf_data: Option<PathBuf>,
     /// Draw each scenario's distribution into DIR [default: .]
@@ -325,7 +326,8 @@ pub(crate) struct Sim {
     pub(crate) split: bool,
     /// Write the components of every request's response time as CSV
     ///
-    /// The file covers every measured request of all runs.
+    /// The file covers every measured request of all runs. A name that ends in .parquet, .arrow or .feather gets a file of
+    /// that format.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) stages: Option<PathBuf>,
     /// Print the scenario with all defaults; do not simulate

@@ -23,10 +23,10 @@
 
 mod chart;
 mod cloud;
-mod csv;
 mod extent;
 mod picture;
 mod scale;
+mod tables;
 mod terminal;
 mod theme;
 mod units;
@@ -36,12 +36,12 @@ pub use chart::{
     Marker, Named, Shape, Table,
 };
 pub use cloud::{Cell, CellEdges, CellGrid, Cloud, GridKind, Kind, Point};
-pub use csv::csv_of;
 pub use picture::{
     Format, Label, Layout, Panels, Part, PixelScale, PlotError, Rectangle, Scaled, Side, Size,
     TickLabel,
 };
 pub use picture::{layout, render, render_frame};
+pub use tables::{csv_of, table_of};
 pub use terminal::Terminal;
 pub use theme::{Colour, Rgb, Theme};
 pub use units::{Unit, grouped, seconds, significant};

@@ -1,9 +1,7 @@
 //! Curves of what was estimated, in panels: the same numbers as marks of a chart and as CSV.
 
-use std::fmt::Write;
-
 use iosonar_plot::{Axis, Band, Chart, Colour, Estimates, Line, Mark, Marker, Shape, Unit};
-use iosonar_units::{Nanos, csv_field};
+use iosonar_units::{Column, Nanos, Table};
 
 use crate::charts::distribution::{MARKED, call_out, guide_to_quantiles};
 
@@ -165,42 +163,44 @@ pub fn mark_quantiles(chart: &mut Chart, series: &[Series], curves: usize) {
     guide_to_quantiles(chart);
 }
 
-/// The numbers behind panels of curves, as CSV: a row for each point of each curve that is drawn.
+/// The numbers behind panels of curves, as a table: a row for each point of each curve that is drawn.
 ///
 /// Columns: `panel`, `curve`, `kind` (simulation, theory, target); `x` and `y`, each with the unit of its axis (`x_s`), and
 /// the ends of their 95 % intervals (`y_low_95_s`), those of `x` only where some are known; `count`, the requests that a
-/// point rests on. What is not known is an empty field.
-pub fn csv_of_curves(panels: &[(String, Vec<Series>)], x: Unit, y: Unit) -> String {
+/// point rests on.
+pub fn table_of_curves(panels: &[(String, Vec<Series>)], x: Unit, y: Unit) -> Table {
     let (x, y) = (x.ending(), y.ending());
     let spots = || panels.iter().flat_map(|(_, series)| series);
     let mut spots = spots().flat_map(|series| &series.points);
     let is_known_across = spots.any(|spot| spot.x_95.0.is_finite());
-    let across = match is_known_across {
-        true => format!(",x_low_95{x},x_high_95{x}"),
-        false => String::new(),
-    };
-    let mut text = format!("panel,curve,kind,x{x}{across},y{y},y_low_95{y},y_high_95{y},count\n");
+    let mut columns = ["panel", "curve", "kind"].map(Column::texts).to_vec();
+    columns.push(Column::numbers(format!("x{x}")));
+    if is_known_across {
+        columns.push(Column::numbers(format!("x_low_95{x}")));
+        columns.push(Column::numbers(format!("x_high_95{x}")));
+    }
+    for name in ["y", "y_low_95", "y_high_95"] {
+        columns.push(Column::numbers(format!("{name}{y}")));
+    }
+    columns.push(Column::counts("count"));
+    let mut table = Table::new(columns).with("table", "curves");
     for (panel, series) in panels {
         for one in series {
-            let (panel, label) = (csv_field(panel), csv_field(&one.label));
-            let name = format!("{panel},{label},{}", one.style.name());
             for spot in &one.points {
-                text += &name;
-                let ends = [spot.x_95.0, spot.x_95.1];
-                let across = ends.into_iter().filter(|_| is_known_across);
-                let along = [spot.y, spot.y_95.0, spot.y_95.1];
-                for value in [spot.x].into_iter().chain(across).chain(along) {
-                    text.push(',');
-                    if value.is_finite() {
-                        let _ = write!(text, "{value}");
-                    }
-                }
-                let count = spot.count.map_or(String::new(), |count| count.to_string());
-                let _ = writeln!(text, ",{count}");
+                let ends = [spot.x_95.0, spot.x_95.1].into_iter();
+                table
+                    .row()
+                    .put(panel.as_str())
+                    .put(one.label.as_str())
+                    .put(one.style.name())
+                    .put(spot.x)
+                    .put_all(ends.filter(|_| is_known_across))
+                    .put_all([spot.y, spot.y_95.0, spot.y_95.1])
+                    .put(spot.count);
             }
         }
     }
-    text
+    table
 }
 
 /// The axis of a parameter with these values, logarithmic where the largest is at least `log_from` times the least.
@@ -271,15 +271,16 @@ mod tests {
         };
         let of = |points| vec![("p, q".to_owned(), vec![one(Style::Estimates, points)])];
         assert_eq!(
-            csv_of_curves(
+            table_of_curves(
                 &of(vec![known, Spot::exact(3.0, f64::NAN)]),
                 Unit::Number,
                 Unit::Seconds
-            ),
+            )
+            .csv(),
             "panel,curve,kind,x,x_low_95,x_high_95,y_s,y_low_95_s,y_high_95_s,count\n\
              \"p, q\",a,simulation,1,0.9,1.1,2,1.5,2.5,7\n\"p, q\",a,simulation,3,,,,,,\n"
         );
-        let csv = csv_of_curves(&of(vec![Spot::exact(3.0, 4.0)]), Unit::Bytes, Unit::Share);
+        let csv = table_of_curves(&of(vec![Spot::exact(3.0, 4.0)]), Unit::Bytes, Unit::Share).csv();
         assert!(
             csv.starts_with("panel,curve,kind,x_bytes,y_share,y_low"),
             "{csv}"

@@ -10,7 +10,7 @@ use iosonar_scenario::theory::{Answer, Theory};
 use iosonar_scenario::{Prepared, ScenarioError, SimulationResult};
 use iosonar_stats::Distribution;
 use iosonar_trace::{Batch, Quantity, TraceError, input};
-use iosonar_units::csv_field;
+use iosonar_units::{Column, Table};
 
 pub use words::{family, how, remark};
 
@@ -97,17 +97,14 @@ pub fn recorded(path: &Path) -> Result<(String, Distribution), RecordedError> {
     Ok((name.into_owned(), all))
 }
 
-/// Theory and simulation as CSV, a row for each scenario.
-pub fn csv(all: &[Answered]) -> String {
-    let mut text = String::from(
-        "scenario,standing,mean_ms,p50_ms,p90_ms,p95_ms,p99_ms,p999_ms,independent_mean_ms,independent_p99_ms,\
-         lower_bound_ms,upper_bound_ms,capacity_per_s,simulated_mean_ms,simulated_mean_stderr_ms,simulated_p50_ms,\
-         simulated_p90_ms,simulated_p95_ms,simulated_p99_ms,simulated_p999_ms\n",
-    );
-    let number = |value: Option<f64>| match value {
-        Some(value) if value.is_finite() => value.to_string(),
-        _ => String::new(),
-    };
+/// Theory and simulation as a table, a row for each scenario.
+pub fn table(all: &[Answered]) -> Table {
+    let numbers = "mean_ms,p50_ms,p90_ms,p95_ms,p99_ms,p999_ms,independent_mean_ms,independent_p99_ms,lower_bound_ms,\
+                   upper_bound_ms,capacity_per_s,simulated_mean_ms,simulated_mean_stderr_ms,simulated_p50_ms,\
+                   simulated_p90_ms,simulated_p95_ms,simulated_p99_ms,simulated_p999_ms";
+    let columns = ["scenario", "standing"].map(Column::texts).into_iter();
+    let columns = columns.chain(numbers.split(',').map(Column::numbers));
+    let mut table = Table::new(columns).with("table", "theory");
     for Answered {
         name,
         theory,
@@ -117,25 +114,23 @@ pub fn csv(all: &[Answered]) -> String {
     {
         let response = theory.response.as_ref();
         let independent = theory.independent.as_ref();
-        let mut cells = vec![
-            csv_field(name).into_owned(),
-            response.map_or("", |r| r.standing.name()).to_owned(),
-            number(response.map(Answer::mean_ms)),
-        ];
-        cells.extend(QUANTILES.map(|(_, p)| number(response.map(|r| r.quantile_ms(p)))));
-        cells.push(number(independent.map(Answer::mean_ms)));
-        cells.push(number(independent.map(|r| r.quantile_ms(0.99))));
-        cells.push(number(theory.lower_bound_ms));
-        cells.push(number(theory.upper_bound_ms));
-        cells.push(number(theory.capacity_per_s));
-        cells.push(number(result.as_ref().map(|r| r.mean_ms.mean)));
-        cells.push(number(result.as_ref().map(|r| r.mean_ms.stderr)));
-        cells
-            .extend(QUANTILES.map(|(_, p)| number(result.as_ref().map(|r| r.quantile_ms(p).mean))));
-        text += &cells.join(",");
-        text.push('\n');
+        let result = result.as_ref();
+        table
+            .row()
+            .put(name.as_str())
+            .put(response.map(|r| r.standing.name()))
+            .put(response.map(Answer::mean_ms))
+            .put_all(QUANTILES.map(|(_, p)| response.map(|r| r.quantile_ms(p))))
+            .put(independent.map(Answer::mean_ms))
+            .put(independent.map(|r| r.quantile_ms(0.99)))
+            .put(theory.lower_bound_ms)
+            .put(theory.upper_bound_ms)
+            .put(theory.capacity_per_s)
+            .put(result.map(|r| r.mean_ms.mean))
+            .put(result.map(|r| r.mean_ms.stderr))
+            .put_all(QUANTILES.map(|(_, p)| result.map(|r| r.quantile_ms(p).mean)));
     }
-    text
+    table
 }
 
 /// The distribution function of a response time as a curve, in seconds.

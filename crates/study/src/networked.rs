@@ -1,9 +1,8 @@
-//! Networked systems: what was measured of them, other values of a key, charts and CSV.
+//! Networked systems: what was measured of them, other values of a key, charts and tables.
 
 mod charts;
 mod measured;
 
-use std::fmt::Write;
 use std::path::Path;
 
 use iosonar_analytic::AnalyticError;
@@ -11,7 +10,7 @@ use iosonar_scenario::networked::{
     ClassAnalysis, NetworkAnalysis, NetworkSimulation, NetworkedRaid,
 };
 use iosonar_scenario::{Overrides, ScenarioError};
-use iosonar_units::csv_field;
+use iosonar_units::{Column, Table};
 
 pub use charts::{chart, chart_of_varied};
 pub use measured::{MeasuredError, MeasuredPoint, measured};
@@ -62,47 +61,48 @@ pub fn varied<E: From<ScenarioError>>(
     values.iter().map(analyse).collect()
 }
 
-/// The analysis as CSV, a row for each number of jobs.
-pub fn csv(analysis: &NetworkAnalysis, simulated: &[NetworkSimulation]) -> String {
-    let mut text = String::from(
-        "jobs,asymptotic_lower_s,asymptotic_upper_s,balanced_lower_s,balanced_upper_s,response_s,schweitzer_s,\
-         fork_join_s,throughput_per_s,simulated_s,simulated_stderr_s\n",
-    );
+/// The analysis as a table, a row for each number of jobs.
+pub fn table(analysis: &NetworkAnalysis, simulated: &[NetworkSimulation]) -> Table {
+    let numbers = "asymptotic_lower_s,asymptotic_upper_s,balanced_lower_s,balanced_upper_s,response_s,schweitzer_s,\
+                   fork_join_s,throughput_per_s,simulated_s,simulated_stderr_s";
+    let columns = [Column::counts("jobs")].into_iter();
+    let mut table = Table::new(columns.chain(numbers.split(',').map(Column::numbers)));
     for point in &analysis.points {
         let of = simulated.iter().find(|s| s.jobs == point.jobs);
-        let simulated = of.map_or(",".to_owned(), |s| {
-            format!("{},{}", s.response_s[0].mean, s.response_s[0].stderr)
-        });
-        let _ = writeln!(
-            text,
-            "{},{},{},{},{},{},{},{},{},{simulated}",
-            point.jobs,
-            point.asymptotic.lower,
-            point.asymptotic.upper,
-            point.balanced.lower,
-            point.balanced.upper,
-            point.response_s,
-            point.schweitzer_s,
-            point.fork_join_s,
-            point.throughput_per_s,
-        );
+        table
+            .row()
+            .put(point.jobs)
+            .put(point.asymptotic.lower)
+            .put(point.asymptotic.upper)
+            .put(point.balanced.lower)
+            .put(point.balanced.upper)
+            .put(point.response_s)
+            .put(point.schweitzer_s)
+            .put(point.fork_join_s)
+            .put(point.throughput_per_s)
+            .put(of.map(|s| s.response_s[0].mean))
+            .put(of.map(|s| s.response_s[0].stderr));
     }
-    text
+    table.with("table", "theory")
 }
 
-/// Several classes as CSV, a row each.
-pub fn csv_of_classes(all: &[ClassAnalysis]) -> String {
-    let mut text = String::from("class,jobs,response_s,schweitzer_s,throughput_per_s\n");
+/// Several classes as a table, a row each.
+pub fn table_of_classes(all: &[ClassAnalysis]) -> Table {
+    let mut table = Table::new([
+        Column::texts("class"),
+        Column::counts("jobs"),
+        Column::numbers("response_s"),
+        Column::numbers("schweitzer_s"),
+        Column::numbers("throughput_per_s"),
+    ]);
     for class in all {
-        let _ = writeln!(
-            text,
-            "{},{},{},{},{}",
-            csv_field(&class.name),
-            class.jobs,
-            class.response_s,
-            class.schweitzer_s,
-            class.throughput_per_s
-        );
+        table
+            .row()
+            .put(class.name.as_str())
+            .put(class.jobs)
+            .put(class.response_s)
+            .put(class.schweitzer_s)
+            .put(class.throughput_per_s);
     }
-    text
+    table.with("table", "classes")
 }

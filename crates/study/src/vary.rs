@@ -6,13 +6,13 @@
 //!                                       CSV        CSV
 //! ```
 
-mod csv;
 mod drawing;
 mod figure;
 mod found;
 mod labels;
 mod roles;
 mod subject;
+mod tables;
 
 use iosonar_analysis::objective::Objective;
 use iosonar_scenario::{NoSteadyState, Outputs, Prepared, ScenarioError, SimulationResult};

@@ -105,7 +105,7 @@ fn a_point_without_a_result_is_a_gap_that_says_why() {
     let (some, curves, roles) = varied(&["50", "5000"], "p50", &[]);
     let drawing = some.curves(&curves, &roles);
     assert!(!drawing.is_empty());
-    let data = drawing.data();
+    let data = drawing.data().csv();
     assert_eq!(data.lines().count(), 3);
     assert!(
         data.lines().any(|row| row == ",s,simulation,5000,,,,"),

@@ -148,6 +148,51 @@ impl Batch {
         &self.start
     }
 
+    /// The flags, of the first rows: those of the rows behind are the default.
+    pub fn flags_column(&self) -> &[Flags] {
+        self.flags.values()
+    }
+
+    /// The devices, of the first rows: those of the rows behind are the default.
+    pub fn device_column(&self) -> &[u16] {
+        self.device.values()
+    }
+
+    /// The classes, of the first rows: those of the rows behind are the default.
+    pub fn class_column(&self) -> &[u16] {
+        self.class.values()
+    }
+
+    /// The groups, of the first rows: those of the rows behind are the default.
+    pub fn group_column(&self) -> &[u32] {
+        self.group.values()
+    }
+
+    /// The start delays, of the first rows: those of the rows behind are the default.
+    pub fn delay_column(&self) -> &[Option<Nanos>] {
+        self.delay.values()
+    }
+
+    /// The latencies, of the first rows: those of the rows behind are the default.
+    pub fn latency_column(&self) -> &[Option<Nanos>] {
+        self.latency.values()
+    }
+
+    /// The think times, of the first rows: those of the rows behind are the default.
+    pub fn think_column(&self) -> &[Option<Nanos>] {
+        self.think.values()
+    }
+
+    /// How requests ended, of the first rows: those of the rows behind are the default.
+    pub fn status_column(&self) -> &[Status] {
+        self.status.values()
+    }
+
+    /// Whether requests were pushed back, of the first rows: those of the rows behind are the default.
+    pub fn pushed_back_column(&self) -> &[bool] {
+        self.pushed_back.values()
+    }
+
     /// The intended starts of all rows, to be changed.
     pub fn starts_mut(&mut self) -> &mut [Nanos] {
         &mut self.start

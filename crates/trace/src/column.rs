@@ -46,6 +46,11 @@ impl<T: Copy + Default + PartialEq> OptionalColumn<T> {
         self.values[row] = value;
     }
 
+    /// The values up to the last that is not the default, or some more.
+    pub(crate) fn values(&self) -> &[T] {
+        &self.values
+    }
+
     /// Whether all values are the default; may be false although they are.
     pub(crate) fn is_plain(&self) -> bool {
         self.values.is_empty()

@@ -151,6 +151,13 @@ pub enum TraceError {
         /// The endings that would do.
         endings: String,
     },
+    /// The name of an output is of a format that this build does not have.
+    NeedsFeature {
+        /// The name.
+        path: PathBuf,
+        /// The feature of the package that brings it.
+        feature: &'static str,
+    },
     /// The format can be read, not written.
     NotWritable {
         /// The output.
@@ -239,6 +246,13 @@ impl fmt::Display for TraceError {
                 path,
                 format_args!("the name does not end in a trace format: expected {endings}"),
             ),
+            Self::NeedsFeature { path, feature } => of(
+                path,
+                format_args!(
+                    "this build of iosonar does not have the format: build it with the feature '{feature}' (cargo \
+                     install iosonar --features {feature}), or write .csv"
+                ),
+            ),
             Self::NotWritable {
                 path,
                 format,
@@ -319,6 +333,7 @@ impl TraceError {
         matches!(
             self,
             Self::OutputName { .. }
+                | Self::NeedsFeature { .. }
                 | Self::NotWritable { .. }
                 | Self::OverwritesInput(_)
                 | Self::SameOutput { .. }

@@ -46,6 +46,7 @@ mod record;
 mod requests;
 mod salvage;
 mod submitted;
+pub mod tables;
 mod text;
 pub mod transform;
 mod whole_file;

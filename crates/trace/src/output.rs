@@ -11,7 +11,7 @@ pub use crate::whole_file::{
 };
 use crate::{
     Batch, Flags, Format, Metadata, Op, Outcome, Record, Request, Sink, TraceError, TraceWriter,
-    WriteOptions, formats,
+    WriteOptions, formats, tables,
 };
 
 /// The format that a trace called `path` will have: what its name says; blkreplay text for `-`, which people
@@ -37,9 +37,15 @@ pub fn format_for(path: &Path) -> Result<&'static dyn Format, TraceError> {
     if !plain.trim_start_matches('.').contains('.') {
         return by_format_name("ios");
     }
-    formats::by_name(path).ok_or_else(|| TraceError::OutputName {
-        path: path.to_owned(),
-        endings: formats::endings(),
+    formats::by_name(path).ok_or_else(|| match tables::feature_for(path) {
+        Some(feature) => TraceError::NeedsFeature {
+            path: path.to_owned(),
+            feature,
+        },
+        None => TraceError::OutputName {
+            path: path.to_owned(),
+            endings: formats::endings(),
+        },
     })
 }
 

@@ -27,6 +27,7 @@ mod nanos;
 #[cfg(feature = "serde")]
 mod scalar;
 mod sector;
+mod table;
 mod text_file;
 mod values;
 
@@ -41,6 +42,7 @@ pub use nanos::Nanos;
 #[cfg(feature = "serde")]
 pub use scalar::{one_or_many, scalar};
 pub use sector::{SECTOR_BYTES, Sector, Sectors};
+pub use table::{Cell, Column, ColumnUnit, ColumnValues, Row, Table, TimeScale};
 pub use text_file::read_text_file;
 pub use values::{Kind, Share, Spacing, Values, by_magnitude, magnitude, spread};
 

@@ -9,7 +9,8 @@
 >>> result.response_time.n
 10000
 
-``simulate``, ``model`` and ``plan`` take a scenario as a dict, as TOML text or as the path of a file. ``read`` opens a trace,
+``simulate``, ``model`` and ``plan`` take a scenario as a dict, as TOML text or as the path of a file. ``choose`` compares
+systems for a load. ``read`` opens a trace,
 whose columns pyarrow, Polars, DuckDB and pandas take without a copy. ``compare`` and ``plot`` take traces and simulations.
 ``iosonar.queueing`` simulates queueing networks.
 
@@ -22,11 +23,17 @@ from . import queueing
 from ._iosonar import Error, Figure, Trace, __version__
 from .results import (
     Answer,
+    Candidate,
+    Choice,
     Comparison,
     Difference,
     Estimate,
+    Growth,
+    JobClass,
     Metric,
     Model,
+    NetworkModel,
+    NetworkPoint,
     Outcome,
     Pairs,
     Plan,
@@ -36,17 +43,23 @@ from .results import (
     StationTheory,
     Times,
 )
-from .studies import charts, compare, model, plan, plot, read, simulate
+from .studies import charts, choose, compare, model, plan, plot, read, simulate
 
 __all__ = [
     "Answer",
+    "Candidate",
+    "Choice",
     "Comparison",
     "Difference",
     "Error",
     "Estimate",
     "Figure",
+    "Growth",
+    "JobClass",
     "Metric",
     "Model",
+    "NetworkModel",
+    "NetworkPoint",
     "Outcome",
     "Pairs",
     "Plan",
@@ -58,6 +71,7 @@ __all__ = [
     "Trace",
     "__version__",
     "charts",
+    "choose",
     "compare",
     "model",
     "plan",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as _json
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 if TYPE_CHECKING:
     from ._iosonar import Figure, Run, Trace
@@ -317,6 +317,74 @@ class Model:
 
 
 @dataclass(frozen=True)
+class NetworkPoint:
+    """What theory says of a networked system with a number of jobs; times in seconds."""
+
+    jobs: int
+    response: float
+    """By exact mean value analysis."""
+    throughput: float
+    """Jobs per second."""
+    schweitzer: float
+    fork_join: float
+    """If the storage servers work in parallel for each job."""
+    asymptotic: Tuple[float, float]
+    """Bounds of the response time, whatever the distributions of service."""
+    balanced: Tuple[float, float]
+
+
+@dataclass(frozen=True)
+class JobClass:
+    """What theory says of one of several classes of jobs; times in seconds."""
+
+    jobs: int
+    response: float
+    throughput: float
+    schweitzer: float
+    is_exact: bool
+    demands: Dict[str, float]
+
+
+@dataclass(frozen=True)
+class NetworkModel:
+    """What theory says of a networked system: ``points`` if it has one class of jobs, else ``classes``."""
+
+    name: str
+    system: str
+    demands: Dict[str, float]
+    """Seconds of service of a job at each station."""
+    bottleneck: Optional[str]
+    knee: Optional[float]
+    """The number of jobs from which on the bottleneck rules."""
+    points: Tuple[NetworkPoint, ...]
+    """For 1 to the largest number of jobs."""
+    classes: Dict[str, JobClass]
+    _json: str = field(repr=False, compare=False)
+
+    @staticmethod
+    def _of(figures: Dict[str, Any], json: str) -> NetworkModel:
+        points = []
+        for of in figures.pop("points"):
+            bounds = {name: tuple(of[name]) for name in ("asymptotic", "balanced")}
+            points.append(NetworkPoint(**{**of, **bounds}))
+        classes = {name: JobClass(**of) for name, of in figures.pop("classes").items()}
+        return NetworkModel(points=tuple(points), classes=classes, _json=json, **figures)
+
+    def to_dict(self) -> Dict[str, Any]:
+        """The same as the JSON of ``iosonar model``."""
+        return _object(self._json)
+
+    def _repr_html_(self) -> str:
+        of_classes: List[Tuple[str, Union[NetworkPoint, JobClass]]] = list(self.classes.items())
+        shown = [of for of in self.points if of.jobs & (of.jobs - 1) == 0 or of is self.points[-1]]
+        rows = [
+            [str(name), str(of.jobs), f"{_number(of.response)} s", f"{_number(of.throughput)}/s"]
+            for name, of in [*of_classes, *(("", of) for of in shown)]
+        ]
+        return _table(f"{self.name}: {self.system}", ["", "jobs", "response", "throughput"], rows)
+
+
+@dataclass(frozen=True)
 class Sample:
     """The times of an input by classes: ``all``, ``reads``, ``writes``, and sizes."""
 
@@ -496,3 +564,85 @@ class Plan:
         best = "no load" if self.best is None else f"{_number(self.best.load)} {self.unit}"
         caption = f"{self.system}; {self.target}: {best}"
         return _table(caption, header, rows)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How much a load may grow."""
+
+    factor: Optional[float]
+    """The largest growth that meets all targets; None if none was found."""
+    is_at_least: bool
+    """Whether it is not known how much more the load may grow."""
+    breaks_at: Optional[float]
+    missed_first: Optional[str]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """How a system does. What is not known is None, with a reason in ``why`` if it cannot be simulated."""
+
+    name: str
+    verdict: str
+    """``meets``, ``misses``, ``unclear`` and others, or ``cannot be simulated``."""
+    price: Optional[float] = None
+    why: Optional[str] = None
+    now: Optional[Point] = None
+    """The load as it is against the targets."""
+    capacity_bytes: Optional[int] = None
+    reads: Dict[float, Estimate] = field(default_factory=dict)
+    """The median and the 99th percentile of response times, in milliseconds."""
+    writes: Dict[float, Estimate] = field(default_factory=dict)
+    busiest: Optional[str] = None
+    utilisation: Optional[float] = None
+    growth: Optional[Growth] = None
+
+    @staticmethod
+    def _of(figures: Dict[str, Any]) -> Candidate:
+        figures["now"] = Point._of(figures.pop("now", None))
+        for name in ("reads", "writes"):
+            figures[name] = {p: Estimate(**of) for p, of in figures.pop(name, [])}
+        growth = figures.pop("growth", None)
+        return Candidate(growth=None if growth is None else Growth(**growth), **figures)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which of several systems to take for a load."""
+
+    target: str
+    candidates: Tuple[Candidate, ...]
+    """In the order in which they were given."""
+    meet: Tuple[str, ...]
+    """Those that meet all targets, the best first."""
+    unclear: Tuple[str, ...]
+    miss: Tuple[str, ...]
+    unknown: Tuple[str, ...]
+    """Those that cannot be simulated with this load."""
+
+    @staticmethod
+    def _of(figures: Dict[str, Any]) -> Choice:
+        candidates = tuple(Candidate._of(of) for of in figures.pop("candidates"))
+        target = figures.pop("target")
+        return Choice(target, candidates, **{name: tuple(of) for name, of in figures.items()})
+
+    def __getitem__(self, name: str) -> Candidate:
+        for of in self.candidates:
+            if of.name == name:
+                return of
+        raise KeyError(name)
+
+    @property
+    def best(self) -> Optional[Candidate]:
+        """The one to take; None if none is known to meet the targets."""
+        return self[self.meet[0]] if self.meet else None
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for of in self.candidates:
+            p99 = [quantiles.get(0.99) for quantiles in (of.reads, of.writes)]
+            growth = of.growth.factor if of.growth is not None else None
+            cells = [*p99, None if growth is None else _number(growth), of.why]
+            rows.append([of.name, of.verdict, *("" if cell is None else str(cell) for cell in cells)])
+        header = ["candidate", "verdict", "read p99", "write p99", "growth", ""]
+        return _table(f"{self.target}: {', '.join(self.meet) or 'no candidate'}", header, rows)

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _iosonar
 from ._iosonar import Error, Figure, Trace
-from .results import Comparison, Model, Plan, Simulation
+from .results import Choice, Comparison, Model, NetworkModel, Plan, Simulation
 
 Scenario = Union[Mapping[str, Any], str, "os.PathLike[str]"]
 """A dict, TOML text (with line breaks), or the path of a file."""
@@ -93,10 +93,16 @@ def model(
     name: Optional[str] = None,
     set: Optional[Mapping[str, Any]] = None,
     **overrides: Any,
-) -> Model:
-    """What queueing theory says of a scenario, without simulating it. ``set`` and ``overrides`` are those of ``simulate``."""
+) -> Union[Model, NetworkModel]:
+    """What queueing theory says of a scenario, without simulating it; of a networked system it is a ``NetworkModel``.
+
+    ``set`` and ``overrides`` are those of ``simulate``.
+    """
     changes = _changes(name=name, set=set, overrides=overrides)
-    return Model._of(*_iosonar.model(_scenario(scenario), changes))
+    figures, json = _iosonar.model(_scenario(scenario), changes)
+    if figures.pop("networked", False):
+        return NetworkModel._of(figures, json)
+    return Model._of(figures, json)
 
 
 def plan(
@@ -132,6 +138,49 @@ def plan(
     )
     question = {"target": target, "find": find, "within": within, "most": most}
     return Plan._of(_iosonar.plan(_scenario(scenario), question, changes))
+
+
+def choose(
+    load: Union[Trace, Simulation, str, os.PathLike[str]],
+    candidates: Sequence[str],
+    target: str,
+    *,
+    growth: Optional[str] = None,
+    within: float = 0.02,
+    prices: Optional[Mapping[str, float]] = None,
+    seed: Optional[int] = None,
+    replications: Optional[int] = None,
+    threads: Optional[int] = None,
+    reading: Optional[Mapping[str, Any]] = None,
+    set: Optional[Mapping[str, Any]] = None,
+    **overrides: Any,
+) -> Choice:
+    """Which of several systems keeps targets such as ``"read p99 < 20ms"`` under a load.
+
+    The load is a trace, or a scenario file (``.toml``), whose load is taken. Candidates are scenario files, or systems in
+    short such as ``"raid10:4xseagate-st3500630ns"``. ``growth`` is ``speed`` or ``copies``: how far the load may grow is found
+    with the relative precision ``within``. ``prices`` are by names of profiles or candidates.
+    """
+    is_scenario = isinstance(load, (str, os.PathLike)) and os.fspath(load).endswith(".toml")
+    changes = _changes(
+        name=None,
+        seed=seed,
+        replications=replications,
+        threads=threads,
+        trace=None if is_scenario else load,
+        reading=reading,
+        set=set,
+        overrides=overrides,
+    )
+    choice = {
+        "scenario": load if is_scenario else None,
+        "candidates": list(candidates),
+        "target": target,
+        "growth": growth,
+        "within": within,
+        "prices": list((prices or {}).items()),
+    }
+    return Choice._of(_iosonar.choose(choice, changes))
 
 
 def read(path: Union[str, os.PathLike[str]], **options: Any) -> Trace:

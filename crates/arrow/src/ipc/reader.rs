@@ -25,6 +25,9 @@ pub(crate) struct Blocks {
     done: usize,
 }
 
+/// The most bytes of a record batch or a dictionary, in the file and unpacked: it is held in memory as a whole.
+const LARGEST: u64 = 1 << 31;
+
 /// What stands behind the footer: its length and the mark.
 const TRAILER: u64 = 10;
 
@@ -108,11 +111,27 @@ impl Blocks {
                 "the index has a length or an offset below 0".to_owned(),
             ));
         };
-        let bytes = self.file.bytes(at, header.saturating_add(body));
+        let length = header.saturating_add(body);
+        self.check_size(length, name)?;
+        let bytes = self.file.bytes(at, length);
         let bytes = bytes.map_err(|error| read_error(self.file.path(), error))?;
         let (header, body) = bytes.split_at(header as usize);
         self.check_message(header, body, name)?;
         Ok(Buffer::from_vec(bytes))
+    }
+
+    /// Refuses what would take too much memory.
+    fn check_size(&self, bytes: u64, name: &str) -> Result<(), TraceError> {
+        if bytes <= LARGEST {
+            return Ok(());
+        }
+        Err(self.damaged(
+            name,
+            format!(
+                "it takes {bytes} bytes of memory, expected at most {LARGEST}: write the file again with smaller record \
+                 batches (pyarrow: write_feather(table, path, chunksize=1_000_000); Polars: write Parquet)"
+            ),
+        ))
     }
 
     /// Refuses what the decoder would not understand.
@@ -160,44 +179,44 @@ impl Blocks {
                 format!("it has {rows} rows in {length} bytes: the file is damaged"),
             ));
         }
+        let Some(codec) = codec else {
+            return Ok(());
+        };
+        let mut memory = 0_u64;
         for buffer in batch.buffers().into_iter().flatten() {
-            if codec.is_some_and(|codec| !is_plausible(codec, buffer, body)) {
+            let Some(bytes) = unpacked(codec, buffer, body) else {
                 let problem = "a compressed buffer has an impossible length: the file is damaged";
                 return Err(self.damaged(name, problem));
-            }
+            };
+            memory = memory.saturating_add(bytes);
         }
-        Ok(())
+        self.check_size(memory, name)
     }
 }
 
-/// Whether a compressed buffer can unpack to as many bytes as it says in its first eight. The decoder would ask for that
-/// much memory, and end the program where it gets none.
-fn is_plausible(codec: CompressionType, buffer: &arrow_ipc::Buffer, body: &[u8]) -> bool {
+/// How many bytes a compressed buffer has when it is unpacked, as its first eight say; `None` if it cannot have as many.
+/// The decoder would ask for that much memory, and end the program where it gets none.
+fn unpacked(codec: CompressionType, buffer: &arrow_ipc::Buffer, body: &[u8]) -> Option<u64> {
     /// LZ4 packs at most 255 bytes into one.
     const LZ4_MOST: i64 = 256;
     const ZSTD_MOST: i64 = 1 << 31;
-    let (Ok(from), Ok(length)) = (
-        usize::try_from(buffer.offset()),
-        usize::try_from(buffer.length()),
-    ) else {
-        return false;
-    };
+    let from = usize::try_from(buffer.offset()).ok()?;
+    let length = usize::try_from(buffer.length()).ok()?;
     if length == 0 {
-        return true;
+        return Some(0);
     }
-    let prefix = from.checked_add(8).and_then(|end| body.get(from..end));
-    let Some(unpacked) = prefix
-        .and_then(|bytes| bytes.try_into().ok())
-        .map(i64::from_le_bytes)
-    else {
-        return false;
-    };
+    let prefix = body.get(from..from.checked_add(8)?)?;
+    let unpacked = i64::from_le_bytes(prefix.try_into().ok()?);
     let most = match codec {
         CompressionType::LZ4_FRAME => (length as i64).saturating_mul(LZ4_MOST),
         _ => ZSTD_MOST,
     };
-    // -1: it is not compressed.
-    (-1..=most).contains(&unpacked)
+    match unpacked {
+        // It is not compressed.
+        -1 => Some(length as u64),
+        0.. if unpacked <= most => Some(unpacked as u64),
+        _ => None,
+    }
 }
 
 impl RecordBatchSource for Blocks {

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_ipc::convert::IpcSchemaEncoder;
 use arrow_ipc::writer::{
     DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions, write_message,
@@ -18,7 +18,7 @@ use arrow_ipc::{
     Block, Buffer, FieldNode, FooterBuilder, MessageBuilder, MessageHeader, MetadataVersion,
     RecordBatchBuilder,
 };
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::Schema;
 use flatbuffers::FlatBufferBuilder;
 use iosonar_trace::output::Output;
 use iosonar_trace::{Batch, Metadata, Sink, TraceError, TraceWriter};
@@ -26,6 +26,7 @@ use iosonar_trace::{Batch, Metadata, Sink, TraceError, TraceWriter};
 use super::{ALIGNMENT, CONTINUATION, MAGIC};
 use crate::columns::Columns;
 use crate::formats::Holdable;
+use crate::results::of_arrow;
 use crate::schema::schema;
 
 /// The rows of a record batch.
@@ -47,14 +48,6 @@ pub(crate) struct Writer {
 /// The nearest multiple of the alignment that is not below `length`.
 fn padded(length: usize) -> usize {
     length.next_multiple_of(ALIGNMENT)
-}
-
-/// The error of an output, or of the encoder.
-fn io_error(error: ArrowError) -> io::Error {
-    match error {
-        ArrowError::IoError(_, source) => source,
-        other => io::Error::other(other),
-    }
 }
 
 impl Writer {
@@ -128,32 +121,29 @@ impl Writer {
         if self.columns.is_empty() {
             return Ok(());
         }
-        let batch = self.columns.take(&self.schema, &self.metadata);
-        let batch = batch.map_err(io_error)?;
+        // What is written is what is in memory: no array is made of it.
+        let columns = std::mem::take(&mut self.columns);
         let mut nodes = Vec::new();
         let mut buffers = Vec::new();
-        let mut bodies: Vec<arrow_buffer::Buffer> = Vec::new();
+        let mut bodies: Vec<&[u8]> = Vec::new();
         let mut length = 0;
-        let mut add = |body: Option<arrow_buffer::Buffer>| {
-            let body = body.unwrap_or_else(|| arrow_buffer::Buffer::from_vec(Vec::<u8>::new()));
-            buffers.push(Buffer::new(length as i64, body.len() as i64));
-            length += padded(body.len());
-            bodies.push(body);
-        };
-        for column in batch.columns() {
-            let data = column.to_data();
-            nodes.push(FieldNode::new(data.len() as i64, data.null_count() as i64));
-            let nulls = data.nulls().filter(|nulls| nulls.null_count() > 0);
-            add(nulls.map(|nulls| nulls.buffer().clone()));
+        for held in columns.held() {
+            let (values, known, nulls) = held.bytes();
+            nodes.push(FieldNode::new(columns.len() as i64, nulls as i64));
+            let known = if nulls > 0 { known } else { &[] };
             // Numbers, bits, or the keys of a dictionary: one buffer each.
-            add(data.buffers().first().cloned());
+            for body in [known, values] {
+                buffers.push(Buffer::new(length as i64, body.len() as i64));
+                length += padded(body.len());
+                bodies.push(body);
+            }
         }
         let mut builder = std::mem::take(&mut self.builder);
         builder.reset();
         let nodes = builder.create_vector(&nodes);
         let buffers = builder.create_vector(&buffers);
         let mut header = RecordBatchBuilder::new(&mut builder);
-        header.add_length(batch.num_rows() as i64);
+        header.add_length(columns.len() as i64);
         header.add_nodes(nodes);
         header.add_buffers(buffers);
         let header = header.finish().as_union_value();
@@ -168,8 +158,10 @@ impl Writer {
         let header = self.put_header(builder.finished_data())?;
         self.builder = builder;
         for body in bodies {
-            self.put_padded(&body)?;
+            self.put_padded(body)?;
         }
+        self.columns = columns;
+        self.columns.clear();
         let block = Block::new(offset as i64, header as i32, length as i64);
         self.batches.push(block);
         Ok(())
@@ -178,7 +170,7 @@ impl Writer {
     /// Writes the dictionaries of all columns; where they are.
     fn put_dictionaries(&mut self, schema: &Arc<Schema>) -> io::Result<Vec<Block>> {
         let empty = self.columns.take(schema, &self.metadata);
-        let empty: RecordBatch = empty.map_err(io_error)?;
+        let empty: RecordBatch = empty.map_err(of_arrow)?;
         let mut tracker = DictionaryTracker::new(true);
         let options = IpcWriteOptions::default();
         let generator = IpcDataGenerator::default();
@@ -186,13 +178,13 @@ impl Writer {
         generator.schema_to_bytes_with_dictionary_tracker(schema, &mut tracker, &options);
         let mut context = IpcWriteContext::default();
         let encoded = generator.encode(&empty, &mut tracker, &options, &mut context);
-        let (dictionaries, _) = encoded.map_err(io_error)?;
+        let (dictionaries, _) = encoded.map_err(of_arrow)?;
         let mut blocks = Vec::new();
         for dictionary in dictionaries {
             let offset = self.offset;
             let mut bytes = Vec::new();
             let written = write_message(&mut bytes, dictionary, &options);
-            let (header, body) = written.map_err(io_error)?;
+            let (header, body) = written.map_err(of_arrow)?;
             self.put(&bytes)?;
             blocks.push(Block::new(offset as i64, header as i32, body as i64));
         }

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
             } else {
                 dir.clone()
             };
-            measured.write_csv(&dir)?;
+            measured.write_tables(&dir, &args.tables)?;
         }
         if args.json {
             output.metrics(measured.metrics(several));

@@ -12,9 +12,9 @@ use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Quantity, apart};
 
 use super::model::threads;
-use crate::exit::{Ending, Usage, note, print, print_data};
+use crate::exit::{Ending, Usage, check_tables, note, print, print_data, write_table};
 use crate::low::Choose;
-use crate::render::choose::{Answer, as_csv, as_json, judged, page, text};
+use crate::render::choose::{Answer, as_json, as_table, judged, page, text};
 use crate::render::picture;
 
 pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
@@ -80,6 +80,7 @@ fn check(args: &Choose) -> anyhow::Result<()> {
         ))
         .into());
     }
+    check_tables(&args.csv)?;
     let outputs = [&args.curve, &args.csv, &args.page];
     let outputs: Vec<_> = outputs.into_iter().flatten().collect();
     for (i, path) in outputs.iter().enumerate() {
@@ -153,8 +154,7 @@ fn write(args: &Choose, spec: &ChooseSpec, answer: &Answer<'_>) -> anyhow::Resul
         }
     };
     if let Some(path) = &args.csv {
-        WholeFile::write_all(path, as_csv(answer)?.as_bytes())
-            .with_context(|| format!("{}: cannot write the table", path.display()))?;
+        write_table(path, as_table(answer))?;
         wrote("table", path);
     }
     if args.curve.is_none() && args.page.is_none() {

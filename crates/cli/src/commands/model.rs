@@ -10,7 +10,7 @@ use anyhow::Context;
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::{Overrides, ScenarioError, read_text};
 
-use crate::exit::{Ending, Usage};
+use crate::exit::{Ending, Usage, check_tables};
 use crate::low::Model;
 use crate::render::picture;
 use iosonar_trace::apart;
@@ -82,6 +82,7 @@ fn check_outputs(args: &Model) -> anyhow::Result<()> {
     for pictures in args.cdf.iter().chain(&args.curve) {
         picture::check(pictures, args.pixels)?;
     }
+    check_tables(&args.csv)?;
     let outputs = [&args.cdf, &args.curve, &args.csv];
     let outputs: Vec<&Path> = outputs.iter().filter_map(|path| path.as_deref()).collect();
     let inputs = args.files.iter().chain(&args.measured);

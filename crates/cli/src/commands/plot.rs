@@ -9,7 +9,9 @@ use iosonar_report::{CATALOGUE, Entry, Group, Measured, find, grouped, nearest, 
 use iosonar_units::Nanos;
 use rayon::prelude::*;
 
-use crate::exit::{Ending, Usage, hint, note, print, print_data, print_picture, write_file};
+use crate::exit::{
+    Ending, Usage, check_tables, hint, note, print, print_data, print_picture, write_table,
+};
 use crate::low::Plot;
 use crate::render::looks::{self, Inputs};
 use crate::render::screen::screen;
@@ -106,6 +108,7 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
     if !args.terminal {
         picture::check(&out, args.pixels)?;
     }
+    check_tables(&args.data)?;
     if args.data.as_ref() == Some(&out) {
         let problem = format!(
             "{}: the picture and its data need different names",
@@ -255,7 +258,11 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
     let entries: Vec<&Entry> = CATALOGUE.iter().collect();
     for entry in &entries {
         let picture = path_of(&dir, entry, args.format().extension());
-        let data = args.data.as_ref().map(|data| path_of(data, entry, "csv"));
+        let data = args
+            .data
+            .as_ref()
+            .map(|data| path_of(data, entry, &args.tables));
+        check_tables(&data)?;
         refuse_inputs(args, data.iter().chain([&picture]))?;
     }
     let inputs = measure(args, &entries)?;
@@ -276,7 +283,7 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
         let path = path_of(&dir, entry, args.format().extension());
         picture::save(&charts, &path, args.size(charts.len()), args.theme())?;
         if let Some(data) = &args.data {
-            save_data(&charts, &path_of(data, entry, "csv"))?;
+            save_data(&charts, &path_of(data, entry, &args.tables))?;
         }
         Ok(true)
     };
@@ -321,9 +328,9 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
 
 /// Writes the numbers of charts.
 fn save_data(charts: &[&Chart], path: &Path) -> anyhow::Result<()> {
-    let text = iosonar_plot::csv_of(charts);
+    let table = iosonar_plot::table_of(charts);
     if path.as_os_str() == "-" {
-        return print_data(&text);
+        return print_data(&table.csv());
     }
-    write_file(path, &text, "write the data")
+    write_table(path, table)
 }

@@ -21,7 +21,9 @@ use iosonar_scenario::{
 };
 
 use super::model::threads;
-use crate::exit::{Ending, Usage, note, print_beside, print_data_beside, warn, write_file};
+use crate::exit::{
+    Ending, Usage, note, print_beside, print_data_beside, warn, write_file, write_table,
+};
 use crate::low::Sim;
 use crate::render::messages::Warning;
 use crate::render::objective::line;
@@ -80,7 +82,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     let mut json = Output::new("sim");
     let trace_out = on_standard_output(args);
     let mut drawn = Vec::new();
-    let mut numbers = String::from(distribution::HEADER);
+    let mut numbers = distribution::table();
     let mut replications = 0;
     let mut ending = Ending::Done;
     let files = OutputFiles {
@@ -113,7 +115,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
             }
         }
         if args.cdf_data.is_some() {
-            numbers += &distribution::rows(name, &result);
+            distribution::put_rows(&mut numbers, name, &result);
         }
         if args.plot.is_some() || args.cdf.is_some() {
             let colour = Colour::Curve(if args.cdf.is_some() { i } else { 0 });
@@ -130,7 +132,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         picture::draw(&chart, path, args.pixels.scale())?;
     }
     if let Some(path) = &args.cdf_data {
-        write_file(path, &numbers, "write")?;
+        write_table(path, numbers)?;
     }
     if let Some(path) = &args.records
         && !args.quiet

@@ -42,6 +42,7 @@ pub(crate) fn write_page(
 }
 
 pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
+    iosonar_trace::tables::format_for(format!("points.{}", args.tables).as_ref())?;
     let spec = args.to_spec()?;
     let source = &spec.source;
     if args.replot {
@@ -173,6 +174,9 @@ fn stopping_at_signals<T>(stop: &Stop, work: impl FnOnce() -> T) -> T {
 /// Writes the tables, and says what is not in them.
 fn finish(args: &Sweep, tables: &mut Tables<'_>) -> anyhow::Result<()> {
     let written = tables.finish(Size::default().at(args.pixels.scale()))?;
+    if args.tables != "csv" {
+        tables.write_as(&args.tables)?;
+    }
     for path in &written.damaged {
         warn(
             Warning::ResultDamaged,

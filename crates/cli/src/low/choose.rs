@@ -66,6 +66,8 @@ pub(crate) struct Choose {
     #[command(flatten)]
     pub(crate) pixels: PixelArgs,
     /// Write the table as CSV
+    ///
+    /// A name that ends in .parquet, .arrow or .feather gets a file of that format.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) csv: Option<PathBuf>,
     /// Write a page that begins with the answer (.html)

@@ -12,6 +12,9 @@ use super::named::named;
 use super::traces::above_zero;
 use super::{Named, ReadArgs};
 
+/// The formats of tables, by the endings of names.
+pub(super) const TABLES: [&str; 4] = ["csv", "parquet", "arrow", "feather"];
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum QuantityName {
     /// From submission to completion
@@ -77,9 +80,15 @@ pub(crate) struct Plot {
     pub(crate) terminal: bool,
     /// Write the chart's data as CSV (- for standard output)
     ///
-    /// For 'all', OUT.csv is a folder that gets one file per chart. A single chart is drawn only if -o is given, too.
+    /// For 'all', OUT.csv is a folder that gets one file per chart. A single chart is drawn only if -o is given, too. A name
+    /// that ends in .parquet, .arrow or .feather gets a file of that format.
     #[arg(long, help_heading = "Output", value_name = "OUT.csv")]
     pub(crate) data: Option<PathBuf>,
+    /// Write the files of --data in this format (with 'all')
+    ///
+    /// FORMAT is csv, parquet, arrow or feather.
+    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "csv", value_parser = TABLES, hide_possible_values = true)]
+    pub(crate) tables: String,
     /// Write all charts in this format (with 'all')
     #[arg(
         long,

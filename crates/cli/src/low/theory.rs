@@ -85,6 +85,8 @@ pub(crate) struct Model {
     )]
     pub(crate) structure: StructureName,
     /// Write the table as CSV
+    ///
+    /// A name that ends in .parquet, .arrow or .feather gets a file of that format.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) csv: Option<PathBuf>,
     /// Run each simulation N times [default: the scenario's number]

@@ -184,6 +184,11 @@ pub(crate) struct Analyze {
     /// Write time series and distributions as CSV into this folder
     #[arg(long, help_heading = "Output", value_name = "DIR")]
     pub(crate) csv: Option<PathBuf>,
+    /// Write the files of --csv in this format
+    ///
+    /// FORMAT is csv, parquet, arrow or feather.
+    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "csv", value_parser = super::pictures::TABLES, hide_possible_values = true)]
+    pub(crate) tables: String,
     /// Print the results as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

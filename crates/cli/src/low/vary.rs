@@ -49,12 +49,14 @@ pub(crate) struct VaryArgs {
     pub(crate) panels: Option<String>,
     /// Write the data of --curve or --cdf as CSV
     ///
-    /// The columns are panel, curve, x, y, 95 % intervals and count.
+    /// The columns are panel, curve, x, y, 95 % intervals and count. A name that ends in .parquet, .arrow or .feather gets
+    /// a file of that format.
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) data: Option<PathBuf>,
     /// Write the figures of all combinations as CSV
     ///
-    /// The figures include percentiles of reads and writes, and their 95 % intervals.
+    /// The figures include percentiles of reads and writes, and their 95 % intervals. A name that ends in .parquet, .arrow
+    /// or .feather gets a file of that format.
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) csv: Option<PathBuf>,
 }

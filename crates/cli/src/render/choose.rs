@@ -11,7 +11,7 @@ use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
 use iosonar_study::plan::{Bound, GrowBy, Outcome};
 use iosonar_trace::Requests;
 
-pub(crate) use programs::{as_csv, as_json};
+pub(crate) use programs::{as_json, as_table};
 
 use super::objective::milliseconds;
 use super::sim::{assumed, reach_of};

@@ -20,7 +20,7 @@ pub struct OutputFiles<'a> {
     /// All requests of the first replication with their response times; those of each where the name has a place for
     /// its number ([`REPLICATION`]).
     pub records: Option<&'a Path>,
-    /// What the response times of all replications are made of, as CSV.
+    /// What the response times of all replications are made of, as a table: in the format that its name ends in, else CSV.
     pub stages: Option<&'a Path>,
     /// What is simulated, in a line: it is written above the records.
     pub headline: &'a str,

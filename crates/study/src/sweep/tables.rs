@@ -9,8 +9,8 @@ use iosonar_plot::{Chart, Format, Scaled, Theme, render};
 use iosonar_report::curves::{Series, Spot, Style};
 use iosonar_report::in_page;
 use iosonar_report::study::{Link, Panel, StudyTable, chart_of_study, page_of};
-use iosonar_trace::apart;
 use iosonar_trace::output::WholeFile;
+use iosonar_trace::{TraceError, apart, tables};
 
 use super::{CHARTS, ChartFile, PointRow, RunRow, Source, Study, SweepError, value_of};
 
@@ -104,6 +104,27 @@ impl<'a> Tables<'a> {
             self.write("runs.csv", &self.study.runs_csv())?;
             self.took = begin.elapsed();
             self.written = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// Writes the tables of points and runs in the format that names with this ending have (`parquet`), with a number beside
+    /// each parameter that has a unit.
+    ///
+    /// # Errors
+    /// If the format is not in this build, or a table cannot be written.
+    pub fn write_as(&self, ending: &str) -> Result<(), TraceError> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let tool = || format!("iosonar {}", env!("CARGO_PKG_VERSION"));
+        for (name, table) in [
+            ("points", self.study.points_table()),
+            ("runs", self.study.runs_table()),
+        ] {
+            let table = self.study.with_numbers(table).with("tool", tool());
+            let path = self.source.root.join(format!("{name}.{ending}"));
+            tables::write(&path, &table)?;
         }
         Ok(())
     }

@@ -3,10 +3,10 @@
 use iosonar_analysis::objective::{Judgement, Objective, Statistic};
 use iosonar_plot::{Axis, Chart, Panels, Unit};
 use iosonar_report::curves::{
-    Series, Spot, Style, axis_over, csv_of_curves, mark_quantiles, marks_of, note_styles,
+    Series, Spot, Style, axis_over, mark_quantiles, marks_of, note_styles, table_of_curves,
 };
 use iosonar_report::{Quantity, cdf_of};
-use iosonar_units::{Kind, magnitude};
+use iosonar_units::{Kind, Table, magnitude};
 
 use super::figure::{Curves, Over, Shown};
 use super::found::Found;
@@ -48,9 +48,9 @@ impl Drawing {
         series.any(|one| one.style == Style::Theory)
     }
 
-    /// The numbers of all that is drawn, as CSV.
-    pub fn data(&self) -> String {
-        csv_of_curves(&self.panels, self.head.x.unit, self.head.y.unit)
+    /// The numbers of all that is drawn.
+    pub fn data(&self) -> Table {
+        table_of_curves(&self.panels, self.head.x.unit, self.head.y.unit)
     }
 
     /// As it is drawn.

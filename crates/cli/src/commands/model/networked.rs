@@ -11,12 +11,12 @@ use iosonar_scenario::networked::{
     NetworkAnalysis, NetworkSimulation, NetworkedRaid, Purchase, Services, Structure,
 };
 use iosonar_study::networked::{
-    MeasuredPoint, chart, chart_of_varied, csv, csv_of_classes, interesting, measured, varied,
+    MeasuredPoint, chart, chart_of_varied, interesting, measured, table, table_of_classes, varied,
 };
 use serde_json::json;
 
 use super::{overrides, with_threads};
-use crate::exit::{Ending, Usage, note, print, print_data, write_file};
+use crate::exit::{Ending, Usage, note, print, print_data, write_table};
 use crate::low::{Model, ServicesName, StructureName};
 use crate::render::picture;
 use iosonar_stats::Output;
@@ -77,7 +77,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         print(&purchases(args, &bought, at))?;
     }
     if let Some(out) = &args.csv {
-        write_file(out, &csv(&analysis, &simulated), "write")?;
+        write_table(out, table(&analysis, &simulated))?;
     }
     if let Some(out) = &args.curve {
         let chart = match &args.vary {
@@ -228,8 +228,7 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
         print(&describe_classes(system, &all, simulated.as_ref()))?;
     }
     if let Some(out) = &args.csv {
-        let text = csv_of_classes(&all);
-        write_file(out, &text, "write")?;
+        write_table(out, table_of_classes(&all))?;
     }
     Ok(Ending::Done)
 }

@@ -7,12 +7,14 @@ use std::path::Path;
 use iosonar_plot::PixelScale;
 use iosonar_scenario::{OutputFiles, Prepared};
 use iosonar_stats::{Distribution, Labels};
-use iosonar_study::answered::{Answered, RecordedError, chart, csv, family, how, recorded, remark};
+use iosonar_study::answered::{
+    Answered, RecordedError, chart, family, how, recorded, remark, table,
+};
 use serde_json::json;
 
 use super::{overrides, threads};
 use crate::commands::sim::simulate;
-use crate::exit::{Ending, note, print, print_data, write_file};
+use crate::exit::{Ending, note, print, print_data, write_table};
 use crate::low::Model;
 use crate::render::picture;
 use crate::render::sim::headline;
@@ -61,7 +63,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
         }
     }
     if let Some(path) = &args.csv {
-        write_file(path, &csv(&all), "write")?;
+        write_table(path, table(&all))?;
     }
     if let Some(path) = &args.cdf {
         draw(&all, measured.as_ref(), (path, args.pixels.scale()))?;

@@ -10,7 +10,7 @@ use iosonar_study::objective::refuse_delays;
 use iosonar_trace::{TraceError, output};
 
 use super::{Named, trace_of};
-use crate::exit::{Usage, warn};
+use crate::exit::{Usage, check_tables, warn};
 use crate::low::Sim;
 use crate::render::messages::Warning;
 use crate::render::picture;
@@ -65,6 +65,9 @@ pub(super) fn check_outputs(args: &Sim) -> anyhow::Result<()> {
     for traces in args.records.iter().chain(&args.load_out) {
         output::format_for(traces)?;
     }
+    let tables = [&args.stages, &args.cdf_data];
+    let of_vary = [&args.varying.csv, &args.varying.data];
+    check_tables(tables.into_iter().chain(of_vary).flatten())?;
     for pictures in args.cdf.iter().chain(&args.varying.curve) {
         picture::check(pictures, args.pixels)?;
     }

@@ -19,7 +19,7 @@ use serde_json::json;
 use super::super::varied;
 use super::checks::{may_be_unstable, refuse_outputs_of_one};
 use super::load;
-use crate::exit::{Ending, Usage, note, print, print_data, warn, write_file};
+use crate::exit::{Ending, Usage, note, print, print_data, warn, write_table};
 use crate::low::{Sim, VaryArgs};
 use crate::render::messages::Warning;
 use crate::render::objective;
@@ -82,7 +82,7 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
         print(&(table(&varied) + &conclusion(&varied)))?;
     }
     if let Some(path) = &args.varying.csv {
-        write_file(path, &varied.csv(), "write")?;
+        write_table(path, varied.table())?;
     }
     // An empty cell says why; a table of nothing else is no result, and nothing to draw.
     if found().next().is_none() {
@@ -204,7 +204,7 @@ impl Pictures {
             draw(&varied.distributions(roles), (path, scale), data, "--cdf")?;
         }
         if let Some(path) = &args.cdf_data {
-            write_file(path, &varied.distributions_csv(), "write")?;
+            write_table(path, varied.distribution_table())?;
         }
         Ok(())
     }
@@ -226,7 +226,7 @@ fn draw(
     }
     picture::draw_study(&drawing.picture(), path, scale)?;
     match data {
-        Some(data) => write_file(data, &drawing.data(), "write"),
+        Some(data) => write_table(data, drawing.data()),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! The answer for programs: JSON and CSV.
+//! The answer for programs: JSON and a table.
 
 use iosonar_analysis::objective::{Judgement, Objective};
 use iosonar_stats::metric::MetricUnit;
@@ -6,6 +6,7 @@ use iosonar_stats::{Labels, Output};
 use iosonar_study::choose::{Evaluation, Growth};
 use iosonar_study::plan::Outcome;
 use iosonar_trace::Requests;
+use iosonar_units::{Column, Table};
 use serde_json::{Value, json};
 
 use super::Answer;
@@ -125,33 +126,19 @@ fn verdict(labels: &Labels, target: &Objective, growth: f64, outcome: &Outcome) 
     })
 }
 
-/// The table as CSV, times in milliseconds; what is not known is empty.
-pub(crate) fn as_csv(answer: &Answer<'_>) -> anyhow::Result<String> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record([
-        "candidate",
-        "target",
-        "verdict",
-        "value",
-        "low_95",
-        "high_95",
-        "read_p50_ms",
-        "read_p99_ms",
-        "write_p50_ms",
-        "write_p99_ms",
-        "busiest",
-        "utilisation",
-        "growth",
-        "breaks_at",
-        "missed_first",
-        "capacity_bytes",
-        "price",
-    ])?;
-    let number = |value: Option<f64>| {
-        value
-            .filter(|value| value.is_finite())
-            .map_or(String::new(), |value| value.to_string())
-    };
+/// The answer as a table, times in milliseconds.
+pub(crate) fn as_table(answer: &Answer<'_>) -> Table {
+    let texts = |names: &'static str| names.split(',').map(Column::texts);
+    let numbers = |names: &'static str| names.split(',').map(Column::numbers);
+    let columns = texts("candidate,target,verdict")
+        .chain(numbers(
+            "value,low_95,high_95,read_p50_ms,read_p99_ms,write_p50_ms,write_p99_ms",
+        ))
+        .chain(texts("busiest"))
+        .chain(numbers("utilisation,growth,breaks_at"))
+        .chain(texts("missed_first"))
+        .chain([Column::counts("capacity_bytes"), Column::numbers("price")]);
+    let mut table = Table::new(columns).with("table", "candidates");
     for considered in answer.all {
         let outcome = considered.outcome.as_ref().ok();
         for (i, target) in answer.targets.0.iter().enumerate() {
@@ -160,37 +147,32 @@ pub(crate) fn as_csv(answer: &Answer<'_>) -> anyhow::Result<String> {
             let interval = attained.and_then(|of| of.interval_95);
             let quantile = |requests, p| {
                 let of = outcome.and_then(|of| of.quantile_ms(requests, p));
-                number(of.map(|estimate| estimate.mean))
+                of.map(|estimate| estimate.mean)
             };
             let busiest = outcome.and_then(|of| Some((of, of.busiest()?)));
             let growth = outcome.and_then(|of| of.growth.as_ref());
-            writer.write_record([
-                considered.name.clone(),
-                target.to_string(),
-                of_target
-                    .and_then(Outcome::verdict)
-                    .map_or("cannot be simulated", Judgement::name)
-                    .to_owned(),
-                number(attained.map(|of| of.estimate.mean)),
-                number(interval.map(|(low, _)| low)),
-                number(interval.map(|(_, high)| high)),
-                quantile(Requests::Reads, 0.5),
-                quantile(Requests::Reads, 0.99),
-                quantile(Requests::Writes, 0.5),
-                quantile(Requests::Writes, 0.99),
-                busiest.map_or(String::new(), |(of, (device, _))| {
-                    of.simulation.array().station(device)
-                }),
-                number(busiest.map(|(_, (_, share))| share)),
-                number(growth.and_then(Growth::factor)),
-                number(growth.and_then(Growth::breaks_at)),
-                growth
-                    .and_then(Growth::missed_first)
-                    .map_or(String::new(), |i| answer.targets.0[i].to_string()),
-                outcome.map_or(String::new(), |of| of.capacity.get().to_string()),
-                number(considered.price),
-            ])?;
+            let missed = growth.and_then(Growth::missed_first);
+            let verdict = of_target.and_then(Outcome::verdict);
+            table
+                .row()
+                .put(considered.name.as_str())
+                .put(target.to_string())
+                .put(verdict.map_or("cannot be simulated", Judgement::name))
+                .put(attained.map(|of| of.estimate.mean))
+                .put(interval.map(|(low, _)| low))
+                .put(interval.map(|(_, high)| high))
+                .put(quantile(Requests::Reads, 0.5))
+                .put(quantile(Requests::Reads, 0.99))
+                .put(quantile(Requests::Writes, 0.5))
+                .put(quantile(Requests::Writes, 0.99))
+                .put(busiest.map(|(of, (device, _))| of.simulation.array().station(device)))
+                .put(busiest.map(|(_, (_, share))| share))
+                .put(growth.and_then(Growth::factor))
+                .put(growth.and_then(Growth::breaks_at))
+                .put(missed.map(|i| answer.targets.0[i].to_string()))
+                .put(outcome.map(|of| of.capacity.get()))
+                .put(considered.price);
         }
     }
-    Ok(String::from_utf8(writer.into_inner()?)?)
+    table
 }

@@ -191,7 +191,7 @@ fn of_trace(error: &TraceError) -> Error {
         TraceError::MissingField { .. } => Error::FieldMissing,
         TraceError::Unsorted { .. } => Error::Unsorted,
         TraceError::UnknownFormat { .. } => Error::FormatUnknown,
-        TraceError::OutputName { .. } => Error::OutputNameUnknown,
+        TraceError::OutputName { .. } | TraceError::NeedsFeature { .. } => Error::OutputNameUnknown,
         TraceError::NotWritable { .. } => Error::NotWritable,
         TraceError::OverwritesInput(_) => Error::OverwritesInput,
         TraceError::SameOutput { .. } => Error::SameOutput,

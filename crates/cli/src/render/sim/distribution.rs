@@ -1,7 +1,5 @@
 //! Distributions of response times as pictures and numbers.
 
-use std::fmt::Write;
-
 use iosonar_analysis::objective::Attained;
 use iosonar_plot::{Chart, Colour};
 use iosonar_report::{
@@ -9,7 +7,7 @@ use iosonar_report::{
 };
 use iosonar_scenario::SimulationResult;
 use iosonar_trace::Requests;
-use iosonar_units::{Nanos, csv_field};
+use iosonar_units::{Column, Nanos, Table};
 
 /// A simulation on a picture.
 pub(crate) struct Drawn<'a> {
@@ -86,30 +84,31 @@ fn finding(drawn: &[Drawn<'_>]) -> Option<Finding> {
     })
 }
 
-/// The header of the table.
-pub(crate) const HEADER: &str = "scenario,response_time_s,share,share_low_95,share_high_95\n";
+/// The table without rows.
+pub(crate) fn table() -> Table {
+    let columns = [
+        Column::texts("scenario"),
+        Column::times("response_time_s"),
+        Column::numbers("share"),
+        Column::numbers("share_low_95"),
+        Column::numbers("share_high_95"),
+    ];
+    Table::new(columns).with("table", "distribution")
+}
 
-/// A row for each time at which the distribution function is known: the share of requests that take at most this
-/// long, and the ends of its 95 % confidence interval, empty where that is not known.
-pub(crate) fn rows(name: &str, result: &SimulationResult) -> String {
-    let mut text = String::new();
+/// Puts a row for each time at which the distribution function is known: the share of requests that take at most this
+/// long, and the ends of its 95 % confidence interval, where that is known.
+pub(crate) fn put_rows(table: &mut Table, name: &str, result: &SimulationResult) {
     for point in result.band() {
-        let _ = write!(
-            text,
-            "{},{},{}",
-            csv_field(name),
-            point.value.as_secs_f64(),
-            point.share
-        );
-        let _ = if point.half_width.is_finite() {
-            let low = (point.share - point.half_width).max(0.0);
-            let high = (point.share + point.half_width).min(1.0);
-            writeln!(text, ",{low},{high}")
-        } else {
-            writeln!(text, ",,")
-        };
+        let known = point.half_width.is_finite();
+        table
+            .row()
+            .put(name)
+            .put(point.value)
+            .put(point.share)
+            .put(known.then(|| (point.share - point.half_width).max(0.0)))
+            .put(known.then(|| (point.share + point.half_width).min(1.0)));
     }
-    text
 }
 
 #[cfg(test)]

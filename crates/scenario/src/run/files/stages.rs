@@ -1,58 +1,74 @@
-//! What the time of each sub-request is made of, as CSV.
+//! What the time of each sub-request is made of, as a table.
 
-use std::io::{BufWriter, IntoInnerError, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::{Prepared, ScenarioError, StageSink};
 use iosonar_device::Access;
 use iosonar_raid::Served;
-use iosonar_trace::output::WholeFile;
+use iosonar_trace::TraceError;
+use iosonar_trace::tables::{self, TableWriter};
+use iosonar_units::{Column, Table};
+
+/// The rows that are written together.
+const ROWS: usize = 1 << 14;
 
 /// Writes a row for each sub-request: first where its request lies in the array, as records have it, then where the
 /// sub-request lies on its device.
 pub(super) struct StageTable {
     path: PathBuf,
-    file: BufWriter<WholeFile>,
+    writer: Box<dyn TableWriter>,
+    rows: Table,
     /// Whether sub-requests have an address on their device.
     addressed: bool,
-    row: String,
 }
 
 impl StageTable {
     pub(super) fn create(path: &Path, simulation: &Prepared) -> Result<Self, ScenarioError> {
-        let cannot = |source| ScenarioError::Write {
-            path: path.to_owned(),
-            source,
-        };
-        let mut file = BufWriter::new(WholeFile::create(path).map_err(cannot)?);
-        let mut header = String::from(
-            "replication,request,device,op,sector,sectors,device_sector,device_sectors,arrived_ns,latency_ns",
-        );
-        for stage in simulation.stage_names() {
-            header += &format!(",{}_ns", stage.replace(' ', "_"));
-        }
-        writeln!(file, "{header}").map_err(cannot)?;
+        let counts = |names: &'static str| names.split(',').map(Column::counts);
+        let stages = simulation.stage_names();
+        let stages = stages
+            .iter()
+            .map(|stage| Column::times(format!("{}_ns", stage.replace(' ', "_"))));
+        let columns = counts("replication,request,device")
+            .chain([Column::texts("op")])
+            .chain(counts("sector,sectors,device_sector,device_sectors"))
+            .chain(["arrived_ns", "latency_ns"].map(Column::times))
+            .chain(stages);
+        let rows = Table::new(columns)
+            .with("table", "stages")
+            .with("tool", format!("iosonar {}", env!("CARGO_PKG_VERSION")))
+            .with("simulated", simulation.headline())
+            .with("seed", simulation.seed().to_string());
+        let writer = tables::create(path, &rows).map_err(|error| match error {
+            TraceError::Io { path, source, .. } => ScenarioError::Write { path, source },
+            other => other.into(),
+        })?;
         Ok(Self {
             path: path.to_owned(),
-            file,
+            writer,
+            rows,
             addressed: simulation.array().has_addresses(),
-            row: String::new(),
         })
     }
 
-    pub(super) fn finish(self) -> Result<(), ScenarioError> {
-        let file = self.file.into_inner().map_err(IntoInnerError::into_error);
-        let kept = file.and_then(WholeFile::keep);
-        kept.map_err(|source| ScenarioError::Stages {
-            path: self.path,
-            source,
-        })
+    pub(super) fn finish(mut self) -> Result<(), ScenarioError> {
+        let path = self.path;
+        let written = self.writer.write(&self.rows);
+        let kept = written.and_then(|()| self.writer.finish());
+        kept.map_err(|source| unwritten(&path, source))
     }
+}
 
-    /// Puts a row together.
-    fn describe(&mut self, replication: u32, served: &Served<'_>) -> std::fmt::Result {
-        use std::fmt::Write;
+fn unwritten(path: &Path, source: io::Error) -> ScenarioError {
+    ScenarioError::Stages {
+        path: path.to_owned(),
+        source,
+    }
+}
 
+impl StageSink for StageTable {
+    fn served(&mut self, replication: u32, served: &Served<'_>) -> Result<(), ScenarioError> {
         let Served {
             request,
             service,
@@ -65,41 +81,26 @@ impl StageTable {
             Access::Discard => "discard",
             Access::Flush => "flush",
         };
-        let row = &mut self.row;
-        row.clear();
-        write!(
-            row,
-            "{replication},{},{device},{op},{},{},",
-            service.job.request.0, request.sector, request.sectors
-        )?;
         // Where places are drawn at random there is no address.
-        if self.addressed {
-            write!(row, "{}", service.job.sector)?;
+        let sector = self.addressed.then_some(service.job.sector);
+        self.rows
+            .row()
+            .put(replication)
+            .put(service.job.request.0)
+            .put(*device)
+            .put(op)
+            .put(request.sector.get())
+            .put(request.sectors.get())
+            .put(sector.map(|sector| sector.get()))
+            .put(service.job.sectors.get())
+            .put(service.arrived)
+            .put(service.ended() - service.arrived)
+            .put_all(stages.iter().copied());
+        if self.rows.columns()[0].len() == ROWS {
+            let written = self.writer.write(&self.rows);
+            written.map_err(|source| unwritten(&self.path, source))?;
+            self.rows.clear();
         }
-        write!(
-            row,
-            ",{},{},{}",
-            service.job.sectors,
-            service.arrived.get(),
-            (service.ended() - service.arrived).get()
-        )?;
-        for stage in *stages {
-            write!(row, ",{}", stage.get())?;
-        }
-        row.push('\n');
         Ok(())
-    }
-}
-
-impl StageSink for StageTable {
-    fn served(&mut self, replication: u32, served: &Served<'_>) -> Result<(), ScenarioError> {
-        self.describe(replication, served)
-            .expect("a string takes all that is written to it");
-        self.file
-            .write_all(self.row.as_bytes())
-            .map_err(|source| ScenarioError::Stages {
-                path: self.path.clone(),
-                source,
-            })
     }
 }

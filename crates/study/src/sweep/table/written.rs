@@ -1,36 +1,66 @@
-//! The tables of a study as CSV and as JSON.
+//! The tables of a study, and the same as JSON.
 
 use iosonar_stats::Output;
-use iosonar_units::{Kind, csv_field, magnitude};
+use iosonar_units::{Column, ColumnValues, Kind, Table, magnitude};
 use serde_json::{Map, Value, json};
 
 use super::{PointRow, RunRow, Study, located};
 use crate::sweep::values::{object_of, value_of};
 
 impl Study {
-    /// All runs as CSV, a row each.
-    pub fn runs_csv(&self) -> String {
+    /// All runs as a table, a row each.
+    pub fn runs_table(&self) -> Table {
         let (parameters, metrics) = (self.parameters(), self.metrics());
-        let mut header = vec!["path"];
-        header.extend(&parameters);
-        header.extend(["repetition", "seed"]);
-        header.extend(&metrics);
-        header.push("failed");
-        let mut text = row(header.iter().map(|name| (*name).to_owned()));
+        let columns = [Column::texts("path")].into_iter();
+        let columns = columns
+            .chain(parameters.iter().map(|name| Column::written(*name)))
+            .chain(["repetition", "seed"].map(Column::counts))
+            .chain(metrics.iter().map(|name| Column::numbers(*name)))
+            .chain([Column::texts("failed")]);
+        let mut table = Table::new(columns).with("table", "runs");
         for run in &self.runs {
-            let mut cells = vec![run.path.display().to_string()];
-            cells.extend(parameters.iter().map(|name| run.value(name).to_owned()));
-            cells.push(run.repetition.to_string());
-            cells.push(run.seed.map_or(String::new(), |seed| seed.to_string()));
+            let mut row = table.row();
+            row.put(on_one_line(&run.path.display().to_string()));
+            row.put_all(parameters.iter().map(|name| on_one_line(run.value(name))));
+            row.put(run.repetition).put(run.seed);
             let mut values = vec![f64::NAN; metrics.len()];
             for (at, column) in located(&metrics, &run.metrics) {
                 values[at] = column.value;
             }
-            cells.extend(values.into_iter().map(cell));
-            cells.push(run.failed.clone().unwrap_or_default());
-            text += &row(cells.into_iter());
+            row.put_all(values);
+            row.put(run.failed.as_deref().map(on_one_line));
         }
-        text
+        table
+    }
+
+    /// All runs as CSV, a row each.
+    pub fn runs_csv(&self) -> String {
+        self.runs_table().csv()
+    }
+
+    /// The same table with more columns: of a parameter that is a size, a time or a share its number, as `NAME_bytes`, `NAME_s`
+    /// or `NAME_share`.
+    #[must_use]
+    pub fn with_numbers(&self, mut table: Table) -> Table {
+        for name in self.parameters() {
+            let (ending, scale) = match self.kind_of(name) {
+                None | Some(Kind::Number) => continue,
+                Some(Kind::Bytes) => ("bytes", 1.0),
+                Some(Kind::Time) => ("s", 1.0),
+                Some(Kind::Percent) => ("share", 0.01),
+            };
+            let of = table.columns().iter().find(|column| column.name() == name);
+            let Some(ColumnValues::Written(written)) = of.map(Column::values) else {
+                continue;
+            };
+            let number = |value: &String| magnitude(value).map_or(f64::NAN, |(x, _)| x * scale);
+            let mut numbers = Table::new([Column::numbers(format!("{name}_{ending}"))]);
+            for number in written.iter().map(number) {
+                numbers.row().put(number);
+            }
+            table.push_column(numbers.columns()[0].clone());
+        }
+        table
     }
 
     /// All runs as JSON lines, an object each with the same names: numbers are numbers, and what is not known is null. A
@@ -86,30 +116,32 @@ impl Study {
             .then_some(first)
     }
 
-    /// All points as CSV, a row each: of every metric the mean and half the width of its 95 % interval.
-    pub fn points_csv(&self) -> String {
+    /// All points as a table, a row each: of every metric the mean and half the width of its 95 % interval.
+    pub fn points_table(&self) -> Table {
         let (parameters, metrics) = (self.parameters(), self.metrics());
-        let mut header: Vec<String> = parameters.iter().map(|name| (*name).to_owned()).collect();
-        header.push("repetitions".to_owned());
+        let columns = parameters.iter().map(|name| Column::written(*name));
+        let mut columns: Vec<Column> = columns.collect();
+        columns.push(Column::counts("repetitions"));
         for metric in &metrics {
-            header.push((*metric).to_owned());
-            header.push(format!("{metric}_ci95"));
+            columns.push(Column::numbers(*metric));
+            columns.push(Column::numbers(format!("{metric}_ci95")));
         }
-        let mut text = row(header.into_iter());
+        let mut table = Table::new(columns).with("table", "points");
         for point in self.points() {
-            let value = |name: &&str| {
-                value_of(&point.parameters, name)
-                    .unwrap_or_default()
-                    .to_owned()
-            };
-            let mut cells: Vec<String> = parameters.iter().map(value).collect();
-            cells.push(point.n.to_string());
+            let value =
+                |name: &&str| on_one_line(value_of(&point.parameters, name).unwrap_or_default());
+            let mut row = table.row();
+            row.put_all(parameters.iter().map(value)).put(point.n);
             for (mean, half_width) in &point.metrics {
-                cells.extend([cell(*mean), cell(*half_width)]);
+                row.put_all([*mean, *half_width]);
             }
-            text += &row(cells.into_iter());
         }
-        text
+        table
+    }
+
+    /// All points as CSV, a row each.
+    pub fn points_csv(&self) -> String {
+        self.points_table().csv()
     }
 
     /// All points and runs as JSON.
@@ -166,18 +198,7 @@ fn number_of(value: f64) -> Value {
     }
 }
 
-/// A number that other programs can read; empty if missing.
-fn cell(value: f64) -> String {
-    if value.is_finite() {
-        value.to_string()
-    } else {
-        String::new()
-    }
-}
-
-fn row(cells: impl Iterator<Item = String>) -> String {
-    let cells: Vec<String> = cells
-        .map(|cell| csv_field(&cell.replace('\n', " ")).into_owned())
-        .collect();
-    cells.join(",") + "\n"
+/// A text without line breaks.
+fn on_one_line(text: &str) -> String {
+    text.replace('\n', " ")
 }

@@ -1,8 +1,6 @@
 //! The numbers behind charts.
 
-use std::fmt::Write;
-
-use iosonar_units::csv_field;
+use iosonar_units::{Column, Row as TableRow, Table};
 
 use crate::chart::{Chart, Mark};
 
@@ -38,9 +36,9 @@ struct Presence {
 }
 
 impl Chart {
-    /// The numbers behind the chart, as CSV; see [`csv_of`].
+    /// The numbers behind the chart, as CSV; see [`table_of`].
     pub fn csv(&self) -> String {
-        csv_of(&[self])
+        table_of(&[self]).csv()
     }
 
     fn rows(&self, take: &mut dyn FnMut(&Row<'_>)) {
@@ -106,34 +104,38 @@ impl Chart {
     }
 }
 
-/// The numbers behind charts of one kind, as CSV, of several charts with a column `input` in front that counts them
+/// The numbers behind charts of one kind, as CSV; see [`table_of`].
+pub fn csv_of(charts: &[&Chart]) -> String {
+    table_of(charts).csv()
+}
+
+/// The numbers behind charts of one kind, as a table, of several charts with a column `input` in front that counts them
 /// from 1.
 ///
 /// Columns: `mark` (point, cell, line, band, bar, interval), `series` (what it is called); `x` and `y` of what is a point,
 /// `x_from`, `x_to`, `y_from`, `y_to` of what has an extent, each with the unit of its axis (`x_s`, `y_share`); `count`
-/// (points in a cell). A column that no mark has a value for is left out; what is not a number is an empty field.
-pub fn csv_of(charts: &[&Chart]) -> String {
+/// (points in a cell). A column that no mark has a value for is left out; what is not a number is not known.
+pub fn table_of(charts: &[&Chart]) -> Table {
     let mut columns = Columns::default();
     for chart in charts {
         chart.rows(&mut |row| columns.add(row));
     }
     let several = charts.len() > 1;
-    let mut text = String::new();
-    if several {
-        text += "input,";
-    }
+    let mut table = Table::new(several.then(|| Column::counts("input")));
     if let Some(first) = charts.first() {
-        columns.write_header(&mut text, first);
+        columns.add_to(&mut table, first);
     }
     for (i, chart) in charts.iter().enumerate() {
         chart.rows(&mut |row| {
-            if several {
-                let _ = write!(text, "{},", i + 1);
-            }
-            columns.write(&mut text, row);
+            let mut into = table.row();
+            into.put_all(several.then_some(i + 1));
+            columns.put(&mut into, row);
         });
     }
-    text
+    match charts.first() {
+        Some(first) => table.with("table", "chart").with("title", &*first.title),
+        None => table,
+    }
 }
 
 impl Columns {
@@ -143,24 +145,23 @@ impl Columns {
         self.count |= row.count.is_some();
     }
 
-    fn write_header(self, text: &mut String, chart: &Chart) {
-        text.push_str("mark,series");
-        self.x.write_header(text, 'x', chart.x.unit.ending());
-        self.y.write_header(text, 'y', chart.y.unit.ending());
-        text.push_str(if self.count { ",count\n" } else { "\n" });
+    fn add_to(self, table: &mut Table, chart: &Chart) {
+        table.push_column(Column::texts("mark"));
+        table.push_column(Column::texts("series"));
+        self.x.add_to(table, 'x', chart.x.unit.ending());
+        self.y.add_to(table, 'y', chart.y.unit.ending());
+        if self.count {
+            table.push_column(Column::counts("count"));
+        }
     }
 
-    fn write(self, text: &mut String, row: &Row<'_>) {
-        let _ = write!(text, "{},{}", row.mark, csv_field(row.series));
-        self.x.write(text, row.x);
-        self.y.write(text, row.y);
+    fn put(self, into: &mut TableRow<'_>, row: &Row<'_>) {
+        into.put(row.mark).put(row.series);
+        self.x.put(into, row.x);
+        self.y.put(into, row.y);
         if self.count {
-            text.push(',');
-            if let Some(count) = row.count {
-                let _ = write!(text, "{count}");
-            }
+            into.put(row.count);
         }
-        text.push('\n');
     }
 }
 
@@ -172,32 +173,26 @@ impl Presence {
         }
     }
 
-    fn write_header(self, text: &mut String, axis: char, unit: &str) {
+    fn add_to(self, table: &mut Table, axis: char, unit: &str) {
         if self.at {
-            let _ = write!(text, ",{axis}{unit}");
+            table.push_column(Column::numbers(format!("{axis}{unit}")));
         }
         if self.between {
-            let _ = write!(text, ",{axis}_from{unit},{axis}_to{unit}");
+            table.push_column(Column::numbers(format!("{axis}_from{unit}")));
+            table.push_column(Column::numbers(format!("{axis}_to{unit}")));
         }
     }
 
-    fn write(self, text: &mut String, extent: Extent) {
-        let mut field = |value: Option<f64>| {
-            text.push(',');
-            if let Some(value) = value.filter(|value| value.is_finite()) {
-                let _ = write!(text, "{value}");
-            }
-        };
+    fn put(self, into: &mut TableRow<'_>, extent: Extent) {
         let (at, from, to) = match extent {
             Extent::At(at) => (Some(at), None, None),
             Extent::Between(from, to) => (None, Some(from), Some(to)),
         };
         if self.at {
-            field(at);
+            into.put(at);
         }
         if self.between {
-            field(from);
-            field(to);
+            into.put(from).put(to);
         }
     }
 }
