@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use iosonar::scenario::Overrides;
 use iosonar::study::choose::{
-    Candidate, ChooseSpec, Conclusion, Considered, Evaluation, Growth, GrowthSpec, choose as choose_of,
+    Candidate, ChooseSpec, Conclusion, Considered, Evaluation, Growth, GrowthSpec,
+    choose as choose_of,
 };
 use iosonar::study::plan::GrowBy;
 use iosonar::trace::Requests;
@@ -80,7 +81,12 @@ impl Choice {
 /// The median and the 99th percentile of some requests.
 fn quantiles(of: &Evaluation, requests: Requests) -> Value {
     let all = [0.5, 0.99].into_iter();
-    let all = all.filter_map(|p| Some(json!([p, positive(&of.quantile_ms(requests, p)?, 1.0, "ms")])));
+    let all = all.filter_map(|p| {
+        Some(json!([
+            p,
+            positive(&of.quantile_ms(requests, p)?, 1.0, "ms")
+        ]))
+    });
     Value::Array(all.collect())
 }
 
@@ -116,7 +122,10 @@ fn candidate(of: &Considered, spec: &ChooseSpec) -> Value {
     set("writes", quantiles(outcome, Requests::Writes));
     set("busiest", json!(station));
     set("utilisation", json!(busiest.map(|(_, share)| share)));
-    set("growth", json!(outcome.growth.as_ref().map(|of| growth(of, spec))));
+    set(
+        "growth",
+        json!(outcome.growth.as_ref().map(|of| growth(of, spec))),
+    );
     Value::Object(figures)
 }
 
@@ -129,7 +138,8 @@ pub(crate) fn choose<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (mut overrides, trace) = changes.overrides()?;
     let load = choice.scenario.clone().or_else(|| overrides.trace.take());
-    let load = load.ok_or_else(|| refused("choose needs a trace or a scenario file as its load"))?;
+    let load =
+        load.ok_or_else(|| refused("choose needs a trace or a scenario file as its load"))?;
     let stop: Arc<AtomicBool> = Arc::default();
     overrides.stop = Arc::clone(&stop);
     let spec = Arc::new(choice.spec(load, overrides)?);

@@ -76,7 +76,11 @@ fn analysed(system: &NetworkedRaid) -> Result<(Value, String), String> {
                 .with("exact", class.is_exact);
             for (name, unit, value) in [
                 ("response_time", MetricUnit::Seconds, class.response_s),
-                ("response_time_schweitzer", MetricUnit::Seconds, class.schweitzer_s),
+                (
+                    "response_time_schweitzer",
+                    MetricUnit::Seconds,
+                    class.schweitzer_s,
+                ),
                 ("throughput", MetricUnit::PerSecond, class.throughput_per_s),
             ] {
                 output.figure(name, &labels, unit, value);

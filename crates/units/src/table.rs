@@ -557,7 +557,9 @@ mod tests {
     fn parameters_are_numbers_where_all_their_values_are() {
         let of = |values: [&str; 2]| {
             let mut column = Column::written("disks");
-            values.map(|value| column.push(value.into()));
+            for value in values {
+                column.push(value.into());
+            }
             column.plain_numbers()
         };
         assert_eq!(of(["4", "8.5"]), Some(vec![4.0, 8.5]));

@@ -8,7 +8,7 @@ use iosonar_device::Access;
 use iosonar_raid::Served;
 use iosonar_trace::TraceError;
 use iosonar_trace::tables::{self, TableWriter};
-use iosonar_units::{Column, Table};
+use iosonar_units::{Column, Sector, Table};
 
 /// The rows that are written together.
 const ROWS: usize = 1 << 14;
@@ -91,7 +91,7 @@ impl StageSink for StageTable {
             .put(op)
             .put(request.sector.get())
             .put(request.sectors.get())
-            .put(sector.map(|sector| sector.get()))
+            .put(sector.map(Sector::get))
             .put(service.job.sectors.get())
             .put(service.arrived)
             .put(service.ended() - service.arrived)
