@@ -98,7 +98,7 @@ pub(crate) struct Sweep {
     /// Write the tables in this format as well
     ///
     /// FORMAT is csv, parquet, arrow or feather. The files are called points.FORMAT and runs.FORMAT.
-    #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "csv", value_parser = super::pictures::TABLES, hide_possible_values = true)]
+    #[arg(long, help_heading = "Runs", value_name = "FORMAT", default_value = "csv", value_parser = super::pictures::TABLES, hide_possible_values = true)]
     pub(crate) tables: String,
     /// Print the results as one JSON object
     #[arg(long, help_heading = "Output")]
