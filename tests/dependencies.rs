@@ -62,6 +62,29 @@ fn crates() -> Vec<String> {
     names
 }
 
+/// Packages of an asynchronous runtime, which are nowhere near a measurement.
+const OF_A_SERVER: [&str; 4] = ["tokio", "hyper", "mio", "iosonar-serve"];
+/// The crates that may have them.
+const WITH_A_SERVER: [&str; 2] = ["iosonar-serve", "iosonar-cli"];
+
+#[test]
+fn no_crate_of_the_data_path_has_an_asynchronous_runtime() {
+    for name in crates() {
+        let Some(packages) = tree(&name, &["--all-features"]) else {
+            return;
+        };
+        let found: Vec<&str> = OF_A_SERVER.into_iter().filter(|of| has(&packages, of)).collect();
+        let is_server = WITH_A_SERVER.contains(&name.as_str());
+        // The list is of packages that there are.
+        let wanted = match name.as_str() {
+            "iosonar-serve" => OF_A_SERVER.len(),
+            _ if is_server => found.len(),
+            _ => 0,
+        };
+        assert_eq!(found.len(), wanted, "{name} depends on {found:?}");
+    }
+}
+
 #[test]
 fn the_crates_that_are_used_alone_bring_few_packages() {
     for (package, most) in [

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// The floors, the lowest first; a crate uses only those above it in this list.
 const FLOORS: [&[&str]; 7] = [
-    &["manual", "units", "linux", "analytic"],
+    &["manual", "units", "linux", "analytic", "serve"],
     &["stats", "trace", "plot", "guard", "device"],
     &["sim-core", "analysis", "replay", "recorder", "arrow"],
     &["disk-model", "ssd-model", "raid", "workload", "report"],

@@ -1,0 +1,109 @@
+//! The latest state of a run, and its viewers.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::watch;
+
+/// A file as it is now.
+#[derive(Clone)]
+pub(crate) struct Content {
+    pub(crate) kind: &'static str,
+    pub(crate) bytes: Bytes,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Version {
+    /// Counts the states.
+    pub(crate) number: u64,
+    /// Whether there will be no others.
+    pub(crate) is_last: bool,
+}
+
+/// The latest state.
+pub(crate) struct State {
+    files: Mutex<HashMap<&'static str, Content>>,
+    version: watch::Sender<Version>,
+    /// How many receive new versions.
+    viewers: AtomicUsize,
+    /// How many of them have learnt that there will be no others.
+    dismissed: AtomicUsize,
+    stop: Option<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl State {
+    pub(crate) fn new(stop: Option<Box<dyn Fn() + Send + Sync>>) -> Self {
+        Self {
+            files: Mutex::default(),
+            version: watch::Sender::default(),
+            viewers: AtomicUsize::default(),
+            dismissed: AtomicUsize::default(),
+            stop,
+        }
+    }
+
+    pub(crate) fn put(&self, name: &'static str, content: Content) {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.insert(name, content);
+    }
+
+    pub(crate) fn file(&self, name: &str) -> Option<Content> {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.get(name).cloned()
+    }
+
+    pub(crate) fn announce(&self, is_last: bool) {
+        self.version.send_modify(|version| {
+            version.number += 1;
+            version.is_last |= is_last;
+        });
+    }
+
+    /// Versions from now on, the present one included.
+    pub(crate) fn versions(&self) -> watch::Receiver<Version> {
+        let mut versions = self.version.subscribe();
+        versions.mark_changed();
+        versions
+    }
+
+    pub(crate) fn viewers(&self) -> usize {
+        self.viewers.load(Relaxed)
+    }
+
+    pub(crate) fn dismissed(&self) -> usize {
+        self.dismissed.load(Relaxed)
+    }
+
+    /// Notes that a viewer has the last state.
+    pub(crate) fn dismiss(&self) {
+        self.dismissed.fetch_add(1, Relaxed);
+    }
+
+    /// Asks the run to stop; whether that is allowed.
+    pub(crate) fn stop(&self) -> bool {
+        let Some(stop) = &self.stop else {
+            return false;
+        };
+        stop();
+        true
+    }
+}
+
+/// A viewer, as long as it listens.
+pub(crate) struct Viewer(Arc<State>);
+
+impl Viewer {
+    pub(crate) fn of(state: &Arc<State>) -> Self {
+        state.viewers.fetch_add(1, Relaxed);
+        Self(Arc::clone(state))
+    }
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        self.0.viewers.fetch_sub(1, Relaxed);
+    }
+}
