@@ -167,6 +167,7 @@ struct OpenGroup {
 }
 
 /// Measures activity.
+#[derive(Clone)]
 pub(crate) struct ActivityMeter {
     options: ActivityOptions,
     intervals: Intervals,

@@ -41,7 +41,7 @@ impl State {
 }
 
 /// Measures it, event by event in the order of time.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DeviceMeter {
     /// By number.
     states: Vec<State>,

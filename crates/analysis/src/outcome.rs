@@ -25,6 +25,7 @@ struct Group {
 const GROUP_ROWS: u64 = 1 << 16;
 
 /// Measures the outcome of a load, record by record.
+#[derive(Clone)]
 pub struct OutcomeMetrics {
     timeline: Timeline,
     reads: Outcomes,

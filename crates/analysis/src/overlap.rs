@@ -12,7 +12,7 @@ use iosonar_units::Nanos;
 use recent::Recent;
 
 /// Requests that others may overlap with, by place.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Active {
     by_sector: BTreeMap<(u16, u64, u64), Entry>,
     by_end: BinaryHeap<Reverse<(Nanos, u16, u64, u64)>>,
@@ -99,7 +99,7 @@ impl CloseOverlaps {
 }
 
 /// Of records: how many requests overlap in space with one that was in flight when they were submitted.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Damaged {
     active: Active,
     writes: u64,

@@ -93,7 +93,7 @@ impl Event {
 
 /// Puts the beginnings and ends of flights in order: flights come by intended start, and begin at it or
 /// later.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Sweep {
     begins: BinaryHeap<Reverse<Flight>>,
     ends: BinaryHeap<Reverse<(Nanos, Flight)>>,

@@ -38,9 +38,10 @@ pub use charts::distribution::{cdf_of, curve, curve_with_band, show_quantiles};
 pub use charts::names_in_title;
 pub use findings::{Finding, Of};
 pub use measure::{
-    Failure, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, Origin, WorkingSets,
+    Failure, Growing, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, Origin,
+    WorkingSets,
 };
-pub use page::Page;
+pub use page::{LivePage, Page, RunState};
 pub use plain_page::{AnswerPage, RowMark, in_page};
 pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_self_check};
 pub use targets::{Verdict, Word, mark_on_distribution, verdicts};

@@ -3,12 +3,14 @@
 //! [`Needs`] say which [`View`]s a [`Look`] has to keep beside what it keeps anyway; at the end it is [`Measured`].
 
 mod clouds;
+mod growing;
 mod look;
 mod measured;
 mod needs;
 mod notice;
 mod seen;
 
+pub use growing::Growing;
 pub(crate) use iosonar_trace::Quantity;
 pub use look::{Look, LookOptions, Origin, WorkingSets};
 pub use measured::{Measured, NothingMeasured};

@@ -8,6 +8,7 @@ mod assumptions;
 pub(crate) mod conclusion;
 mod data;
 pub(crate) mod difference;
+mod live;
 mod summary;
 
 use base64::Engine;
@@ -20,6 +21,8 @@ use crate::targets;
 use crate::words::tool;
 use conclusion::Pace;
 use data::Payload;
+pub(crate) use live::live_needs;
+pub use live::{LivePage, RunState};
 
 pub(crate) const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");

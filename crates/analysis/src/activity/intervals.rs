@@ -82,6 +82,7 @@ pub(super) struct Measured {
 const LONG: u64 = 1_000;
 
 /// Counts active requests, interval by interval.
+#[derive(Clone)]
 pub(super) struct Intervals {
     width: Nanos,
     group: Nanos,
@@ -244,7 +245,7 @@ impl Intervals {
 }
 
 /// Intervals that flights cover, by device; flights come in the order of their beginnings.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Covered {
     devices: BTreeMap<u16, (u64, u64)>,
 }

@@ -360,6 +360,22 @@ impl Look {
         }
     }
 
+    /// A copy that goes on by itself, without the measures of the load alone.
+    pub(super) fn copy(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            options: self.options.clone(),
+            clouds: self.clouds.clone(),
+            load: None,
+            outcome: self.outcome.clone(),
+            demand: self.demand.clone(),
+            sections: self.sections.clone(),
+            targets: self.targets.clone(),
+            has_outcomes: self.has_outcomes,
+            seen: self.seen.clone(),
+        }
+    }
+
     /// What was seen.
     pub fn finish(mut self) -> Measured {
         let (load, outcome, clouds) = (self.load.take(), self.outcome.take(), &mut self.clouds);

@@ -111,14 +111,26 @@ impl Payload {
 
     /// All of it, deflated: the length of the JSON in four bytes, the JSON, the bytes.
     pub(super) fn packed(self) -> Vec<u8> {
-        let json = json!({ "charts": self.charts, "themes": themes() }).to_string();
-        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(6));
-        let length = (json.len() as u32).to_le_bytes();
-        for part in [&length[..], json.as_bytes(), &self.bytes] {
-            encoder.write_all(part).expect("memory takes everything");
-        }
-        encoder.finish().expect("memory takes everything")
+        let all = json!({ "charts": self.charts, "themes": themes() });
+        packed(&all, &self.bytes)
     }
+
+    /// The same, with the text around the charts, and how far a run is.
+    pub(super) fn packed_with(self, body: &str, status: &str) -> Vec<u8> {
+        let all =
+            json!({ "charts": self.charts, "themes": themes(), "body": body, "status": status });
+        packed(&all, &self.bytes)
+    }
+}
+
+fn packed(all: &Value, bytes: &[u8]) -> Vec<u8> {
+    let json = all.to_string();
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(6));
+    let length = (json.len() as u32).to_le_bytes();
+    for part in [&length[..], json.as_bytes(), bytes] {
+        encoder.write_all(part).expect("memory takes everything");
+    }
+    encoder.finish().expect("memory takes everything")
 }
 
 fn varint(bytes: &mut Vec<u8>, mut n: u64) {

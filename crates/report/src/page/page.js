@@ -4,12 +4,31 @@
   const root = document.documentElement;
 
   // ---- the data -------------------------------------------------------------------------------------
-  const packed = Uint8Array.from(atob(document.getElementById("data").textContent), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  const all = new Uint8Array(await new Response(stream).arrayBuffer());
-  const jsonLength = new DataView(all.buffer).getUint32(0, true);
-  const { charts, themes } = JSON.parse(new TextDecoder().decode(all.subarray(4, 4 + jsonLength)));
-  const bytes = all.subarray(4 + jsonLength);
+  // A report has them in itself; a live page fetches them, with the text around its charts, again and again.
+  const live = document.getElementById("live");
+  let charts, themes, bytes;
+  async function take(packed) {
+    const stream = packed.stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    const all = new Uint8Array(await new Response(stream).arrayBuffer());
+    const jsonLength = new DataView(all.buffer).getUint32(0, true);
+    const state = JSON.parse(new TextDecoder().decode(all.subarray(4, 4 + jsonLength)));
+    ({ charts, themes } = state);
+    bytes = all.subarray(4 + jsonLength);
+    return state;
+  }
+  async function fetched(name) {
+    const response = await fetch(name, { cache: "no-store" });
+    if (!response.ok) throw new Error(await response.text());
+    return response.blob();
+  }
+  if (live) {
+    const state = await take(await fetched("data"));
+    live.innerHTML = state.body;
+    document.getElementById("run").textContent = state.status;
+  } else {
+    const packed = atob(document.getElementById("data").textContent);
+    await take(new Blob([Uint8Array.from(packed, (c) => c.charCodeAt(0))]));
+  }
 
   function varints(at, count, into) {
     for (let i = 0; i < count; i++) {
@@ -265,6 +284,15 @@
       this.isSeen = false;
       this.isDue = true;
       this.listen(figure);
+    }
+
+    // What it shows has grown. What the viewer has zoomed into stays.
+    renew(chart) {
+      const isWhole = { x: this.x === this.whole.x, y: this.y === this.whole.y };
+      this.chart = chart;
+      this.bands = { top: false, bottom: false, left: false };
+      this.whole = { x: extent(chart, "x"), y: extent(chart, "y") };
+      for (const axis of ["x", "y"]) if (isWhole[axis]) this[axis] = this.whole[axis];
     }
 
     // Where the data are, in CSS pixels.
@@ -953,16 +981,25 @@
 
   // ---- the page -------------------------------------------------------------------------------------
   setTheme(window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  charts.forEach((chart, i) => views.push(new View(chart, document.getElementById("chart-" + i))));
-  // Charts of the same kind are compared: they share their values' axis.
-  for (const view of views) {
-    const alike = views.filter((other) => other.chart.name === view.chart.name);
-    view.y = view.whole.y = [Math.min(...alike.map((v) => v.whole.y[0])), Math.max(...alike.map((v) => v.whole.y[1]))];
+  function makeViews() {
+    views.length = 0;
+    charts.forEach((chart, i) => views.push(new View(chart, document.getElementById("chart-" + i))));
   }
+  // Charts of the same kind are compared: they share their values' axis.
+  function align() {
+    for (const view of views) {
+      const alike = views.filter((other) => other.chart.name === view.chart.name), isWhole = view.y === view.whole.y;
+      view.whole.y = [Math.min(...alike.map((v) => v.whole.y[0])), Math.max(...alike.map((v) => v.whole.y[1]))];
+      if (isWhole) view.y = view.whole.y;
+    }
+  }
+  makeViews();
+  align();
   const drawAll = () => views.forEach(schedule);
   const watcher = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       const view = views.find((v) => v.canvas === entry.target);
+      if (!view) continue;
       view.isSeen = entry.isIntersecting;
       if (view.isSeen && view.isDue) view.draw();
     }
@@ -989,9 +1026,106 @@
     setTheme(screen);
     drawAll();
   });
+
+  // ---- a run that goes on ---------------------------------------------------------------------------
+  // Replaces what is around a chart: the canvas and its buttons stay, with the focus and what is being dragged.
+  function around(figure, fresh) {
+    const stays = (of) => of.matches("canvas, .zoom");
+    const [canvas, buttons] = [figure.querySelector("canvas"), figure.querySelector(".zoom")];
+    canvas.setAttribute("aria-label", fresh.querySelector("canvas").getAttribute("aria-label"));
+    for (const old of [...figure.children]) if (!stays(old)) old.remove();
+    let before = canvas;
+    for (const part of [...fresh.children]) {
+      if (part.matches("canvas")) before = buttons;
+      else if (part.matches(".zoom")) before = null;
+      else figure.insertBefore(part, before);
+    }
+  }
+  // Replaces the text of `old` by that of `fresh`, which has the same charts.
+  function patch(old, fresh) {
+    if (old.matches("figure")) return around(old, fresh);
+    if (old.innerHTML === fresh.innerHTML) return;
+    const [before, after] = [[...old.children], [...fresh.children]];
+    const isFrame = old.matches("details") || old.querySelector("figure, details");
+    if (isFrame && before.length === after.length) before.forEach((part, i) => patch(part, after[i]));
+    else old.replaceChildren(...fresh.childNodes);
+  }
+  function renew(state) {
+    document.getElementById("run").textContent = state.status;
+    const fresh = document.createElement("div");
+    fresh.innerHTML = state.body;
+    const frame = (of) => [...of.querySelectorAll(":scope > *, figure")].map((part) => part.tagName + part.id).join();
+    const isSame = views.length === charts.length && views.every((view, i) => view.chart.name === charts[i].name);
+    if (isSame && frame(live) === frame(fresh)) {
+      patch(live, fresh);
+      views.forEach((view, i) => view.renew(charts[i]));
+    } else {
+      const before = [...views], open = [...live.querySelectorAll("details")].map((of) => of.open);
+      live.replaceChildren(...fresh.childNodes);
+      live.querySelectorAll("details").forEach((of, i) => (of.open = open[i] || false));
+      makeViews();
+      watcher.disconnect();
+      for (const view of views) {
+        const old = before.find((of) => of.chart.name === view.chart.name);
+        if (old && old.x !== old.whole.x) view.x = old.x;
+        if (old && old.y !== old.whole.y) view.y = old.y;
+        watcher.observe(view.canvas);
+      }
+    }
+    align();
+    drawAll();
+  }
+  // Fetches the latest state whenever there is one; while that takes long, or nobody looks, others are passed over.
+  function follow() {
+    const run = document.getElementById("run"), source = new EventSource("events");
+    let news = null, isBusy = false;
+    const fetchNews = async () => {
+      if (isBusy) return;
+      isBusy = true;
+      while (news && (news.last || !document.hidden)) {
+        const { last } = news;
+        news = null;
+        try {
+          renew(await take(await fetched(last ? "data?last" : "data")));
+          window.iosonar.states++;
+        } catch (error) {
+          run.textContent = "no connection: " + error.message;
+        }
+      }
+      isBusy = false;
+    };
+    source.onmessage = (event) => {
+      news = JSON.parse(event.data);
+      if (news.last) source.close();
+      fetchNews();
+    };
+    source.onerror = () => (run.textContent = "no connection: the run may have ended");
+    document.addEventListener("visibilitychange", fetchNews);
+    const stop = document.getElementById("stop");
+    if (!stop) return;
+    // Asked twice: a click too many must not end a run of a night.
+    let sure = null;
+    stop.addEventListener("click", async () => {
+      const words = stop.textContent;
+      if (sure === null) {
+        stop.textContent = "Click again to stop";
+        sure = setTimeout(() => {
+          stop.textContent = words;
+          sure = null;
+        }, 5000);
+        return;
+      }
+      clearTimeout(sure);
+      stop.disabled = true;
+      const response = await fetch("stop", { method: "POST" });
+      stop.textContent = response.ok ? "Stopping" : "Not allowed";
+    });
+  }
+
   root.dataset.ready = "yes";
   // For tests and for the curious.
-  window.iosonar = { views, charts };
+  window.iosonar = { views, charts, states: 0 };
+  if (live) follow();
 })().catch((error) => {
   document.getElementById("said").classList.remove("unseen");
   document.getElementById("said").textContent = "The charts cannot be drawn: " + error;
