@@ -28,6 +28,7 @@
 //! when all is whole.
 
 pub mod apart;
+pub mod appended;
 mod batch;
 mod codec;
 mod column;

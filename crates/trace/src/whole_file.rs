@@ -321,8 +321,20 @@ pub fn written_so_far(name: &Path) -> u64 {
         .sum()
 }
 
+/// The files under temporary names that are, or were, to be called `name`.
+pub(crate) fn parts_beside(name: &Path) -> Vec<PathBuf> {
+    let name = followed(name);
+    let parts = parts_of(&name).into_iter().flatten();
+    parts.map(|(part, _)| part).collect()
+}
+
+/// The process that made the file with the temporary name `path`.
+pub(crate) fn process_of(path: &Path) -> Option<u32> {
+    temporary(path).map(|(_, process)| process)
+}
+
 /// Whether a process has a file under a temporary name open that it writes.
-fn is_being_written(part: &Path) -> bool {
+pub(crate) fn is_being_written(part: &Path) -> bool {
     // It may just have got its name.
     File::open(part)
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

@@ -3,11 +3,13 @@
 
 mod block;
 mod frame;
+mod growing;
 mod packing;
 mod reader;
 mod writer;
 
 pub(crate) use block::{BlockColumns, BlockDecoder, Encoder};
+pub(crate) use growing::Growing;
 
 use crate::{
     Format, Metadata, ReadOptions, Sink, Source, TraceError, TraceReader, TraceWriter, WriteOptions,

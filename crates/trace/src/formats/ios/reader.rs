@@ -35,6 +35,16 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn new(source: Source, options: &ReadOptions) -> Result<Self, TraceError> {
+        let mut reader = Self::without_metadata(source, options)?;
+        reader.read_metadata()?;
+        Ok(reader)
+    }
+
+    /// Stands before the first frame.
+    pub(super) fn without_metadata(
+        source: Source,
+        options: &ReadOptions,
+    ) -> Result<Self, TraceError> {
         let mut reader = Self {
             input: source.input,
             file: source.file,
@@ -87,8 +97,53 @@ impl Reader {
                 ),
             ));
         }
-        reader.read_metadata()?;
         Ok(reader)
+    }
+
+    /// Where the next frame begins.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    pub(super) fn has_index(&self) -> bool {
+        self.has_index
+    }
+
+    /// What is known of the trace by now.
+    pub(super) fn known(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Takes the next frame, which is there; damage is left out where that is allowed.
+    pub(super) fn step(&mut self) -> Result<(), TraceError> {
+        match self.next_frame() {
+            Ok(_) => Ok(()),
+            Err(e) if self.lenient => {
+                self.leave_out(&e);
+                Ok(())
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Takes records of the block that was read; whether there were any.
+    pub(super) fn take_block(&mut self, batch: &mut Batch) -> bool {
+        if self.decoder.left() == 0 {
+            return false;
+        }
+        batch.set_common_place(byte_offset(self.block_at));
+        if self.decoder.next(batch).is_some() {
+            return true;
+        }
+        batch.clear();
+        let error = self.nonsense();
+        self.decoder = BlockDecoder::default();
+        skipped(&mut self.metadata, &error);
+        false
     }
 
     fn damaged(&self, at: u64, problem: String) -> TraceError {
