@@ -23,6 +23,7 @@ mod attained;
 mod catalogue;
 mod charts;
 pub mod curves;
+mod exposition;
 mod findings;
 mod measure;
 mod page;
@@ -36,12 +37,13 @@ pub use attained::{distance_of, found_of, interval_of, value_of};
 pub use catalogue::{Arrange, CATALOGUE, Entry, Group, find, nearest, needs_of};
 pub use charts::distribution::{cdf_of, curve, curve_with_band, show_quantiles};
 pub use charts::names_in_title;
+pub use exposition::{EXPOSITION_TYPE, exposition};
 pub use findings::{Finding, Of};
 pub use measure::{
     Failure, Growing, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, Origin,
     WorkingSets,
 };
-pub use page::{LivePage, Page, RunState};
+pub use page::{Beside, LivePage, Page, RunState};
 pub use plain_page::{AnswerPage, RowMark, in_page};
 pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_self_check};
 pub use targets::{Verdict, Word, mark_on_distribution, verdicts};

@@ -22,7 +22,7 @@ use crate::words::tool;
 use conclusion::Pace;
 use data::Payload;
 pub(crate) use live::live_needs;
-pub use live::{LivePage, RunState};
+pub use live::{Beside, LivePage, RunState};
 
 pub(crate) const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
@@ -259,6 +259,11 @@ pub(crate) fn colours() -> String {
     let all = named.into_iter().chain(surfaces);
     let one = |(name, [r, g, b]): (String, Rgb)| format!("--{name}: rgb({r},{g},{b}); ");
     format!(":root {{ {}}}\n", all.map(one).collect::<String>())
+}
+
+/// Whether nothing speaks against the pace of what was measured.
+pub(crate) fn keeps_up(measured: &Measured) -> bool {
+    Pace::of(measured).is_good()
 }
 
 /// Text as HTML shows it.

@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use iosonar_trace::{Metadata, Record};
 use iosonar_units::Nanos;
 
-use super::{Look, LookOptions, Measured};
+use super::{Look, LookOptions, Measured, Origin};
 use crate::page::live_needs;
 
 /// A request that takes longer than this may be counted in the wrong place of the charts over time.
@@ -25,6 +25,7 @@ pub struct Growing {
     waiting: BinaryHeap<Reverse<Waiting>>,
     latest: Nanos,
     number: u64,
+    metadata: Metadata,
 }
 
 #[derive(Clone, Copy)]
@@ -71,12 +72,18 @@ impl Growing {
             waiting: BinaryHeap::new(),
             latest: Nanos::ZERO,
             number: 0,
+            metadata: Metadata::default(),
         }
     }
 
-    /// What the records say about themselves.
+    /// What the records say about themselves by now.
     pub fn about(&mut self, metadata: &Metadata) {
-        self.look.about(metadata);
+        self.metadata.clone_from(metadata);
+    }
+
+    /// Where the records come from.
+    pub fn origin(&mut self, origin: Origin) {
+        self.look.origin(origin);
     }
 
     /// Adds a record; they may come in the order of completion.
@@ -110,6 +117,7 @@ impl Growing {
         let mut waiting: Vec<Waiting> = self.waiting.iter().map(|Reverse(of)| *of).collect();
         waiting.sort_unstable();
         waiting.iter().for_each(|of| look.add(&of.record));
+        look.about(&self.metadata);
         look.finish()
     }
 }

@@ -7,6 +7,7 @@ use super::data::Payload;
 use super::{Page, Room, SCRIPT, STYLE, colours, escaped, section, summary};
 use crate::catalogue::{Arrange, find};
 use crate::measure::{Measured, Needs};
+use crate::study::Link;
 use crate::words::tool;
 
 /// The charts of a run that goes on.
@@ -39,6 +40,16 @@ pub enum RunState {
 }
 
 impl RunState {
+    /// As programs read it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Complete => "complete",
+            Self::Broken => "incomplete",
+        }
+    }
+
     /// As it is shown.
     pub fn name(self) -> &'static str {
         match self {
@@ -47,6 +58,32 @@ impl RunState {
             Self::Complete => "complete",
             Self::Broken => "incomplete: the process that wrote it has ended",
         }
+    }
+}
+
+/// What a live page says beside the run: where it looks, and what it cannot show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// What is missing.
+    pub warnings: Vec<String>,
+    /// What is to be known.
+    pub sentences: Vec<String>,
+    /// Other pages of the same server.
+    pub links: Vec<Link>,
+}
+
+impl Beside {
+    fn text(&self) -> String {
+        let warnings = self.warnings.iter();
+        let warnings = warnings.map(|of| format!("<p class=\"warning\">{}</p>\n", escaped(of)));
+        let sentences = self.sentences.iter();
+        let sentences = sentences.map(|of| format!("<p>{}</p>\n", escaped(of)));
+        let links = self.links.iter().map(|link| {
+            let (to, text) = (escaped(&link.to), escaped(&link.text));
+            format!("<p><a href=\"{to}\">{text}</a></p>\n")
+        });
+        let all: String = warnings.chain(sentences).chain(links).collect();
+        format!("<div>{all}</div>\n")
     }
 }
 
@@ -93,8 +130,8 @@ impl LivePage<'_> {
         colours() + STYLE
     }
 
-    /// What it shows of a run by now; `notes` are warnings about the page itself.
-    pub fn state(state: RunState, measured: Measured, notes: &[String]) -> Vec<u8> {
+    /// What it shows of a run by now.
+    pub fn state(state: RunState, measured: Measured, beside: &Beside) -> Vec<u8> {
         let mut payload = Payload::default();
         let records = measured.records();
         let page = Page {
@@ -102,9 +139,7 @@ impl LivePage<'_> {
             inputs: &[measured],
             is_all: false,
         };
-        let notes = notes.iter();
-        let notes = notes.map(|of| format!("<p class=\"warning\">{}</p>\n", escaped(of)));
-        let mut body = format!("<div>{}</div>\n", notes.collect::<String>());
+        let mut body = beside.text();
         if records > 0 {
             body += &page.conclusion();
             body += &page.targets();
@@ -162,7 +197,7 @@ mod tests {
     fn a_state_has_the_charts_of_a_run_and_no_markup_of_others() {
         let hostile = "</script><script>alert(1)</script>";
         let mut growing = Growing::new(hostile, &LookOptions::default());
-        let state = LivePage::state(RunState::Waiting, growing.measured(), &[]);
+        let state = LivePage::state(RunState::Waiting, growing.measured(), &Beside::default());
         let empty = unpacked(&state);
         assert_eq!(empty["charts"].as_array().unwrap().len(), 0);
         assert_eq!(empty["status"], "waiting for the first requests");
@@ -181,8 +216,12 @@ mod tests {
             record.request.start = Nanos::from_millis(i);
             growing.add(&record);
         }
-        let notes = [hostile.to_owned()];
-        let state = LivePage::state(RunState::Running, growing.measured(), &notes);
+        let beside = Beside {
+            warnings: vec![hostile.to_owned()],
+            sentences: vec![hostile.to_owned()],
+            links: Vec::new(),
+        };
+        let state = LivePage::state(RunState::Running, growing.measured(), &beside);
         let state = unpacked(&state);
         let charts = state["charts"].as_array().unwrap();
         let names: Vec<_> = charts
