@@ -25,6 +25,7 @@ pub(crate) mod profiles;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
+pub(crate) mod serve;
 pub(crate) mod sim;
 pub(crate) mod sweep;
 pub(crate) mod targets;

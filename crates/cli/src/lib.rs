@@ -8,6 +8,7 @@ mod commands;
 mod completion;
 mod desktop;
 mod exit;
+mod live;
 mod low;
 mod render;
 mod signals;
@@ -118,6 +119,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Prepare(args) => commands::prepare::run(&args),
         Command::Plot(args) => commands::plot::run(&args),
         Command::Report(args) => commands::report::run(&args),
+        Command::Serve(args) => commands::serve::run(&args),
         Command::Convert(args) => commands::convert::run(&args),
         Command::Info(args) => commands::info::run(&args),
         Command::Analyze(args) => commands::analyze::run(&args),

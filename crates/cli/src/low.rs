@@ -17,6 +17,7 @@ mod named;
 mod pictures;
 mod reading;
 mod replay;
+mod serve;
 mod study;
 mod theory;
 mod traces;
@@ -43,6 +44,7 @@ pub(crate) use named::Named;
 pub(crate) use pictures::{LookArgs, PixelArgs, Plot, Report};
 pub(crate) use reading::ReadArgs;
 pub(crate) use replay::Replay;
+pub(crate) use serve::{Serve, ServeArgs};
 pub(crate) use study::{Calibrate, Compare, Sweep, SweepTask, Where};
 pub(crate) use theory::{Model, Plan, ServicesName, StructureName};
 pub(crate) use traces::{Analyze, Convert, Formats, Info};
@@ -129,6 +131,8 @@ pub(crate) enum Command {
     Plot(Box<Plot>),
     /// Write all charts and tables of records into one HTML page
     Report(Box<Report>),
+    /// Serve a live page of a run that is under way, or complete
+    Serve(Serve),
     /// Convert, change, merge or split traces
     Convert(Convert),
     /// Summarise traces
@@ -349,6 +353,8 @@ pub(crate) struct Sim {
     pub(crate) events: bool,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
+    #[command(flatten)]
+    pub(crate) live: ServeArgs,
     /// Print the results as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

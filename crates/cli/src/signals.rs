@@ -1,5 +1,6 @@
 //! Signals that ask a command to end: what it has measured is kept.
 
+use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
 use std::thread;
@@ -46,6 +47,14 @@ pub(crate) fn fail_beyond_file_size_limit() -> anyhow::Result<()> {
         .context("cannot install a handler for SIGXFSZ")
 }
 
+/// Whether this process was started with a signal ignored.
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|of| u64::from_str_radix(of.trim(), 16).ok());
+    ignored.is_some_and(|ignored| ignored >> (signal - 1) & 1 == 1)
+}
+
 /// Counts signals from now on. The first asks to stop, the second to give up what is in flight, the
 /// third ends the program.
 pub(crate) fn watch() -> anyhow::Result<()> {
@@ -53,8 +62,12 @@ pub(crate) fn watch() -> anyhow::Result<()> {
     if ONCE.swap(true, Relaxed) {
         return Ok(());
     }
-    let mut signals =
-        Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot install signal handlers")?;
+    let mut wanted = vec![SIGINT, SIGTERM];
+    // `nohup` has a run ignore that its terminal closes.
+    if !is_ignored(SIGHUP) {
+        wanted.push(SIGHUP);
+    }
+    let mut signals = Signals::new(wanted).context("cannot install signal handlers")?;
     let (last, count) = (Arc::clone(&LAST), Arc::clone(&COUNT));
     thread::Builder::new()
         .name("signals".to_owned())

@@ -4,16 +4,17 @@ use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use iosonar_guard::Host;
 use iosonar_recorder::{RecordOptions, RecordProgress, Recorded, record};
 use iosonar_report::grouped;
-use iosonar_trace::output;
+use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, output};
 use serde_json::json;
 
 use crate::beside::{Working, beside};
 use crate::exit::{Ending, Usage, note, print_beside, print_data_beside, warn};
+use crate::live;
 use crate::low::Record;
 use crate::render::messages::Warning;
 use crate::render::progress::watched;
@@ -90,27 +91,82 @@ fn watch_and_record(args: &Record, host: &Host) -> anyhow::Result<Recorded> {
             }
         }
     };
-    Ok(beside(watcher, || {
-        let shown = Arc::clone(&progress);
-        watched(
-            args.quiet,
-            None,
-            "{spinner} {msg}",
-            move |bar| {
-                bar.set_message(format!(
-                    "{} requests, {} events",
-                    grouped(shown.requests()),
-                    grouped(shown.events())
-                ));
-                bar.tick();
-            },
-            || {
-                let writer =
-                    |metadata: &iosonar_trace::Metadata| output::create(&args.out, metadata);
-                record(&options, host, writer, &stop, &progress)
-            },
-        )
-    })?)
+    let title: Vec<String> = args
+        .devices
+        .iter()
+        .map(|of| of.display().to_string())
+        .collect();
+    let feed = live::of_records(&args.out);
+    let recorded = live::during(&args.live, &title.join(", "), feed, || {
+        beside(watcher, || {
+            let shown = Arc::clone(&progress);
+            watched(
+                args.quiet,
+                None,
+                "{spinner} {msg}",
+                move |bar| {
+                    bar.set_message(format!(
+                        "{} requests, {} events",
+                        grouped(shown.requests()),
+                        grouped(shown.events())
+                    ));
+                    bar.tick();
+                },
+                || {
+                    let writer = |metadata: &Metadata| {
+                        let writer = output::create(&args.out, metadata)?;
+                        Ok(Box::new(Flushed::new(writer)) as Box<dyn TraceWriter>)
+                    };
+                    record(&options, host, writer, &stop, &progress)
+                },
+            )
+        })
+    })?;
+    Ok(recorded?)
+}
+
+/// Records wait for a flush of the file this long at most, while others come: a live page shows them, and a kill
+/// loses no more.
+const FLUSH_INTERVAL: Duration = Duration::from_millis(700);
+
+/// Flushes the file from time to time.
+struct Flushed {
+    writer: Box<dyn TraceWriter>,
+    last: Instant,
+}
+
+impl Flushed {
+    fn new(writer: Box<dyn TraceWriter>) -> Self {
+        let last = Instant::now();
+        Self { writer, last }
+    }
+}
+
+impl TraceWriter for Flushed {
+    fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
+        self.writer.write(batch)?;
+        if self.last.elapsed() >= FLUSH_INTERVAL {
+            self.writer.flush()?;
+            self.last = Instant::now();
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, metadata: &Metadata) {
+        self.writer.update(metadata);
+    }
+
+    fn left_out(&self) -> u64 {
+        self.writer.left_out()
+    }
+
+    fn flush(&mut self) -> Result<(), TraceError> {
+        self.writer.flush()
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), TraceError> {
+        self.writer.finish()
+    }
 }
 
 fn json(args: &Record, recorded: &Recorded) -> Output {

@@ -15,6 +15,7 @@ use iosonar_trace::output;
 use iosonar_units::with_ending;
 
 use crate::exit::{Ending, Usage, fail, print_beside, print_data_beside, warn};
+use crate::live::{self, Feed, Tee};
 use crate::low::Replay;
 use crate::render::messages::{Warning, codes};
 use crate::render::replay as render;
@@ -24,6 +25,7 @@ use iosonar_trace::apart;
 pub(crate) use announce::Shown;
 use announce::announce;
 pub(crate) use run::carry_out;
+use run::carry_out_past;
 
 pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     let spec = args.to_spec()?;
@@ -71,13 +73,40 @@ pub(crate) fn record(
     signals::watch()?;
     // Put back however the replay ends.
     let queues = queue_settings(&plan, spec, host, args.quiet)?;
-    let mut summary = carry_out(&plan, records.as_ref(), args.quiet, args.watch)?;
+    let mut summary = served(args, &plan, records.as_ref())?;
     queues.note(&mut summary);
     drop(queues);
     if let Some(records) = records.filter(|_| spec.records.self_check) {
         plan.write_self_check(&records, &summary)?;
     }
     Ok(summary)
+}
+
+/// Replays, with a live page where one is asked for: of the file of the records, or else of the records that pass by.
+fn served(
+    args: &Replay,
+    plan: &ReplayPlan,
+    records: Option<&RecordsTo<'_>>,
+) -> anyhow::Result<Summary> {
+    let title = plan.load_names();
+    let file = records
+        .map(|to| to.path)
+        .filter(|path| *path != Path::new("-"));
+    match file {
+        Some(path) => live::during(&args.live, &title, live::of_records(path), || {
+            carry_out(plan, records, args.quiet, args.watch)
+        })?,
+        None if args.live.serve.is_some() => {
+            let (tee, passing) = Tee::new(&title);
+            live::during(
+                &args.live,
+                &title,
+                || Feed::of_passing(passing),
+                || carry_out_past(Some(tee), plan, records, args.quiet, args.watch),
+            )?
+        }
+        None => carry_out(plan, records, args.quiet, args.watch),
+    }
 }
 
 /// Makes the settings of the targets' queues that the user wants.

@@ -24,6 +24,7 @@ use super::model::threads;
 use crate::exit::{
     Ending, Usage, note, print_beside, print_data_beside, warn, write_file, write_table,
 };
+use crate::live;
 use crate::low::Sim;
 use crate::render::messages::Warning;
 use crate::render::objective::line;
@@ -31,8 +32,8 @@ use crate::render::sim::distribution::{self, Drawn};
 use crate::render::sim::{self as shown, figures, headline};
 use crate::render::{picture, remarks};
 use checks::{
-    check_inputs, check_names, check_outputs, check_records, check_stability, check_targets,
-    check_traces,
+    check_inputs, check_names, check_outputs, check_records, check_served, check_stability,
+    check_targets, check_traces,
 };
 use iosonar_stats::Output;
 use iosonar_study::objective::judged;
@@ -62,6 +63,7 @@ fn checked(args: &Sim) -> anyhow::Result<Vec<Named>> {
 
 pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     check_outputs(args)?;
+    check_served(args)?;
     check_targets(args)?;
     let threads = threads(args.threads);
     if !args.varying.vary.is_empty() {
@@ -94,7 +96,10 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         let Named {
             name, simulation, ..
         } = named;
-        let result = simulate(simulation, threads, &files, !args.quiet)?;
+        let feed = live::of_records(args.records.as_deref().unwrap_or(Path::new("-")));
+        let result = live::during(&args.live, name, feed, || {
+            simulate(simulation, threads, &files, !args.quiet)
+        })??;
         if result.unserved.is_some() {
             ending = Ending::Flagged;
         }

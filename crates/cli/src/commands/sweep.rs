@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use iosonar_analysis::objective::Objective;
 use iosonar_plot::Size;
-use iosonar_report::grouped;
+use iosonar_report::{LookOptions, grouped};
 use iosonar_study::elsewhere::hosts::now_ns;
 use iosonar_study::elsewhere::slurm::Tasks;
 use iosonar_study::hooks::Stop;
@@ -22,6 +22,7 @@ use iosonar_study::sweep::{
 
 use crate::beside::{Working, beside};
 use crate::exit::{Ending, Usage, note, print, print_data, warn};
+use crate::live::{self, Feed};
 use crate::low::{Sweep, SweepTask, Where};
 use crate::render::messages::Warning;
 use crate::signals;
@@ -75,7 +76,10 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
     }
     let first = runs.first();
     let first = first.map_or_else(PathBuf::new, |run| run.path.join("run.json"));
-    let outcome = stopping_at_signals(&stop, || campaign.carry_out(runs, &mut tables));
+    let feed = || Feed::of_tree(&source.root, &LookOptions::default());
+    let outcome = live::during(&args.live, &source.name(), feed, || {
+        stopping_at_signals(&stop, || campaign.carry_out(runs, &mut tables))
+    })?;
     shown.end();
     // What is done stays, and is in the tables, however it ended.
     let made = finish(args, &mut tables);

@@ -10,7 +10,7 @@ use iosonar_units::{Bytes, Nanos};
 use super::replay::{
     ConflictArgs, EngineArgs, FindArgs, LimitArgs, PaceArgs, TargetArgs, VerifyArgs,
 };
-use super::{PixelArgs, ReadArgs, Replay};
+use super::{PixelArgs, ReadArgs, Replay, ServeArgs};
 use crate::exit::Usage;
 
 #[derive(Args, Debug)]
@@ -116,6 +116,7 @@ impl CheckModel {
             warmup: Nanos::ZERO,
             self_check: false,
             watch: false,
+            live: ServeArgs::default(),
         }))
     }
 }

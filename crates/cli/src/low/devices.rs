@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use iosonar_units::{Bytes, Nanos};
 
-use super::ReadArgs;
+use super::{ReadArgs, ServeArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct Record {
@@ -47,6 +47,8 @@ pub(crate) struct Record {
         default_value = "8MiB"
     )]
     pub(crate) buffer: Bytes,
+    #[command(flatten)]
+    pub(crate) live: ServeArgs,
     /// Print the results as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

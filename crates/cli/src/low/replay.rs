@@ -16,7 +16,7 @@ use iosonar_replay::{
 };
 use iosonar_units::{Bytes, Nanos};
 
-use super::{BeyondArgs, ReadArgs};
+use super::{BeyondArgs, ReadArgs, ServeArgs};
 use crate::exit::Usage;
 use iosonar_study::highest_rate::Limit;
 
@@ -100,6 +100,8 @@ pub(crate) struct Replay {
     /// Draw the sonar diagram in the terminal during the replay
     #[arg(long, help_heading = "Output", conflicts_with = "quiet")]
     pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) live: ServeArgs,
     /// Print the results as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -569,7 +571,9 @@ mod tests {
     #[test]
     fn nothing_that_a_spec_says_can_be_said_beside_it() {
         // Where results go and how they are shown, and when it begins.
-        let beside = ["spec", "out", "json", "quiet", "watch", "at", "help"];
+        let beside = [
+            "spec", "out", "json", "quiet", "watch", "serve", "control", "at", "help",
+        ];
         let command = <Arguments as clap::CommandFactory>::command();
         let replay = command.find_subcommand("replay").unwrap();
         let mut tried = 0;

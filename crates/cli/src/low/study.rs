@@ -8,7 +8,7 @@ use iosonar_study::sweep::{Changes, MOST_RUNS, Source, SweepError, SweepSpec};
 use iosonar_units::Bytes;
 
 use super::named::named;
-use super::{LookArgs, Named, PixelArgs, ReadArgs, key_and_value};
+use super::{LookArgs, Named, PixelArgs, ReadArgs, ServeArgs, key_and_value};
 
 #[derive(Args, Debug)]
 #[command(
@@ -93,6 +93,8 @@ pub(crate) struct Sweep {
     /// Copy this program to the hosts instead of using theirs
     #[arg(long, help_heading = "Hosts", requires = "hosts")]
     pub(crate) push: bool,
+    #[command(flatten)]
+    pub(crate) live: ServeArgs,
     #[command(flatten)]
     pub(crate) pixels: PixelArgs,
     /// Write the tables in this format as well

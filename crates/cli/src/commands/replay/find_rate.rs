@@ -27,6 +27,11 @@ pub(super) fn run(
              then use them in a replay at that rate",
         ));
     }
+    if args.live.serve.is_some() {
+        return Err(usage(
+            "--serve cannot be combined with --find-rate: find the rate first, then serve a replay at that rate",
+        ));
+    }
     if !args.quiet {
         announce(&plan);
         note(&format!("searching for the highest rate with {limit}"));

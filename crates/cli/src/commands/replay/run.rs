@@ -10,6 +10,7 @@ use iosonar_study::replay::{RecordsTo, ReplayPlan};
 
 use super::screen::{Painter, Screen};
 use crate::beside::{Working, beside};
+use crate::live::Tee;
 use crate::render::progress::{is_hidden, style, verifying};
 use crate::signals;
 
@@ -20,7 +21,22 @@ pub(crate) fn carry_out(
     quiet: bool,
     watch: bool,
 ) -> anyhow::Result<Summary> {
+    carry_out_past(None, plan, records, quiet, watch)
+}
+
+/// The same; the records pass by `tee`.
+pub(super) fn carry_out_past(
+    tee: Option<Tee>,
+    plan: &ReplayPlan,
+    records: Option<&RecordsTo<'_>>,
+    quiet: bool,
+    watch: bool,
+) -> anyhow::Result<Summary> {
     let records = records.map(|to| plan.records_to(to)).transpose()?;
+    let records = match tee {
+        Some(tee) => Some(tee.before(records, &plan.provenance()?)),
+        None => records,
+    };
     let screen = watch.then(|| Screen::new(&plan.load_names())).flatten();
     let records = match &screen {
         Some(screen) => Some(screen.seeing(records, &plan.provenance()?)),

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use iosonar_scenario::{
-    LoadModel, NoSteadyState, Offered, ScenarioError, Warmup, records_go_to, records_path_of,
+    LoadModel, NoSteadyState, Offered, REPLICATION, ScenarioError, Warmup, records_go_to,
+    records_path_of,
 };
 use iosonar_study::objective::refuse_delays;
 use iosonar_trace::{TraceError, output};
@@ -15,6 +16,20 @@ use crate::low::Sim;
 use crate::render::messages::Warning;
 use crate::render::picture;
 use iosonar_trace::apart;
+
+/// A live page shows the requests as they are written: of one simulation, to one file.
+pub(super) fn check_served(args: &Sim) -> Result<(), Usage> {
+    if args.live.serve.is_none() {
+        return Ok(());
+    }
+    let is_file = |path: &Path| path != Path::new("-") && records_path_of(path, 0).is_none();
+    if args.scenarios.len() == 1 && args.records.as_deref().is_some_and(is_file) {
+        return Ok(());
+    }
+    Err(Usage(format!(
+        "--serve needs one scenario and --records FILE without {REPLICATION}: the page shows its requests"
+    )))
+}
 
 /// Pictures are called by the names of their scenarios.
 pub(super) fn check_names(args: &Sim, all: &[Named]) -> Result<(), Usage> {

@@ -39,7 +39,7 @@ pub(super) const GROUPS: [Group; 6] = [
     Group {
         heading: "Look",
         common: 2,
-        commands: &["plot", "report", "compare"],
+        commands: &["plot", "report", "compare", "serve"],
     },
     Group {
         heading: "Traces",
@@ -65,7 +65,7 @@ pub(super) const GROUPS: [Group; 6] = [
     },
 ];
 
-pub(super) const PAGES: [Page; 41] = [
+pub(super) const PAGES: [Page; 42] = [
     Page {
         command: "demo",
         brief: &["dir", "duration", "seed", "open", "quiet"],
@@ -409,6 +409,20 @@ pub(super) const PAGES: [Page; 41] = [
                     "iosonar report replayed.ios simulated=next.load \\",
                     "--target 'read p99 < 20ms'",
                 ],
+            },
+        ],
+    },
+    Page {
+        command: "serve",
+        brief: &["address", "control", "title", "target", "open"],
+        examples: &[
+            Example {
+                what: "Watch a replay that writes its records to run.ios",
+                lines: &["iosonar serve run.ios"],
+            },
+            Example {
+                what: "Watch a sweep from another machine",
+                lines: &["iosonar serve --address 0.0.0.0:8080 study/"],
             },
         ],
     },

@@ -16,7 +16,7 @@ const LINES: usize = 24;
 const INDENT: usize = 10;
 
 /// What an option can do: the first word of its help.
-const VERBS: [&str; 102] = [
+const VERBS: [&str; 103] = [
     "Accept",
     "Add",
     "Advance",
@@ -96,6 +96,7 @@ const VERBS: [&str; 102] = [
     "Search",
     "Seed",
     "Select",
+    "Serve",
     "Set",
     "Show",
     "Simulate",

@@ -1,0 +1,159 @@
+//! The tree of a sweep: the run that is under way, and how far the others are.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use iosonar_report::{Beside, LookOptions, grouped};
+use iosonar_study::sweep::{FAILED, RESULT, Source};
+use iosonar_trace::appended::{name_of, writer_of};
+
+use super::followed::Followed;
+
+/// The tree is looked through for a tenth of the time at most, and no more often than this.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// The tree of a sweep.
+pub(super) struct FollowedTree {
+    root: PathBuf,
+    options: LookOptions,
+    shown: Option<Followed>,
+    /// The runs, as they were meant when it was last looked.
+    meant: usize,
+    complete: HashSet<PathBuf>,
+    failed: usize,
+    next: Instant,
+}
+
+/// What a walk through the tree has found.
+#[derive(Default)]
+struct Walk {
+    complete: HashSet<PathBuf>,
+    failed: usize,
+    /// The records that changed last: those being written before all others.
+    latest: Option<(bool, SystemTime, PathBuf)>,
+}
+
+impl Walk {
+    fn through(&mut self, folder: &Path) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|of| of.is_dir()) {
+                self.through(&path);
+                continue;
+            }
+            let name = entry.file_name();
+            if name == RESULT {
+                self.complete.insert(folder.to_owned());
+            } else if name == FAILED {
+                self.failed += 1;
+            } else if is_records(&path)
+                && let Ok(time) = entry.metadata().and_then(|of| of.modified())
+            {
+                let found = (writer_of(&path).is_some(), time, path);
+                self.latest = self.latest.take().max(Some(found));
+            }
+        }
+    }
+}
+
+/// Whether a file holds the records of a run, complete or not.
+pub(super) fn is_records(path: &Path) -> bool {
+    let name = name_of(path);
+    let name = name.file_name().unwrap_or_default().to_string_lossy();
+    const ENDINGS: [&str; 6] = [".ios", ".replay", ".replay.gz", ".load", ".load.gz", ".csv"];
+    // Tables of a sweep.
+    let is_table = ["runs.csv", "points.csv", "metrics.csv"].contains(&name.as_ref());
+    !is_table && ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+impl FollowedTree {
+    pub(super) fn of(root: &Path, options: &LookOptions) -> Self {
+        Self {
+            root: root.to_owned(),
+            options: options.clone(),
+            shown: None,
+            meant: 0,
+            complete: HashSet::new(),
+            failed: 0,
+            next: Instant::now(),
+        }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn shown(&self) -> Option<&Followed> {
+        self.shown.as_ref()
+    }
+
+    /// Has the next look at the tree see all of it.
+    pub(super) fn hurry(&mut self) {
+        self.next = Instant::now();
+        if let Some(shown) = &mut self.shown {
+            shown.hurry();
+        }
+    }
+
+    /// Reads what is new; whether there was anything, and whether runs were completed.
+    pub(super) fn advance(&mut self) -> anyhow::Result<(bool, bool)> {
+        let (mut is_new, mut is_more) = (false, false);
+        if Instant::now() >= self.next {
+            let begin = Instant::now();
+            let mut walk = Walk::default();
+            walk.through(&self.root);
+            is_more = walk.complete != self.complete;
+            let source = Source::of_tree(&self.root)?;
+            let meant = source.meant().map_or(0, |of| of.len());
+            let known = (self.meant, self.failed);
+            self.meant = meant.max(walk.complete.len());
+            self.failed = walk.failed;
+            self.complete = walk.complete;
+            is_new = is_more || known != (self.meant, self.failed);
+            if let Some((_, _, path)) = walk.latest
+                && self
+                    .shown
+                    .as_ref()
+                    .is_none_or(|of| of.name() != name_of(&path))
+            {
+                self.shown = Some(Followed::of(&path, &self.options));
+                is_new = true;
+            }
+            self.next = Instant::now() + EVERY.max(9 * begin.elapsed());
+        }
+        if let Some(shown) = &mut self.shown {
+            is_new |= shown.advance()?;
+        }
+        Ok((is_new, is_more))
+    }
+
+    /// Whether all runs are complete.
+    pub(super) fn is_complete(&self) -> bool {
+        self.meant > 0 && self.complete.len() >= self.meant
+    }
+
+    /// How far the sweep is, and which run is shown.
+    pub(super) fn beside(&self) -> Beside {
+        let (complete, meant) = (self.complete.len() as u64, self.meant as u64);
+        let mut sentence = format!(
+            "{} of {} runs are complete",
+            grouped(complete),
+            grouped(meant)
+        );
+        if self.failed > 0 {
+            sentence += &format!(", {} failed", grouped(self.failed as u64));
+        }
+        let mut sentences = vec![format!("{sentence}.")];
+        if let Some(shown) = &self.shown {
+            let path = shown.name().strip_prefix(&self.root);
+            let path = path.unwrap_or(shown.name()).display();
+            sentences.push(format!("The charts show {path}."));
+        }
+        Beside {
+            sentences,
+            ..Beside::default()
+        }
+    }
+}
