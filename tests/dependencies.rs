@@ -73,7 +73,10 @@ fn no_crate_of_the_data_path_has_an_asynchronous_runtime() {
         let Some(packages) = tree(&name, &["--all-features"]) else {
             return;
         };
-        let found: Vec<&str> = OF_A_SERVER.into_iter().filter(|of| has(&packages, of)).collect();
+        let found: Vec<&str> = OF_A_SERVER
+            .into_iter()
+            .filter(|of| has(&packages, of))
+            .collect();
         let is_server = WITH_A_SERVER.contains(&name.as_str());
         // The list is of packages that there are.
         let wanted = match name.as_str() {

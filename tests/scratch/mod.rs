@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub)] // Each test binary uses a part of it.
 
 pub mod browser;
+pub mod chromium;
 pub mod python;
 
 use std::fs;
