@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,11 +11,28 @@ use serde_json::{Value, json};
 
 use super::Scratch;
 
+/// An answer comes within this time, even where the machine has other work.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The messages in a pipe, each of which ends with a zero.
+fn messages(pipe: File) -> Receiver<Vec<u8>> {
+    let (to, messages) = channel();
+    thread::spawn(move || {
+        for message in BufReader::new(pipe).split(0) {
+            let Ok(message) = message else { break };
+            if to.send(message).is_err() {
+                break;
+            }
+        }
+    });
+    messages
+}
+
 /// A browser with one page.
 pub struct Chromium {
     child: Child,
     to: File,
-    from: BufReader<File>,
+    from: Receiver<Vec<u8>>,
     session: String,
     number: u64,
 }
@@ -58,7 +76,7 @@ impl Chromium {
         let mut chromium = Self {
             child,
             to: to_file,
-            from: BufReader::new(from_file),
+            from: messages(from_file),
             session: String::new(),
             number: 0,
         };
@@ -80,9 +98,8 @@ impl Chromium {
         self.to.write_all(message.to_string().as_bytes()).unwrap();
         self.to.write_all(&[0]).unwrap();
         loop {
-            let mut answer = Vec::new();
-            self.from.read_until(0, &mut answer).unwrap();
-            answer.pop();
+            let answer = self.from.recv_timeout(PATIENCE);
+            let answer = answer.unwrap_or_else(|_| panic!("{method}: the browser does not answer"));
             let answer: Value = serde_json::from_slice(&answer).unwrap();
             if answer["id"] == self.number {
                 assert!(answer.get("error").is_none(), "{method}: {answer}");
