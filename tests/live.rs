@@ -344,14 +344,14 @@ fn under_nohup_a_replay_goes_on_when_its_terminal_closes() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
-const SCENARIO: &str = "[array]\nlevel = \"raid0\"\ndisks = 4\n\n[disk]\nprofile = \"wd5003abyx\"\n\n\
-     [load]\nrate = 100\n\n[run]\nrequests = 2000\n";
+const SCENARIO: &str = "[load]\nrequests = 2000\nrate_per_s = 20\nsize = { blocks = 1 }\n\n\
+     [array]\nlevel = \"raid5\"\ndisks = 4\nstripe_unit = \"128KiB\"\n\n[disk]\nprofile = \"seagate-st3500630ns\"\n";
 
 #[test]
 fn a_sweep_is_served_while_it_goes_on_and_afterwards() {
     let dir = Scratch::new();
     dir.file("array.toml", SCENARIO);
-    let study = "scenario = \"array.toml\"\nseed = 1\n\n[[parameter]]\nkey = \"load.rate\"\nvalues = [50, 100]\n";
+    let study = "scenario = \"array.toml\"\nseed = 1\n\n[vary]\narray.disks = [4, 5]\n";
     let study = dir.file("study.toml", study);
     let tree = dir.path("tree");
     let run = iosonar()
@@ -385,7 +385,7 @@ fn prometheus_reads_the_metrics() {
         return;
     };
     let program = "import sys\nfrom prometheus_client.parser import text_string_to_metric_families as families\n\
-        for f in families(sys.stdin.read()):\n  for s in f.samples:\n    print(f.type, s.name, sorted(s.labels.items()), s.value)\n";
+        for f in families(sys.stdin.read()):\n  for s in f.samples:\n    print(f.type, s.name, sorted(s.labels.items()), float(s.value))\n";
     let metrics = dir.file("metrics.txt", served.metrics());
     let run = Command::new(python)
         .args(["-c", program])
