@@ -62,7 +62,7 @@ impl Chromium {
         };
         let (to_file, from_file) = (open(&to), open(&from));
         let command = format!(
-            "exec timeout 120 {browser} --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+            "exec timeout 1200 {browser} --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
              --disable-background-networking --disable-sync --disable-component-update --window-size=1200,900 \
              --remote-debugging-pipe --user-data-dir=\"$3\" about:blank 3<\"$1\" 4>\"$2\""
         );
