@@ -531,7 +531,7 @@ fn an_hour_at_ten_thousand_per_second_is_shown_in_bounded_memory() {
     let begin = Instant::now();
     while !served.metrics().contains("outcome=\"done\"} 36000000") {
         assert!(
-            begin.elapsed() < Duration::from_secs(120),
+            begin.elapsed() < Duration::from_secs(900),
             "{}",
             served.metrics()
         );

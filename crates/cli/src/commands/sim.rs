@@ -96,10 +96,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         let Named {
             name, simulation, ..
         } = named;
-        let feed = live::of_records(args.records.as_deref().unwrap_or(Path::new("-")));
-        let result = live::during(&args.live, name, feed, || {
-            simulate(simulation, threads, &files, !args.quiet)
-        })??;
+        let result = served(args, named, threads, &files)?;
         if result.unserved.is_some() {
             ending = Ending::Flagged;
         }
@@ -178,6 +175,19 @@ fn write_load(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Runs a simulation, with a live page where one is asked for.
+fn served(
+    args: &Sim,
+    named: &Named,
+    threads: usize,
+    files: &OutputFiles<'_>,
+) -> anyhow::Result<SimulationResult> {
+    let feed = live::of_records(args.records.as_deref().unwrap_or(Path::new("-")));
+    live::during(&args.live, &named.name, feed, || {
+        simulate(&named.simulation, threads, files, !args.quiet)
+    })?
 }
 
 /// Where the records are after this number of replications.

@@ -13,7 +13,7 @@ use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter};
 const WAITING: usize = 32;
 
 enum Passed {
-    Records(Batch),
+    Records(Box<Batch>),
     About(Box<Metadata>),
 }
 
@@ -102,7 +102,9 @@ impl Passing {
 
 impl TraceWriter for Tee {
     fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
-        if let Err(TrySendError::Full(_)) = self.page.try_send(Passed::Records(batch.clone())) {
+        if let Err(TrySendError::Full(_)) =
+            self.page.try_send(Passed::Records(Box::new(batch.clone())))
+        {
             self.left_out.fetch_add(batch.len() as u64, Relaxed);
         }
         self.writer.as_mut().map_or(Ok(()), |w| w.write(batch))

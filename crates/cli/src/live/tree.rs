@@ -58,11 +58,13 @@ impl Walk {
     }
 }
 
+/// How the names of records end.
+const ENDINGS: [&str; 6] = [".ios", ".replay", ".replay.gz", ".load", ".load.gz", ".csv"];
+
 /// Whether a file holds the records of a run, complete or not.
 pub(super) fn is_records(path: &Path) -> bool {
     let name = name_of(path);
     let name = name.file_name().unwrap_or_default().to_string_lossy();
-    const ENDINGS: [&str; 6] = [".ios", ".replay", ".replay.gz", ".load", ".load.gz", ".csv"];
     // Tables of a sweep.
     let is_table = ["runs.csv", "points.csv", "metrics.csv"].contains(&name.as_ref());
     !is_table && ENDINGS.iter().any(|ending| name.ends_with(ending))

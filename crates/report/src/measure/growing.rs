@@ -15,7 +15,7 @@ use crate::page::live_needs;
 /// A request that takes longer than this may be counted in the wrong place of the charts over time.
 const LONGEST: Nanos = Nanos::from_secs(5);
 /// More records do not wait.
-const MOST_WAITING: usize = 1 << 17;
+const MOST_WAITING: usize = 1 << 16;
 /// Columns and cells of the clouds of a page that is sent again and again.
 const RESOLUTION: (usize, usize) = (1 << 12, 1 << 15);
 
