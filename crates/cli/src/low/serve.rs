@@ -35,7 +35,7 @@ pub(crate) struct ServeArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
-    /// Records, a folder of records, or a sweep, complete or not
+    /// Records, a folder of them, or a sweep
     ///
     /// For records that are still being written, give the name that they will have.
     #[arg(value_name = "DIR|FILE")]
@@ -52,7 +52,7 @@ pub(crate) struct Serve {
         value_parser = address
     )]
     pub(crate) address: SocketAddr,
-    /// Add a button that stops the process that writes the records
+    /// Add a button that stops the run that writes the records
     ///
     /// The button sends it the signal SIGINT, as Ctrl-C does.
     #[arg(long, help_heading = "Live page")]
