@@ -17,37 +17,40 @@ use crate::state::{State, Version, Viewer};
 /// Without news a viewer gets a sign of life this often: so one that has vanished is noticed.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
-type Next = Pin<Box<dyn Future<Output = Option<(Bytes, watch::Receiver<Version>)>> + Send>>;
+/// An event, and what the next is made from unless it is the last.
+type Event = (Bytes, Option<watch::Receiver<Version>>);
+type Next = Pin<Box<dyn Future<Output = Option<Event>> + Send>>;
 
 /// What an answer holds.
 pub(crate) enum Answer {
     /// All of it.
     Whole(Bytes),
     /// An event for each new version.
-    Events { next: Next, _viewer: Viewer },
+    Events { next: Option<Next>, viewer: Viewer },
 }
 
 impl Answer {
     /// The events for one more viewer.
     pub(crate) fn events(state: &Arc<State>) -> Self {
         Self::Events {
-            next: Box::pin(next(state.versions())),
-            _viewer: Viewer::of(state),
+            next: Some(Box::pin(next(state.versions()))),
+            viewer: Viewer::of(state),
         }
     }
 }
 
-/// The next event; `None` after the last.
-async fn next(mut versions: watch::Receiver<Version>) -> Option<(Bytes, watch::Receiver<Version>)> {
-    let text = match timeout(SIGN_OF_LIFE, versions.changed()).await {
+/// The next event; `None` once there is no publisher.
+async fn next(mut versions: watch::Receiver<Version>) -> Option<Event> {
+    let event = match timeout(SIGN_OF_LIFE, versions.changed()).await {
         Ok(Ok(())) => {
             let Version { number, is_last } = *versions.borrow_and_update();
-            format!("data: {{\"version\":{number},\"last\":{is_last}}}\n\n")
+            let text = format!("data: {{\"version\":{number},\"last\":{is_last}}}\n\n");
+            (text.into(), (!is_last).then_some(versions))
         }
         Ok(Err(_)) => return None,
-        Err(_) => ":\n\n".to_owned(),
+        Err(_) => (Bytes::from_static(b":\n\n"), Some(versions)),
     };
-    Some((text.into(), versions))
+    Some(event)
 }
 
 impl Body for Answer {
@@ -61,11 +64,20 @@ impl Body for Answer {
         match &mut *self {
             Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Self::Events { next: event, .. } => {
-                let Some((text, versions)) = ready!(event.as_mut().poll(context)) else {
+            Self::Events {
+                next: event,
+                viewer,
+            } => {
+                let Some(future) = event else {
                     return Poll::Ready(None);
                 };
-                *event = Box::pin(next(versions));
+                let Some((text, versions)) = ready!(future.as_mut().poll(context)) else {
+                    return Poll::Ready(None);
+                };
+                if versions.is_none() {
+                    viewer.is_told();
+                }
+                *event = versions.map(|versions| Box::pin(next(versions)) as Next);
                 Poll::Ready(Some(Ok(Frame::data(text))))
             }
         }

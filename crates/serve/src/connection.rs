@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -14,6 +14,7 @@ use tokio::time::timeout;
 
 use crate::body::Answer;
 use crate::request::Gate;
+use crate::state::Answering;
 
 /// A request must be there, and its answer taken, within this time.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -23,7 +24,9 @@ const BUFFER: usize = 16 << 10;
 /// Answers one request; of events, until the viewer leaves.
 pub(crate) async fn serve(stream: TcpStream, gate: Arc<Gate>) {
     let is_stream = AtomicBool::new(false);
+    let on_its_way = OnceLock::new();
     let answer = service_fn(|request| {
+        on_its_way.get_or_init(|| Answering::of(&gate.state));
         let answer = gate.answer(&request);
         is_stream.store(matches!(answer.body(), Answer::Events { .. }), Relaxed);
         async move { Ok::<_, Infallible>(answer) }

@@ -97,7 +97,7 @@ impl Gate {
             return plain(StatusCode::NOT_FOUND, "404: there is no such page\n");
         };
         if request.uri().query() == Some(LAST) {
-            self.state.dismiss();
+            self.state.settle();
         }
         let mut response = Response::new(Answer::Whole(content.bytes));
         let kind = HeaderValue::from_static(content.kind);

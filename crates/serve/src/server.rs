@@ -127,7 +127,7 @@ impl Server {
     pub fn finish(self, patience: Duration) {
         self.state.announce(true);
         let begin = Instant::now();
-        while self.state.dismissed() < self.viewers() && begin.elapsed() < patience {
+        while !self.state.is_settled() && begin.elapsed() < patience {
             thread::sleep(Duration::from_millis(10));
         }
     }

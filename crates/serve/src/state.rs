@@ -29,8 +29,10 @@ pub(crate) struct State {
     version: watch::Sender<Version>,
     /// How many receive new versions.
     viewers: AtomicUsize,
-    /// How many of them have learnt that there will be no others.
-    dismissed: AtomicUsize,
+    /// How many have learnt that there will be no others, and have not fetched the last state.
+    owed: AtomicUsize,
+    /// How many answers are on their way.
+    answering: AtomicUsize,
     stop: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -40,7 +42,8 @@ impl State {
             files: Mutex::default(),
             version: watch::Sender::default(),
             viewers: AtomicUsize::default(),
-            dismissed: AtomicUsize::default(),
+            owed: AtomicUsize::default(),
+            answering: AtomicUsize::default(),
             stop,
         }
     }
@@ -73,13 +76,23 @@ impl State {
         self.viewers.load(Relaxed)
     }
 
-    pub(crate) fn dismissed(&self) -> usize {
-        self.dismissed.load(Relaxed)
+    /// Notes that a viewer has learnt that there will be no other state.
+    pub(crate) fn owe(&self) {
+        self.owed.fetch_add(1, Relaxed);
     }
 
-    /// Notes that a viewer has the last state.
-    pub(crate) fn dismiss(&self) {
-        self.dismissed.fetch_add(1, Relaxed);
+    /// Notes that a viewer fetches the last state.
+    pub(crate) fn settle(&self) {
+        // Whoever asks without having been told is owed nothing.
+        let _ = self
+            .owed
+            .fetch_update(Relaxed, Relaxed, |owed| owed.checked_sub(1));
+    }
+
+    /// Whether every viewer has all that there will be.
+    pub(crate) fn is_settled(&self) -> bool {
+        // In the order in which a viewer passes from one to the next.
+        self.viewers() == 0 && self.owed.load(Relaxed) == 0 && self.answering.load(Relaxed) == 0
     }
 
     /// Asks the run to stop; whether that is allowed.
@@ -100,10 +113,31 @@ impl Viewer {
         state.viewers.fetch_add(1, Relaxed);
         Self(Arc::clone(state))
     }
+
+    /// Notes that it is told that there will be no other state.
+    pub(crate) fn is_told(&self) {
+        self.0.owe();
+    }
 }
 
 impl Drop for Viewer {
     fn drop(&mut self) {
         self.0.viewers.fetch_sub(1, Relaxed);
+    }
+}
+
+/// An answer that is on its way, until its connection ends.
+pub(crate) struct Answering(Arc<State>);
+
+impl Answering {
+    pub(crate) fn of(state: &Arc<State>) -> Self {
+        state.answering.fetch_add(1, Relaxed);
+        Self(Arc::clone(state))
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.answering.fetch_sub(1, Relaxed);
     }
 }
