@@ -1,4 +1,4 @@
-//! A browser that is driven while a page changes: Chromium's DevTools protocol over two named pipes.
+//! A browser that is driven while a page changes: Chromium's `DevTools` protocol over two named pipes.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -80,16 +80,19 @@ impl Chromium {
             session: String::new(),
             number: 0,
         };
-        let targets = chromium.ask("Target.getTargets", json!({}));
+        let targets = chromium.ask("Target.getTargets", &json!({}));
         let targets = targets["targetInfos"].as_array().unwrap();
         let page = targets.iter().find(|of| of["type"] == "page").unwrap();
         let attach = json!({ "targetId": page["targetId"], "flatten": true });
-        let attached = chromium.ask("Target.attachToTarget", attach);
-        chromium.session = attached["sessionId"].as_str().unwrap().to_owned();
+        let attached = chromium.ask("Target.attachToTarget", &attach);
+        attached["sessionId"]
+            .as_str()
+            .unwrap()
+            .clone_into(&mut chromium.session);
         Some(chromium)
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.number += 1;
         let mut message = json!({ "id": self.number, "method": method, "params": params });
         if !self.session.is_empty() {
@@ -110,7 +113,7 @@ impl Chromium {
 
     /// Goes to a page.
     pub fn open(&mut self, url: &str) {
-        self.ask("Page.navigate", json!({ "url": url }));
+        self.ask("Page.navigate", &json!({ "url": url }));
     }
 
     /// What an expression is on the page.
@@ -118,7 +121,7 @@ impl Chromium {
         let params = json!({
             "expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true,
         });
-        let answer = self.ask("Runtime.evaluate", params);
+        let answer = self.ask("Runtime.evaluate", &params);
         assert!(
             answer.get("exceptionDetails").is_none(),
             "{expression}: {answer}"
@@ -147,8 +150,8 @@ impl Chromium {
 
     /// The bytes of JavaScript objects and of their buffers, after a collection.
     pub fn heap(&mut self) -> u64 {
-        self.ask("HeapProfiler.collectGarbage", json!({}));
-        let usage = self.ask("Runtime.getHeapUsage", json!({}));
+        self.ask("HeapProfiler.collectGarbage", &json!({}));
+        let usage = self.ask("Runtime.getHeapUsage", &json!({}));
         let of = |name: &str| usage[name].as_f64().unwrap_or(0.0) as u64;
         of("totalSize") + of("embedderHeapUsedSize") + of("backingStorageSize")
     }

@@ -1075,7 +1075,7 @@
     align();
     drawAll();
   }
-  // Fetches the latest state whenever there is one; while that takes long, or nobody looks, others are passed over.
+  // Fetches the latest state whenever there is one; while that takes long, or nobody looks, others are left out.
   function follow() {
     const run = document.getElementById("run"), source = new EventSource("events");
     let news = null, isBusy = false;
