@@ -168,8 +168,28 @@ fn what_is_wrong_is_refused_with_its_line() {
     assert!(prepared(&disk).is_ok());
     for (text, message) in [
         (
+            good.replace("exponential", "exponental"),
+            "; did you mean \"exponential\"?",
+        ),
+        (
+            good.replace("disks = 4", "disks = 4\nlayout = \"left-symmetric\""),
+            "'array.layout' needs a level with parity",
+        ),
+        (
+            good.replace("disks = 4", "disks = 4\nmirror_read = \"random\""),
+            "'array.mirror_read' needs a mirrored level",
+        ),
+        (
+            good.replace("disks = 4", "disks = 4\ncopies = 2"),
+            "no 'copies'",
+        ),
+        (
+            good.replace("disks = 4", "disks = 4\ngroups = 2"),
+            "no 'groups'",
+        ),
+        (
             good.replace("exponential", "flash"),
-            "s.toml:11: 'device.model' is \"flash\", expected a model that is registered: \"exponential\", \"queued\"",
+            "s.toml:11: 'device.model' is \"flash\", expected a registered model, one of \"exponential\", \"queued\"",
         ),
         (
             good.replace("\"plain\"", "\"raid7\""),

@@ -32,26 +32,30 @@ fn suggestion(line: &str) -> Option<String> {
         return None;
     }
     let mut words = line.split('`').skip(1).step_by(2);
-    // `RAID 10` is `raid10`.
+    let seen = words.next()?;
+    let known: Vec<&str> = words.collect();
+    let word = nearest(seen, &known)?;
+    let quote = if line.starts_with("unknown field") {
+        '\''
+    } else {
+        '"'
+    };
+    Some(format!("; did you mean {quote}{word}{quote}?"))
+}
+
+/// The one of the known words that is probably meant by `seen`: `raid10` by `RAID 10`. `None` if none is near, or
+/// several are equally near.
+pub fn nearest<'a>(seen: &str, known: &[&'a str]) -> Option<&'a str> {
     let letters = |word: &str| -> String {
         let letters = word.chars().filter(|c| c.is_alphanumeric());
         letters.flat_map(char::to_lowercase).collect()
     };
-    let seen = letters(words.next()?);
-    let known: Vec<&str> = words.collect();
+    let seen = letters(seen);
     let distance = |word: &&str| strsim::damerau_levenshtein(&seen, &letters(word));
     let least = known.iter().map(distance).min()?;
     let mut nearest = known.iter().filter(|word| distance(word) == least);
-    // Of several that are equally near none is meant more than another.
     match (nearest.next(), nearest.next()) {
-        (Some(word), None) if least <= 1 + seen.len() / 3 => {
-            let quote = if line.starts_with("unknown field") {
-                '\''
-            } else {
-                '"'
-            };
-            Some(format!("; did you mean {quote}{word}{quote}?"))
-        }
+        (Some(word), None) if least <= 1 + seen.len() / 3 => Some(word),
         _ => None,
     }
 }

@@ -33,7 +33,7 @@ mod values;
 
 pub use bytes::Bytes;
 #[cfg(feature = "serde")]
-pub use complaint::plain_complaint;
+pub use complaint::{nearest, plain_complaint};
 pub use csv::csv_field;
 pub use decimal::ParseUnitError;
 pub use error_text::with_causes;

@@ -37,11 +37,7 @@ pub(super) fn level(
     };
     let copies = array.copies.as_ref().map_or(2, |n| *n.get_ref());
     let groups = array.groups.as_ref().map_or(2, |n| *n.get_ref());
-    let level = match array.level.get_ref() {
-        GivenLevel::BuiltIn(level) => *level,
-        GivenLevel::Other(name) => return super::device::level(check, array, name, registry),
-    };
-    let level = match level {
+    let built_in = |level| match level {
         LevelName::Raid0 => LevelOptions::Striped,
         LevelName::Raid1 => mirrored(Arrangement::Neighbours, disks, MirrorRead::Random),
         LevelName::Raid10 => mirrored(Arrangement::Neighbours, copies, MirrorRead::Random),
@@ -53,7 +49,13 @@ pub(super) fn level(
         LevelName::Jbod => LevelOptions::Linear { bunch: true },
         LevelName::Concat => LevelOptions::Linear { bunch: false },
     };
-    if let Some(options) = &array.options {
+    let level = match array.level.get_ref() {
+        GivenLevel::BuiltIn(level) => built_in(*level),
+        GivenLevel::Other(name) => super::device::level(check, array, name, registry)?,
+    };
+    if let Some(options) = &array.options
+        && !matches!(level, LevelOptions::Registered(_))
+    {
         let problem = "apply to registered levels only: remove the table";
         return Err(check.refused(options, "array.options", problem));
     }
@@ -218,7 +220,12 @@ pub(super) fn wrong_geometry(
                     Bytes::new(disk_sectors * 512)
                 ),
             ),
-            None => check.incomplete(&error.to_string()),
+            None => {
+                let expected = format!("at least the stripe unit, {}", DEFAULT_STRIPE_UNIT.bytes());
+                let seen = Bytes::new(disk_sectors * 512).to_string();
+                let of_device = check.wrong_at("device.capacity", &seen, &expected);
+                of_device.unwrap_or_else(|| check.incomplete(&error.to_string()))
+            }
         },
         GeometryError::Groups { .. } => check.incomplete(&error.to_string()),
         GeometryError::Registered { level, problem } => match &array.options {

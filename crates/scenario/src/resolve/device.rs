@@ -1,7 +1,7 @@
 //! Registered models: the table `[device]`, and levels that are not built in.
 
 use iosonar_sim_core::Seed;
-use iosonar_units::Bytes;
+use iosonar_units::{Bytes, nearest};
 use toml::Spanned;
 
 use super::check::Checker;
@@ -54,7 +54,7 @@ fn registered(
                 "a registered model, of which this program has none: write [disk] or [ssd] instead"
                     .to_owned()
             }
-            _ => format!("a model that is registered: \"{}\"", names.join("\", \"")),
+            _ => format!("a registered model, {}", one_of(name, &names)),
         };
         let seen = format!("\"{name}\"");
         return Err(check.wrong(named, "device.model", seen, expected));
@@ -80,6 +80,16 @@ fn registered(
             Err(check.refused(named, "device.model", &of_model(&error.to_string(), name)))
         }
     }
+}
+
+/// The names that would do, and the one that is probably meant.
+fn one_of(seen: &str, names: &[&str]) -> String {
+    let near = nearest(seen, names).map(|near| format!("; did you mean \"{near}\"?"));
+    format!(
+        "one of \"{}\"{}",
+        names.join("\", \""),
+        near.unwrap_or_default()
+    )
 }
 
 fn of_model(problem: &str, name: &str) -> String {
@@ -115,8 +125,8 @@ pub(super) fn level(
             .copied()
             .chain(registry.level_names());
         let names: Vec<_> = names.collect();
-        let expected = format!("one of \"{}\"", names.join("\", \""));
-        return Err(check.wrong(&array.level, "array.level", format!("\"{name}\""), expected));
+        let (seen, expected) = (format!("\"{name}\""), one_of(name, &names));
+        return Err(check.wrong(&array.level, "array.level", seen, expected));
     };
     let options = array.options.as_ref();
     Ok(LevelOptions::Registered(RegisteredLevel {
