@@ -251,8 +251,12 @@ impl Timeline {
             let number = time.get() / self.window.get();
             let first = *self.first.get_or_insert(number);
             if number < first {
-                // Held back since before the first window: rare, and near.
-                let missing = (first - number) as usize;
+                // Held back since before the first window: rare, and near where records are sorted.
+                let missing = usize::try_from(first - number).unwrap_or(usize::MAX);
+                if missing.saturating_add(self.points.len()) > self.most {
+                    self.coarsen(self.factor);
+                    continue;
+                }
                 self.settle();
                 self.points
                     .splice(0..0, std::iter::repeat_n(TimelinePoint::default(), missing));
@@ -461,6 +465,21 @@ mod tests {
             assert_eq!((a, p.demanded, p.turns), (b, q.demanded, q.turns));
             assert!((p.in_flight - q.in_flight).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn what_comes_long_before_the_first_window_takes_no_more_of_them() {
+        let mut timeline = Timeline::adaptive();
+        for secs in [1_000_000_000, 0] {
+            timeline.push(&Request {
+                start: Nanos::from_secs(secs),
+                ..Request::default()
+            });
+        }
+        let points: Vec<_> = timeline.points().collect();
+        assert!(points.len() <= 1 << 16, "{}", points.len());
+        let demanded = points.iter().map(|(_, p)| p.demanded[0].requests);
+        assert_eq!(demanded.sum::<u64>(), 2);
     }
 
     #[test]
