@@ -191,3 +191,37 @@ fn theory_has_no_waits_for_them_and_says_why() {
     assert!(has_reason(&gamma), "{gamma}");
     assert!(!has_reason(&poisson), "{poisson}");
 }
+
+#[test]
+fn no_output_replaces_the_recording_of_a_law() {
+    let scratch = Scratch::new();
+    let recording =
+        "time_ns,op,offset_bytes,length_bytes,latency_ns\n0,read,0,4096,100\n5000000,read,0,4096,300\n";
+    let trace = scratch.file("recorded.csv", recording);
+    let empirical = "{ empirical = { trace = 'recorded.csv' } }";
+    let served = format!(
+        "[load]\nrate_per_s = 10\nrequests = 100\nsize = '4KiB'\n[array]\nlevel = 'jbod'\ndisks = 1\n[device]\n\
+         capacity = '1GiB'\nservice = {empirical}\n"
+    );
+    let laws = [scenario(empirical), served];
+    let out_of = trace.to_str().unwrap();
+    for text in &laws {
+        let file = scratch.file("s.toml", text);
+        let fine = sim(&file, &["-q"]);
+        assert!(fine.status.success(), "{}", err(&fine));
+        for option in ["--records", "--cdf-data", "--stages", "--load-out"] {
+            let run = sim(&file, &["-q", option, out_of]);
+            assert_eq!(run.status.code(), Some(2), "{option}: {}", err(&run));
+            assert!(err(&run).contains("E010"), "{option}: {}", err(&run));
+            assert_eq!(std::fs::read_to_string(&trace).unwrap(), recording);
+        }
+        let vary = ["-q", "--vary", "array.disks=1..2", "--csv", out_of];
+        let run = sim(&file, &vary);
+        assert!(err(&run).contains("E010"), "{}", err(&run));
+        let model = iosonar()
+            .args(["model", file.to_str().unwrap(), "--csv", out_of])
+            .output();
+        assert!(err(&model.unwrap()).contains("E010"));
+        assert_eq!(std::fs::read_to_string(&trace).unwrap(), recording);
+    }
+}

@@ -1,11 +1,11 @@
 //! The load that a scenario means.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iosonar_trace::Reading;
 use iosonar_trace::fit::Fitter;
 use iosonar_trace::transform::{Change, Copies, Ratio};
-use iosonar_workload::{Shape, TimeLaw, Workload};
+use iosonar_workload::{ArrivalLaw, Shape, TimeLaw, Workload};
 
 /// What drives a simulation.
 #[derive(Clone, Debug)]
@@ -66,6 +66,22 @@ impl Growth {
 }
 
 impl LoadModel {
+    /// The recordings that it reads: its own, and those that its laws draw from.
+    pub fn traces(&self) -> Vec<&Path> {
+        match self {
+            Self::Synthetic { classes, .. } => {
+                let intervals = classes.iter().map(|class| match &class.arrivals {
+                    ArrivalLaw::Renewal(renewal) => renewal.intervals().trace(),
+                    _ => None,
+                });
+                intervals.flatten().collect()
+            }
+            Self::Alone { .. } => Vec::new(),
+            Self::Closed { think, .. } => think.trace().into_iter().collect(),
+            Self::Trace { path, .. } => vec![path],
+        }
+    }
+
     /// Mean requests per second; `None` where they are not known in advance.
     pub fn requests_per_s(&self) -> Option<f64> {
         match self {

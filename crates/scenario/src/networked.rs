@@ -134,6 +134,12 @@ pub struct NetworkedRaid {
 }
 
 impl NetworkedRaid {
+    /// The recordings that its think times are drawn from.
+    pub fn traces(&self) -> Vec<&Path> {
+        let thinks = self.classes.iter().filter_map(|job| job.think.as_ref());
+        thinks.filter_map(TimeLaw::trace).collect()
+    }
+
     /// Whether the text of a file describes a networked system rather than an array: it has a table
     /// `[central]` or `[jobs]`, which scenarios have not.
     pub fn is_meant(text: &str) -> bool {

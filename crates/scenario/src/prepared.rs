@@ -1,5 +1,6 @@
 //! A scenario that was checked: what it can be, and what may still be changed of it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -106,6 +107,15 @@ impl Prepared {
     /// What drives it.
     pub fn load(&self) -> &LoadModel {
         &self.load
+    }
+
+    /// The recordings that it reads: that of its load, and those that its laws draw from.
+    pub fn traces(&self) -> Vec<&Path> {
+        let service = match &self.array.devices {
+            Devices::Servers(servers) => servers.service.trace(),
+            Devices::Disks(_) | Devices::Ssds(_) | Devices::Registered(_) => None,
+        };
+        self.load.traces().into_iter().chain(service).collect()
     }
 
     /// What is driven.

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use iosonar_sim_core::{Law, LawError};
@@ -171,6 +171,17 @@ impl Renewal {
 }
 
 impl Intervals {
+    /// The recording that they are drawn from, if there is one.
+    pub fn trace(&self) -> Option<&Path> {
+        match self {
+            Self::Empirical { trace, .. } => Some(trace),
+            Self::Gamma { .. }
+            | Self::LogNormal { .. }
+            | Self::Weibull { .. }
+            | Self::Pareto { .. } => None,
+        }
+    }
+
     /// Their name in scenarios.
     pub fn name(&self) -> &'static str {
         match self {

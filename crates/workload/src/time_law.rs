@@ -1,5 +1,7 @@
 //! Laws of times: how long users of a closed loop think, how long services take.
 
+use std::path::Path;
+
 use iosonar_sim_core::Law;
 use iosonar_units::Nanos;
 
@@ -37,6 +39,14 @@ impl TimeLaw {
             Self::Exponential(mean) => Law::Exponential(*mean),
             Self::Constant(time) => Law::Constant(*time),
             Self::Other { times, .. } => times.between().clone(),
+        }
+    }
+
+    /// The recording that its times are drawn from, if there is one.
+    pub fn trace(&self) -> Option<&Path> {
+        match self {
+            Self::Other { times, .. } => times.intervals().trace(),
+            Self::Exponential(_) | Self::Constant(_) => None,
         }
     }
 

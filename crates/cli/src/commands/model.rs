@@ -13,7 +13,7 @@ use iosonar_scenario::{Overrides, ScenarioError, read_text};
 use crate::exit::{Ending, Usage, check_tables};
 use crate::low::Model;
 use crate::render::picture;
-use iosonar_trace::apart;
+use iosonar_trace::{TraceError, apart};
 
 pub(crate) fn run(args: &Model) -> anyhow::Result<Ending> {
     check_outputs(args)?;
@@ -77,17 +77,31 @@ pub(crate) fn with_threads<T: Send>(
     Ok(pool.install(work))
 }
 
+/// The files that are written.
+fn outputs(args: &Model) -> Vec<&Path> {
+    let all = [&args.cdf, &args.curve, &args.csv];
+    all.into_iter().filter_map(Option::as_deref).collect()
+}
+
+/// No output may replace a recording that a system's laws draw from.
+fn refuse_traces_as_outputs(args: &Model, traces: &[&Path]) -> Result<(), TraceError> {
+    for trace in traces {
+        for output in outputs(args) {
+            apart::refuse_same(trace, output)?;
+        }
+    }
+    Ok(())
+}
+
 /// What can be said against the outputs before anything is read.
 fn check_outputs(args: &Model) -> anyhow::Result<()> {
     for pictures in args.cdf.iter().chain(&args.curve) {
         picture::check(pictures, args.pixels)?;
     }
     check_tables(&args.csv)?;
-    let outputs = [&args.cdf, &args.curve, &args.csv];
-    let outputs: Vec<&Path> = outputs.iter().filter_map(|path| path.as_deref()).collect();
     let inputs = args.files.iter().chain(&args.measured);
     let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
-    apart::refuse_mixed(&inputs, &outputs)?;
+    apart::refuse_mixed(&inputs, &outputs(args))?;
     if let Some(budget) = args.budget
         && !(budget >= 0.0 && budget.is_finite())
     {

@@ -16,7 +16,7 @@ use iosonar_analysis::objective::{Attained, Judgement};
 use iosonar_plot::Colour;
 use iosonar_report::grouped;
 use iosonar_scenario::{
-    Assumption, LoadModel, Method, OutputFiles, Overrides, Prepared, REPLICATION, ScenarioError,
+    Assumption, Method, OutputFiles, Overrides, Prepared, REPLICATION, ScenarioError,
     SimulationResult, Watch, records_path_of,
 };
 
@@ -317,14 +317,6 @@ fn prepared(args: &Sim, path: &Path, overrides: &Overrides) -> Result<Prepared, 
         simulation = simulation.with_method(Method::Events);
     }
     Ok(simulation)
-}
-
-/// The trace that drives a scenario, which is named by the scenario itself.
-fn trace_of(named: &Named) -> Option<&Path> {
-    match named.simulation.load() {
-        LoadModel::Trace { path, .. } => Some(path),
-        _ => None,
-    }
 }
 
 /// Runs a simulation, with its records in a file if one is named.

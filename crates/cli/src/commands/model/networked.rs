@@ -15,7 +15,7 @@ use iosonar_study::networked::{
 };
 use serde_json::json;
 
-use super::{overrides, with_threads};
+use super::{overrides, refuse_traces_as_outputs, with_threads};
 use crate::exit::{Ending, Usage, note, print, print_data, write_table};
 use crate::low::{Model, ServicesName, StructureName};
 use crate::render::picture;
@@ -33,6 +33,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
     }
     let overrides = overrides(args);
     let system = NetworkedRaid::from_toml(text, path, &overrides)?;
+    refuse_traces_as_outputs(args, &system.traces())?;
     let measured = args.measured.as_deref().map(measured).transpose()?;
     if system.classes.len() > 1 {
         return classes(args, &system);

@@ -10,7 +10,7 @@ use iosonar_scenario::{
 use iosonar_study::objective::refuse_delays;
 use iosonar_trace::{TraceError, output};
 
-use super::{Named, trace_of};
+use super::Named;
 use crate::exit::{Usage, check_tables, warn};
 use crate::low::Sim;
 use crate::render::messages::Warning;
@@ -124,19 +124,23 @@ pub(super) fn check_traces(args: &Sim, all: &[Named]) -> Result<(), Usage> {
     Ok(())
 }
 
-/// No output may replace the trace of a scenario.
+/// No output may replace a recording that a scenario reads.
 pub(super) fn check_inputs<'a>(
     args: &Sim,
     all: impl IntoIterator<Item = &'a Named>,
 ) -> Result<(), TraceError> {
     let outputs = outputs(args);
-    let mut checked = None;
-    for trace in all.into_iter().filter_map(trace_of) {
+    let mut checked = Vec::new();
+    for named in all {
+        let traces = named.simulation.traces();
         // Mostly the same of each.
-        if checked.replace(trace) != Some(trace) {
-            for output in &outputs {
-                apart::refuse_same(trace, output)?;
+        if traces != checked {
+            for trace in &traces {
+                for output in &outputs {
+                    apart::refuse_same(trace, output)?;
+                }
             }
+            checked = traces;
         }
     }
     Ok(())
@@ -152,7 +156,7 @@ pub(super) fn check_records(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
     }
     let is_written = |other: &Path| records_go_to(path, only.simulation.replications(), other);
     let inputs = args.scenarios.iter().map(PathBuf::as_path);
-    let mut inputs = inputs.chain(trace_of(only));
+    let mut inputs = inputs.chain(only.simulation.traces());
     if let Some(input) = inputs.find(|input| is_written(input)) {
         return Err(TraceError::OverwritesInput(input.to_owned()).into());
     }
