@@ -83,6 +83,24 @@ fn requests_that_choose_one_of_several_share_the_load() {
 }
 
 #[test]
+fn reads_are_exact_only_where_all_servers_have_as_much_data() {
+    // 262,144 stripes: the parity comes round on four disks, and not on three.
+    for (disks, standing) in [(3, Standing::Approximation), (4, Standing::Exact)] {
+        let array = format!("level = \"raid5\"\ndisks = {disks}");
+        let text = scenario(&array, 300.0, "{ constant_ms = 5.0 }");
+        let answer = prepared(&text).unwrap().theory().response.unwrap();
+        assert_eq!(answer.standing, standing, "{disks} disks");
+        // Where it is not exact it is near.
+        let result = run(&text).mean_ms;
+        assert!(
+            (result.mean - answer.mean_ms()).abs() < 4.0 * result.stderr,
+            "{result:?}, not {}",
+            answer.mean_ms()
+        );
+    }
+}
+
+#[test]
 fn requests_to_all_have_exact_waits_but_no_response() {
     let text = scenario(
         "level = \"raid0\"\ndisks = 2",

@@ -16,7 +16,11 @@ pub(super) fn answer(simulation: &Prepared, servers: &Servers) -> Theory {
         LoadModel::Synthetic { classes, .. } if classes.len() == 1 => &classes[0],
         _ => return Theory::only(Remark::Server(ServerRemark::Load)),
     };
-    let Some(parts) = parts(simulation, class) else {
+    let Some(Parts {
+        count: parts,
+        are_even,
+    }) = parts(simulation, class)
+    else {
         return Theory::only(Remark::Server(ServerRemark::Load));
     };
     let law = servers.service.law();
@@ -63,14 +67,22 @@ pub(super) fn answer(simulation: &Prepared, servers: &Servers) -> Theory {
     }
     let response = ResponseTime::Mean(wait + mean);
     let theory = Theory {
-        response: Some(Answer::of(Standing::Exact, How::Mg1, response)),
+        response: Some(Answer::of(Standing::exact_if(are_even), How::Mg1, response)),
         ..theory
     };
     theory.with(Remark::Server(ServerRemark::MeanOnly))
 }
 
-/// How many servers each request goes to, once each: one, any of them, or all; `None` for everything else.
-fn parts(simulation: &Prepared, class: &Workload) -> Option<usize> {
+/// The servers that requests go to.
+struct Parts {
+    /// How many each goes to, once each: one, any of them, or all.
+    count: usize,
+    /// Whether all get exactly as many. Parity that does not come round leaves some a little more data than others.
+    are_even: bool,
+}
+
+/// `None` where requests go to several, and not to all.
+fn parts(simulation: &Prepared, class: &Workload) -> Option<Parts> {
     let array = &simulation.array;
     let poisson = matches!(class.arrivals, ArrivalLaw::Poisson { .. });
     // Each server must get as much as the others, at random.
@@ -87,10 +99,18 @@ fn parts(simulation: &Prepared, class: &Workload) -> Option<usize> {
     let shape = &class.shape;
     if is_one_piece(array, shape) {
         let only_reads = shape.read_share == 1.0;
-        return match array.level {
-            LevelOptions::Striped | LevelOptions::Linear { .. } => Some(1),
-            _ => only_reads.then_some(1),
+        let is_one = match array.level {
+            LevelOptions::Striped | LevelOptions::Linear { .. } => true,
+            _ => only_reads,
         };
+        let stripes = array.disk_sectors() / u64::from(array.stripe_unit.get());
+        let are_even = match array.level {
+            LevelOptions::Parity { groups, .. } => {
+                stripes.is_multiple_of((array.disks / groups) as u64)
+            }
+            _ => true,
+        };
+        return is_one.then_some(Parts { count: 1, are_even });
     }
     let patterns = Patterns::new(array, shape, &Seed::new(simulation.seed))?;
     let count = |pattern: &Pattern| pattern.direct.len();
@@ -100,7 +120,20 @@ fn parts(simulation: &Prepared, class: &Workload) -> Option<usize> {
         once && pattern.partial.is_empty() && count(pattern) == first
     };
     let is_known = patterns.is_exact && patterns.all.iter().all(alike);
-    (is_known && (first == 1 || first == array.disks)).then_some(first)
+    let share = |disk| {
+        let visits = patterns
+            .all
+            .iter()
+            .filter(|(_, pattern)| pattern.direct.contains_key(&disk));
+        visits.map(|(probability, _)| probability).sum::<f64>()
+    };
+    let shares: Vec<f64> = (0..array.disks).map(share).collect();
+    let even = first as f64 / array.disks as f64;
+    let are_even = shares.iter().all(|share| (share - even).abs() < 1e-12);
+    (is_known && (first == 1 || first == array.disks)).then_some(Parts {
+        count: first,
+        are_even,
+    })
 }
 
 /// Whether all requests lie within one stripe unit of one device: there is one device, or requests are single blocks, of
