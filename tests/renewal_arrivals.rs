@@ -195,8 +195,7 @@ fn theory_has_no_waits_for_them_and_says_why() {
 #[test]
 fn no_output_replaces_the_recording_of_a_law() {
     let scratch = Scratch::new();
-    let recording =
-        "time_ns,op,offset_bytes,length_bytes,latency_ns\n0,read,0,4096,100\n5000000,read,0,4096,300\n";
+    let recording = "time_ns,op,offset_bytes,length_bytes,latency_ns\n0,read,0,4096,100\n5000000,read,0,4096,300\n";
     let trace = scratch.file("recorded.csv", recording);
     let empirical = "{ empirical = { trace = 'recorded.csv' } }";
     let served = format!(

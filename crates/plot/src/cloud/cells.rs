@@ -6,6 +6,8 @@
 //! grid of equal ratios, nearly, that costs a shift. Either way, joining two neighbours is halving the
 //! number.
 
+use std::sync::Arc;
+
 use super::{Cell, CellGrid, Cloud};
 
 /// How an axis is divided into cells.
@@ -95,7 +97,8 @@ pub(super) struct Cells {
     /// `2^-step` of linear axes.
     scale: [f64; 2],
     pending: Vec<u64>,
-    counted: Vec<(u64, u32)>,
+    /// Shared by copies: there may be a million.
+    counted: Arc<Vec<(u64, u32)>>,
     most: usize,
 }
 
@@ -143,7 +146,7 @@ impl Cells {
             y: edges(axes[1], ranges[1], 8192.0),
             scale: [1.0; 2],
             pending: Vec::with_capacity(PORTION),
-            counted: Vec::new(),
+            counted: Arc::default(),
             most,
         };
         grid.x.step = grid.x.step.max(least_x_step);
@@ -206,8 +209,10 @@ impl Cells {
         }
         self.pending.sort_unstable();
         let mut merged = Vec::with_capacity(self.counted.len() + self.pending.len());
-        let old = std::mem::take(&mut self.counted);
-        let (mut old, mut new) = (old.into_iter().peekable(), self.pending.iter().peekable());
+        let (mut old, mut new) = (
+            self.counted.iter().copied().peekable(),
+            self.pending.iter().peekable(),
+        );
         loop {
             let next = match (old.peek(), new.peek()) {
                 (Some(&(a, n)), Some(&&b)) if a <= b => {
@@ -226,9 +231,17 @@ impl Cells {
             };
             add(&mut merged, next);
         }
-        self.counted = merged;
+        self.hold(merged);
         self.pending.clear();
         self.shrink(self.most, (LEAST_COLUMNS, LEAST_ROWS));
+    }
+
+    fn hold(&mut self, mut counted: Vec<(u64, u32)>) {
+        // Most of what is merged was there before.
+        if counted.len() < counted.capacity() / 2 {
+            counted.shrink_to_fit();
+        }
+        self.counted = Arc::new(counted);
     }
 
     /// Joins cells until there are at most `most`, or the grid has at most this number of columns and rows.
@@ -253,7 +266,7 @@ impl Cells {
     /// The numbers between which columns and rows lie.
     fn used(&self) -> ((u64, u64), (u64, u64)) {
         let (mut columns, mut rows) = ((u64::MAX, 0), (u64::MAX, 0));
-        for &(key, _) in &self.counted {
+        for &(key, _) in self.counted.iter() {
             let (column, row, _) = parts(key);
             // Zeros of a logarithmic axis are not on it.
             if column > 0 || self.x.kind == GridKind::Linear {
@@ -295,7 +308,7 @@ impl Cells {
             }
             rest = &rest[run..];
         }
-        self.counted = joined;
+        self.hold(joined);
     }
 
     /// Two rows that become one are neighbours.
@@ -304,7 +317,7 @@ impl Cells {
         self.y.step += 1;
         self.rescale();
         let mut joined = Vec::with_capacity(self.counted.len());
-        for &(cell, count) in &self.counted {
+        for &(cell, count) in self.counted.iter() {
             let (column, row, kind) = parts(cell);
             let row = match row {
                 NO_VALUE => NO_VALUE,
@@ -312,7 +325,7 @@ impl Cells {
             };
             add(&mut joined, (key(column, row, kind), count));
         }
-        self.counted = joined;
+        self.hold(joined);
     }
 
     /// From left to right, but for what is not settled.

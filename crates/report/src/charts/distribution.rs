@@ -289,18 +289,21 @@ const WINDOWS: f64 = 120.0;
 /// The average number of requests in a window: with fewer, a p99 is the maximum.
 const IN_A_WINDOW: f64 = 200.0;
 
-/// Values with their counts, by window of time.
-struct ByWindow {
+/// Windows of time.
+struct Windows {
     /// When the first begins, in seconds.
     begin: f64,
     /// Their width in seconds.
     width: f64,
-    /// Ascending values, each with its count.
-    values: Vec<Vec<(f64, u64)>>,
 }
 
-/// The points of a cloud, by window of time.
-fn by_window(cloud: &Cloud, wanted: Option<f64>) -> Option<ByWindow> {
+/// Goes through the windows of a settled cloud up to the last that has values: the ascending values of each, with their
+/// counts. One window at a time, as all together they are as large as the cloud.
+fn each_window(
+    cloud: &Cloud,
+    wanted: Option<f64>,
+    mut visit: impl FnMut(&[(f64, u64)]),
+) -> Option<Windows> {
     let (from, to) = cloud.x_range()?;
     let windows = (cloud.count() as f64 / IN_A_WINDOW).clamp(10.0, WINDOWS);
     let raw = ((to - from) / windows).max(1e-9);
@@ -312,43 +315,42 @@ fn by_window(cloud: &Cloud, wanted: Option<f64>) -> Option<ByWindow> {
     let wanted = wanted.map(|width| width.max((to - from) / 10_000.0));
     let width = wanted.unwrap_or(digit.unwrap_or(10.0) * decade);
     let begin = (from / width).floor() * width;
-    let mut windows: Vec<Vec<(f64, u64)>> = Vec::new();
-    let mut add = |x: f64, y: f64, n: u64| {
-        if y.is_finite() {
-            let at = ((x - begin) / width) as usize;
-            if at >= windows.len() {
-                windows.resize(at + 1, Vec::new());
-            }
-            windows[at].push((y, n));
-        }
+    let mut points = cloud.points().unwrap_or_default().to_vec();
+    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let points = points.iter().map(|p| (p.x, p.y, 1));
+    let middle = |(a, b): (f64, f64)| f64::midpoint(a, b);
+    let cells = cloud.cells();
+    let cells = cells.map(|cell| (middle(cell.x), middle(cell.y), u64::from(cell.count)));
+    let (mut number, mut values) = (0, Vec::new());
+    let mut end = |values: &mut Vec<(f64, u64)>| {
+        values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        visit(values);
+        values.clear();
     };
-    for p in cloud.points().unwrap_or_default() {
-        add(p.x, p.y, 1);
+    // Both are in the order of time.
+    for (x, y, n) in points.chain(cells).filter(|(_, y, _)| y.is_finite()) {
+        let at = ((x - begin) / width) as usize;
+        for _ in number..at {
+            end(&mut values);
+        }
+        number = at.max(number);
+        values.push((y, n));
     }
-    for cell in cloud.cells() {
-        let middle = |(a, b): (f64, f64)| f64::midpoint(a, b);
-        add(middle(cell.x), middle(cell.y), u64::from(cell.count));
+    if !values.is_empty() {
+        end(&mut values);
     }
-    for window in &mut windows {
-        window.sort_by(|a, b| a.0.total_cmp(&b.0));
-    }
-    Some(ByWindow {
-        begin,
-        width,
-        values: windows,
-    })
+    Some(Windows { begin, width })
 }
 
 /// How many requests took longer than this, and the share of time that has four fifths of them, in the windows that have
 /// most; `None` where nothing was measured over time.
 pub(crate) fn slow_windows(input: &Measured, above: f64) -> Option<(u64, f64)> {
     let cloud = input.cloud(View::Started)?;
-    let ByWindow { values, .. } = by_window(&cloud, None)?;
-    let slow = |window: &Vec<(f64, u64)>| -> u64 {
-        let slow = window.iter().filter(|(value, _)| *value > above);
-        slow.map(|(_, n)| n).sum()
-    };
-    let mut counts: Vec<u64> = values.iter().map(slow).collect();
+    let mut counts = Vec::new();
+    each_window(&cloud, None, |values| {
+        let slow = values.iter().filter(|(value, _)| *value > above);
+        counts.push(slow.map(|(_, n)| n).sum::<u64>());
+    })?;
     let all: u64 = counts.iter().sum();
     counts.sort_unstable_by_key(|n| std::cmp::Reverse(*n));
     let (mut sum, mut windows) = (0, 0);
@@ -356,7 +358,7 @@ pub(crate) fn slow_windows(input: &Measured, above: f64) -> Option<(u64, f64)> {
         sum += counts[windows];
         windows += 1;
     }
-    Some((all, windows as f64 / values.len() as f64))
+    Some((all, windows as f64 / counts.len() as f64))
 }
 
 /// The smallest value with at least a share `p` at or below it; NaN without any.
@@ -375,22 +377,22 @@ fn quantile_of(values: &[(f64, u64)], p: f64) -> f64 {
 
 pub(crate) fn quantiles(input: &Measured) -> Option<Chart> {
     let cloud = input.cloud(View::Started)?;
-    let ByWindow {
-        begin,
-        width,
-        values: windows,
-    } = by_window(&cloud, input.options().window.map(Nanos::as_secs_f64))?;
+    let shares = [0.5, 0.9, 0.99, 1.0];
+    let mut found = Vec::new();
+    let window = input.options().window.map(Nanos::as_secs_f64);
+    let Windows { begin, width } = each_window(&cloud, window, |values| {
+        found.push(shares.map(|share| quantile_of(values, share)));
+    })?;
     let quantity = input.options().quantity;
     let kind = format!("Quantiles of {} over time", quantity.name());
     let y = Axis::log(quantity.name(), Unit::Seconds);
     let mut chart = chart_of(input, &kind, Axis::time("time"), y);
-    let line = |p: f64| -> Vec<(f64, f64)> {
-        let of = windows.iter().chain(windows.last());
-        of.enumerate()
-            .map(|(i, window)| (begin + i as f64 * width, quantile_of(window, p)))
+    let line = |i: usize| -> Vec<(f64, f64)> {
+        let of = found.iter().chain(found.last()).enumerate();
+        of.map(|(n, quantiles)| (begin + n as f64 * width, quantiles[i]))
             .collect()
     };
-    let (median, p90) = (line(0.5), line(0.9));
+    let [median, p90, p99, max] = std::array::from_fn(line);
     let band = median
         .iter()
         .zip(&p90)
@@ -406,13 +408,13 @@ pub(crate) fn quantiles(input: &Measured) -> Option<Chart> {
     for (label, points, colour) in [
         ("median", median, Colour::Curve(0)),
         ("p90", p90, Colour::Curve(2)),
-        ("p99", line(0.99), Colour::Curve(1)),
+        ("p99", p99, Colour::Curve(1)),
     ] {
         chart
             .marks
             .push(Mark::Line(Line::steps(label, colour, points)));
     }
-    let max = Line::steps("max", Colour::Muted, line(1.0)).dashed();
+    let max = Line::steps("max", Colour::Muted, max).dashed();
     chart.marks.push(Mark::Line(max));
     chart
         .notes

@@ -213,6 +213,7 @@ impl Measured {
     /// The points of a view, labelled; `None` if they were not wanted.
     pub(crate) fn cloud(&self, view: View) -> Option<Cloud> {
         let mut cloud = self.clouds.of[view as usize].clone()?;
+        cloud.settle();
         let quantity = match view {
             View::Delay | View::DelayNumber | View::DelayByLoad => Quantity::Delay,
             View::LatencyByLoad | View::LatencyByDelay | View::LatencyBySize => Quantity::Latency,
