@@ -3,8 +3,8 @@
 //! Up to [`Cloud::MOST_POINTS`] points are kept as they are. Beyond, they are counted on a grid that is
 //! stored sparsely: only cells with points take memory. When there are too many of them, the grid's cells
 //! are joined in pairs, first in the direction in which they are finer than a picture needs; so memory is
-//! bounded, and the grid stays as fine as a screen: at least 1 024 columns and 512 rows over the range of the
-//! points. Joining is exact: each point lies in the cell that says so.
+//! bounded, and the grid stays as fine as a screen: by default at least 1 024 columns and 512 rows over the range
+//! of the points. Joining is exact: each point lies in the cell that says so.
 
 mod cells;
 
@@ -48,6 +48,28 @@ pub struct Cell {
     pub count: u32,
 }
 
+/// How finely a cloud is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resolution {
+    /// Columns at first: more than a screen has pixels only serves who zooms.
+    pub columns: usize,
+    /// Cells that may be in use before they are joined (16 bytes each).
+    pub cells: usize,
+    /// Columns and rows over the range of the points that are left in any case.
+    pub least: (f64, f64),
+}
+
+impl Default for Resolution {
+    /// That of a picture.
+    fn default() -> Self {
+        Self {
+            columns: 1 << 13,
+            cells: 1 << 17,
+            least: (1024.0, 512.0),
+        }
+    }
+}
+
 /// Points of several kinds.
 #[derive(Clone, Debug)]
 pub struct Cloud {
@@ -55,8 +77,7 @@ pub struct Cloud {
     axes: [GridKind; 2],
     points: Vec<Point>,
     cells: Option<Cells>,
-    columns: usize,
-    most_cells: usize,
+    resolution: Resolution,
     least_x_step: i32,
     counts: Vec<u64>,
     zeros: u64,
@@ -82,8 +103,7 @@ impl Cloud {
             axes: [x, y],
             points: Vec::new(),
             cells: None,
-            columns: 1 << 13,
-            most_cells: 1 << 17,
+            resolution: Resolution::default(),
             least_x_step: i32::MIN,
             zeros: 0,
             without_value: 0,
@@ -93,12 +113,10 @@ impl Cloud {
         }
     }
 
-    /// With another number of cells that may be in use before they are joined (16 bytes each), and another
-    /// number of columns at first: more than a screen has pixels only serves who zooms.
+    /// With another resolution.
     #[must_use]
-    pub fn with_resolution(mut self, columns: usize, most_cells: usize) -> Self {
-        (self.columns, self.most_cells) = (columns, most_cells);
-        self
+    pub fn with_resolution(self, resolution: Resolution) -> Self {
+        Self { resolution, ..self }
     }
 
     /// With columns that are not narrower than this, for places that are whole numbers or powers of two: see
@@ -140,12 +158,7 @@ impl Cloud {
 
     fn become_dense(&mut self) {
         let ranges = [self.x_range, self.y_range];
-        let mut cells = Cells::new(
-            self.axes,
-            ranges,
-            (self.columns, self.most_cells),
-            self.least_x_step,
-        );
+        let mut cells = Cells::new(self.axes, ranges, self.resolution, self.least_x_step);
         for point in std::mem::take(&mut self.points) {
             cells.push(point.kind, point.x, point.y);
         }

@@ -35,7 +35,7 @@ pub use chart::{
     Axis, Band, Bars, Callout, Chart, Dash, Estimates, Guide, Heat, LegendEntry, Limit, Line, Mark,
     Marker, Named, Shape, Table,
 };
-pub use cloud::{Cell, CellEdges, CellGrid, Cloud, GridKind, Kind, Point};
+pub use cloud::{Cell, CellEdges, CellGrid, Cloud, GridKind, Kind, Point, Resolution};
 pub use picture::{
     Format, Label, Layout, Panels, Part, PixelScale, PlotError, Rectangle, Scaled, Side, Size,
     TickLabel,

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
+use iosonar_plot::Resolution;
 use iosonar_report::{CATALOGUE, LookOptions, Measured, Page, grouped, needs_of};
 use iosonar_study::sweep::is_tree;
 use iosonar_trace::ReadOptions;
@@ -27,8 +28,6 @@ const RECORDS: [&str; 7] = [
     ".csv",
     ".csv.gz",
 ];
-/// Columns and cells of clouds: finer than a picture's, for one can zoom.
-const RESOLUTION: (usize, usize) = (1 << 20, 1 << 19);
 
 pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
     if args
@@ -109,7 +108,12 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
 /// Options for what is drawn on a page.
 pub(crate) fn of_page(options: LookOptions) -> LookOptions {
     LookOptions {
-        resolution: RESOLUTION,
+        // Finer than a picture's, for one can zoom.
+        resolution: Resolution {
+            columns: 1 << 20,
+            cells: 1 << 19,
+            ..Resolution::default()
+        },
         ..options
     }
 }

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use super::{Cell, CellGrid, Cloud};
+use super::{Cell, CellGrid, Cloud, Resolution};
 
 /// How an axis is divided into cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,9 +41,6 @@ const ROW_ORIGIN: i64 = 1 << (ROW_BITS - 1);
 const FINEST_SHIFT: i32 = 44;
 /// Points are sorted in portions of this size.
 const PORTION: usize = 1 << 17;
-/// No grid is coarser than this over the range of its points.
-const LEAST_COLUMNS: f64 = 1024.0;
-const LEAST_ROWS: f64 = 512.0;
 
 impl CellEdges {
     /// The number of the cell of a value on a logarithmic axis.
@@ -100,6 +97,8 @@ pub(super) struct Cells {
     /// Shared by copies: there may be a million.
     counted: Arc<Vec<(u64, u32)>>,
     most: usize,
+    /// No fewer columns and rows over the range of the points.
+    least: (f64, f64),
 }
 
 /// The row of what has no value.
@@ -123,7 +122,7 @@ impl Cells {
     pub(super) fn new(
         axes: [GridKind; 2],
         ranges: [(f64, f64); 2],
-        (columns, most): (usize, usize),
+        resolution: Resolution,
         least_x_step: i32,
     ) -> Self {
         // Far from zero the numbers of narrow cells would not fit: they are counted from the first.
@@ -142,12 +141,13 @@ impl Cells {
             },
         };
         let mut grid = Self {
-            x: edges(axes[0], ranges[0], columns as f64),
+            x: edges(axes[0], ranges[0], resolution.columns as f64),
             y: edges(axes[1], ranges[1], 8192.0),
             scale: [1.0; 2],
             pending: Vec::with_capacity(PORTION),
             counted: Arc::default(),
-            most,
+            most: resolution.cells,
+            least: resolution.least,
         };
         grid.x.step = grid.x.step.max(least_x_step);
         // A grid that begins with a fraction of the range keeps its numbers small enough in any case; one of
@@ -233,7 +233,7 @@ impl Cells {
         }
         self.hold(merged);
         self.pending.clear();
-        self.shrink(self.most, (LEAST_COLUMNS, LEAST_ROWS));
+        self.shrink(self.most, self.least);
     }
 
     fn hold(&mut self, mut counted: Vec<(u64, u32)>) {
@@ -481,7 +481,11 @@ mod tests {
             colour,
         };
         let kinds = vec![kind(Colour::Read), kind(Colour::Write)];
-        Cloud::new(x, y, kinds).with_resolution(1 << 16, most)
+        Cloud::new(x, y, kinds).with_resolution(Resolution {
+            columns: 1 << 16,
+            cells: most,
+            ..Resolution::default()
+        })
     }
 
     /// Points from a fixed recurrence, over many decades.

@@ -6,6 +6,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+use iosonar_plot::Resolution;
 use iosonar_trace::{Metadata, Record};
 use iosonar_units::Nanos;
 
@@ -16,8 +17,12 @@ use crate::page::live_needs;
 const LONGEST: Nanos = Nanos::from_secs(5);
 /// More records do not wait.
 const MOST_WAITING: usize = 1 << 16;
-/// Columns and cells of the clouds of a page that is sent again and again.
-const RESOLUTION: (usize, usize) = (1 << 12, 1 << 15);
+/// That of a page that is sent again and again.
+const RESOLUTION: Resolution = Resolution {
+    columns: 1 << 12,
+    cells: 1 << 16,
+    least: (512.0, 256.0),
+};
 
 /// Goes through the records of a run that goes on, for a live page.
 pub struct Growing {
@@ -65,6 +70,7 @@ impl Growing {
     pub fn new(name: &str, options: &LookOptions) -> Self {
         let options = LookOptions {
             resolution: RESOLUTION,
+            other_resolution: RESOLUTION,
             ..options.clone()
         };
         Self {

@@ -7,7 +7,7 @@ use iosonar_analysis::{
     ActivityOptions, LoadMetrics, LoadOptions, OutcomeMetrics, Timeline, Tumbling,
     WORKING_SET_WINDOWS,
 };
-use iosonar_plot::Cloud;
+use iosonar_plot::{Cloud, Resolution};
 use iosonar_stats::Sections;
 use iosonar_trace::{Batch, Metadata, Op, Record, Request, Status, TraceError, TraceReader};
 use iosonar_units::{Nanos, SECTOR_BYTES};
@@ -48,8 +48,10 @@ pub struct LookOptions {
     pub targets: Vec<Objective>,
     /// Whether requests that were never submitted (skipped, dropped, missed) count as a part of the load.
     pub include_unsubmitted: bool,
-    /// Columns and cells that the sonar diagram may have before they are joined; more serve who zooms.
-    pub resolution: (usize, usize),
+    /// How finely the points of the sonar diagram are kept.
+    pub resolution: Resolution,
+    /// How finely those of other diagrams are kept.
+    pub other_resolution: Resolution,
 }
 
 impl Default for LookOptions {
@@ -64,7 +66,8 @@ impl Default for LookOptions {
             device_sectors: None,
             targets: Vec::new(),
             include_unsubmitted: false,
-            resolution: (1 << 13, 1 << 17),
+            resolution: Resolution::default(),
+            other_resolution: Resolution::default(),
         }
     }
 }
@@ -118,10 +121,12 @@ impl Look {
     pub fn new(name: &str, needs: Needs, options: &LookOptions) -> Self {
         let cloud = |view: View| {
             let (x, y) = view.axes();
-            let cloud = Cloud::new(x, y, kinds());
-            let (columns, cells) = options.resolution;
+            let resolution = match view {
+                View::Started => options.resolution,
+                _ => options.other_resolution,
+            };
+            let cloud = Cloud::new(x, y, kinds()).with_resolution(resolution);
             let cloud = match view {
-                View::Started => cloud.with_resolution(columns, cells),
                 // Whole numbers of requests; sizes that are mostly powers of two: 16 columns for each doubling.
                 View::LatencyByLoad | View::DelayByLoad => cloud.with_least_x_step(0),
                 View::LatencyBySize => cloud.with_least_x_step(4),
