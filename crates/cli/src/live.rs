@@ -15,6 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use iosonar_report::LookOptions;
+use iosonar_serve::Stop;
 
 use crate::beside::{Working, beside};
 use crate::low::ServeArgs;
@@ -35,7 +36,8 @@ pub(crate) fn during<T>(
     let Some(address) = args.serve else {
         return Ok(work());
     };
-    let mut live = Live::start(title, address, args.control.then_some(interrupt as fn()))?;
+    let stop = args.control.then(|| Box::new(interrupt) as Stop);
+    let mut live = Live::start(title, address, stop)?;
     let watcher = move |working: &Working| {
         page::yield_to_others();
         let mut feed = feed();
@@ -48,8 +50,8 @@ pub(crate) fn during<T>(
 }
 
 /// Does what Ctrl-C does.
-fn interrupt() {
-    let _ = signal_hook::low_level::raise(signal_hook::consts::SIGINT);
+fn interrupt() -> bool {
+    signal_hook::low_level::raise(signal_hook::consts::SIGINT).is_ok()
 }
 
 /// A feed of the records that will be called `path`.

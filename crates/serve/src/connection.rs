@@ -16,7 +16,9 @@ use crate::body::Answer;
 use crate::request::Gate;
 use crate::state::Answering;
 
-/// A request must be there, and its answer taken, within this time.
+/// A request must be there within this time: who sends none takes a place from others.
+const REQUEST_PATIENCE: Duration = Duration::from_secs(4);
+/// Its answer must be taken within this time.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// What is buffered for a viewer.
 const BUFFER: usize = 16 << 10;
@@ -33,7 +35,7 @@ pub(crate) async fn serve(stream: TcpStream, gate: Arc<Gate>) {
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
+        .header_read_timeout(REQUEST_PATIENCE)
         .keep_alive(false)
         .max_buf_size(BUFFER)
         .serve_connection(TokioIo::new(stream), answer);

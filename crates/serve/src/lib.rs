@@ -24,7 +24,7 @@ mod server;
 mod state;
 mod token;
 
-pub use server::{Server, Settings};
+pub use server::{Server, Settings, Stop};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -8,7 +8,7 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 
 use crate::body::Answer;
-use crate::state::State;
+use crate::state::{State, Stopping};
 use crate::token::Token;
 
 /// The page at the root.
@@ -110,8 +110,11 @@ impl Gate {
             return plain(StatusCode::METHOD_NOT_ALLOWED, "405: use POST\n");
         }
         match self.state.stop() {
-            true => plain(StatusCode::ACCEPTED, "stopping\n"),
-            false => plain(StatusCode::FORBIDDEN, "403: started without --control\n"),
+            Stopping::Asked => plain(StatusCode::ACCEPTED, "stopping\n"),
+            Stopping::NoRun => plain(StatusCode::CONFLICT, "409: there is no run to stop\n"),
+            Stopping::NotAllowed => {
+                plain(StatusCode::FORBIDDEN, "403: started without --control\n")
+            }
         }
     }
 }

@@ -24,12 +24,16 @@ const CONNECTIONS: usize = 512;
 /// Where no connection can be accepted, the next attempt is made after this time.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// Asks a run to stop; whether there is one.
+pub type Stop = Box<dyn Fn() -> bool + Send + Sync>;
+
 /// How to serve.
 pub struct Settings {
     /// The address; with port 0 the kernel chooses one.
     pub address: SocketAddr,
-    /// What is called when a viewer asks the run to stop; with `None`, no viewer may.
-    pub stop: Option<Box<dyn Fn() + Send + Sync>>,
+    /// What is called when a viewer asks the run to stop, and says whether there is one to stop; not again after it
+    /// has said so. With `None`, no viewer may ask.
+    pub stop: Option<Stop>,
 }
 
 impl Default for Settings {

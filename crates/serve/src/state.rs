@@ -1,11 +1,13 @@
 //! The latest state of a run, and its viewers.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use tokio::sync::watch;
+
+use crate::server::Stop;
 
 /// A file as it is now.
 #[derive(Clone)]
@@ -33,11 +35,23 @@ pub(crate) struct State {
     owed: AtomicUsize,
     /// How many answers are on their way.
     answering: AtomicUsize,
-    stop: Option<Box<dyn Fn() + Send + Sync>>,
+    stop: Option<Stop>,
+    is_stopping: AtomicBool,
+}
+
+/// What became of a request to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stopping {
+    /// The run has been asked, now or before.
+    Asked,
+    /// There is no run to be asked.
+    NoRun,
+    /// Viewers may not.
+    NotAllowed,
 }
 
 impl State {
-    pub(crate) fn new(stop: Option<Box<dyn Fn() + Send + Sync>>) -> Self {
+    pub(crate) fn new(stop: Option<Stop>) -> Self {
         Self {
             files: Mutex::default(),
             version: watch::Sender::default(),
@@ -45,6 +59,7 @@ impl State {
             owed: AtomicUsize::default(),
             answering: AtomicUsize::default(),
             stop,
+            is_stopping: AtomicBool::new(false),
         }
     }
 
@@ -95,13 +110,16 @@ impl State {
         self.viewers() == 0 && self.owed.load(Relaxed) == 0 && self.answering.load(Relaxed) == 0
     }
 
-    /// Asks the run to stop; whether that is allowed.
-    pub(crate) fn stop(&self) -> bool {
+    /// Asks the run to stop, once: runs give up what is in flight when they are asked again.
+    pub(crate) fn stop(&self) -> Stopping {
         let Some(stop) = &self.stop else {
-            return false;
+            return Stopping::NotAllowed;
         };
-        stop();
-        true
+        if self.is_stopping.swap(true, Relaxed) || stop() {
+            return Stopping::Asked;
+        }
+        self.is_stopping.store(false, Relaxed);
+        Stopping::NoRun
     }
 }
 

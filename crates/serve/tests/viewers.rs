@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -182,9 +182,13 @@ fn a_viewer_that_has_left_is_forgotten() {
 
 #[test]
 fn a_run_is_stopped_by_a_button_only_where_that_is_allowed() {
-    static STOPPED: AtomicBool = AtomicBool::new(false);
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    static IS_RUNNING: AtomicBool = AtomicBool::new(false);
     let server = Server::start(Settings {
-        stop: Some(Box::new(|| STOPPED.store(true, Relaxed))),
+        stop: Some(Box::new(|| {
+            ASKED.fetch_add(1, Relaxed);
+            IS_RUNNING.load(Relaxed)
+        })),
         ..Settings::default()
     })
     .unwrap();
@@ -195,8 +199,14 @@ fn a_run_is_stopped_by_a_button_only_where_that_is_allowed() {
             .0
             .starts_with("HTTP/1.1 403")
     );
-    assert!(!STOPPED.load(Relaxed));
+    assert_eq!(ASKED.load(Relaxed), 0);
     let post = format!("POST {}", path(&server, "stop"));
-    assert!(answer(ask(&server, &post)).0.starts_with("HTTP/1.1 202"));
-    assert!(STOPPED.load(Relaxed));
+    // There is nothing to stop yet.
+    assert!(answer(ask(&server, &post)).0.starts_with("HTTP/1.1 409"));
+    IS_RUNNING.store(true, Relaxed);
+    // A second signal would have the run give up what is in flight.
+    for _ in 0..3 {
+        assert!(answer(ask(&server, &post)).0.starts_with("HTTP/1.1 202"));
+    }
+    assert_eq!(ASKED.load(Relaxed), 2);
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::thread::sleep;
 
 use iosonar_report::LookOptions;
-use iosonar_trace::appended::{current, writer_of};
+use iosonar_serve::Stop;
+use iosonar_trace::appended::{current, name_of, writer_of};
+use iosonar_trace::{Batch, ReadOptions, TraceError, input};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::desktop;
@@ -32,13 +34,14 @@ pub(crate) fn run(args: &Serve) -> anyhow::Result<Ending> {
             "--control needs the name of the records that are being written, not a folder";
         return Err(Usage(problem.to_owned()).into());
     }
+    check_readable(path)?;
     let title = args.title.clone().unwrap_or_else(|| title_of(path));
     signals::watch()?;
     let records = path.to_owned();
     let stop = args
         .control
-        .then(|| Box::new(move || interrupt_writer(&records)) as Box<_>);
-    let mut live = Live::start_with(&title, args.address, stop)?;
+        .then(|| Box::new(move || interrupt_writer(&records)) as Stop);
+    let mut live = Live::start(&title, args.address, stop)?;
     if args.open {
         desktop::show_url(&live.url());
     }
@@ -51,23 +54,33 @@ pub(crate) fn run(args: &Serve) -> anyhow::Result<Ending> {
     Ok(Ending::Done)
 }
 
+/// A file that is complete must hold records; one that is being written may not have any yet.
+fn check_readable(path: &Path) -> Result<(), TraceError> {
+    if !path.is_file() || name_of(path) != path {
+        return Ok(());
+    }
+    let reading = ReadOptions {
+        lenient: true,
+        ..ReadOptions::default()
+    };
+    let mut reader = input::open_with(path, &reading)?;
+    reader.next_batch(&mut Batch::default()).map(drop)
+}
+
 fn title_of(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = whole.file_name().unwrap_or(whole.as_os_str());
     name.to_string_lossy().into_owned()
 }
 
-/// Sends SIGINT to the process that writes these records, if it is one of this machine.
-fn interrupt_writer(records: &Path) {
+/// Sends SIGINT to the process that writes these records, if it is one of this machine; whether there is one.
+fn interrupt_writer(records: &Path) -> bool {
     let Some(part) = current(records) else {
-        return;
+        return false;
     };
-    let Some(process) = writer_of(&part).filter(|process| has_open(*process, &part)) else {
-        return;
-    };
-    if let Some(process) = Pid::from_raw(process as i32) {
-        let _ = kill_process(process, Signal::INT);
-    }
+    let writer = writer_of(&part).filter(|process| has_open(*process, &part));
+    let process = writer.and_then(|process| Pid::from_raw(process as i32));
+    process.is_some_and(|process| kill_process(process, Signal::INT).is_ok())
 }
 
 /// Whether a process has a file open: on a file system of a network, the number may be that of another machine's.

@@ -7,7 +7,7 @@ use anyhow::Context;
 use iosonar_report::{
     Beside, EXPOSITION_TYPE, Growing, LivePage, LookOptions, RunState, exposition,
 };
-use iosonar_serve::{Server, Settings};
+use iosonar_serve::{Server, Settings, Stop};
 
 use super::feed::{Feed, REPORT};
 use crate::exit::note;
@@ -36,16 +36,7 @@ impl Live {
     pub(crate) fn start(
         title: &str,
         address: SocketAddr,
-        stop: Option<fn()>,
-    ) -> anyhow::Result<Self> {
-        Self::start_with(title, address, stop.map(|stop| Box::new(stop) as Box<_>))
-    }
-
-    /// The same with a button that calls a closure.
-    pub(crate) fn start_with(
-        title: &str,
-        address: SocketAddr,
-        stop: Option<Box<dyn Fn() + Send + Sync>>,
+        stop: Option<Stop>,
     ) -> anyhow::Result<Self> {
         let has_stop = stop.is_some();
         let settings = Settings { address, stop };

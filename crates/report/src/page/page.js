@@ -1118,7 +1118,7 @@
       clearTimeout(sure);
       stop.disabled = true;
       const response = await fetch("stop", { method: "POST" });
-      stop.textContent = response.ok ? "Stopping" : "Not allowed";
+      stop.textContent = response.ok ? "Stopping" : response.status === 409 ? "Nothing to stop" : "Not allowed";
     });
   }
 
