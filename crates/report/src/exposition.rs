@@ -129,21 +129,31 @@ impl Text {
         let mut points: Vec<_> = points.into_iter().flatten().collect();
         // The last one is not over.
         points.pop();
-        let last = points.pop().map(|(_, point)| point).unwrap_or_default();
-        let help = "Requests in flight, averaged over the last window.";
+        let last = points.pop().map(|(_, point)| point);
+        let help =
+            "Requests in flight, averaged over the last window; NaN before the first is over.";
         self.head("iosonar_in_flight", "gauge", help);
-        self.line("iosonar_in_flight", &[], last.in_flight);
-        let help = "Requests that are due but not submitted, averaged over the last window.";
+        let in_flight = last.as_ref().map_or(f64::NAN, |of| of.in_flight);
+        self.line("iosonar_in_flight", &[], in_flight);
+        let help = "Requests that are due but not submitted, averaged over the last window; NaN before the first is over.";
         self.head("iosonar_delayed", "gauge", help);
-        self.line("iosonar_delayed", &[], last.delayed);
+        self.line(
+            "iosonar_delayed",
+            &[],
+            last.map_or(f64::NAN, |of| of.delayed),
+        );
         let ([late, ..], of) = measured.lateness();
         let help = "Requests submitted more than 100 us late, although no other held them back.";
         self.head("iosonar_late_requests_total", "counter", help);
         self.line("iosonar_late_requests_total", &[], late as f64);
-        let help = "Whether the load is kept up with: 1 if so, 0 if not.";
+        let help =
+            "Whether the load is kept up with: 1 if so, 0 if not, NaN while that is not known.";
         self.head("iosonar_keeps_up", "gauge", help);
-        let keeps_up = crate::page::keeps_up(measured) || of == 0 && measured.records() == 0;
-        self.line("iosonar_keeps_up", &[], f64::from(u8::from(keeps_up)));
+        let keeps_up = match of {
+            0 => f64::NAN,
+            _ => f64::from(u8::from(crate::page::keeps_up(measured))),
+        };
+        self.line("iosonar_keeps_up", &[], keeps_up);
     }
 }
 
@@ -213,6 +223,15 @@ mod tests {
         // Some requests have no time.
         assert_eq!(value("iosonar_target_met{target=\"p50 < 1 ms\"}"), "NaN");
         assert_eq!(value("iosonar_keeps_up"), "1");
+    }
+
+    #[test]
+    fn what_is_not_known_is_no_number() {
+        let growing = Growing::new("a run", &LookOptions::default());
+        let text = exposition(RunState::Waiting, &growing.measured());
+        for name in ["iosonar_in_flight", "iosonar_delayed", "iosonar_keeps_up"] {
+            assert!(text.contains(&format!("\n{name} NaN\n")), "{name}: {text}");
+        }
     }
 
     #[test]
