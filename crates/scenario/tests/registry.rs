@@ -172,22 +172,6 @@ fn what_is_wrong_is_refused_with_its_line() {
             "; did you mean \"exponential\"?",
         ),
         (
-            good.replace("disks = 4", "disks = 4\nlayout = \"left-symmetric\""),
-            "'array.layout' needs a level with parity",
-        ),
-        (
-            good.replace("disks = 4", "disks = 4\nmirror_read = \"random\""),
-            "'array.mirror_read' needs a mirrored level",
-        ),
-        (
-            good.replace("disks = 4", "disks = 4\ncopies = 2"),
-            "no 'copies'",
-        ),
-        (
-            good.replace("disks = 4", "disks = 4\ngroups = 2"),
-            "no 'groups'",
-        ),
-        (
             good.replace("exponential", "flash"),
             "s.toml:11: 'device.model' is \"flash\", expected a registered model, one of \"exponential\", \"queued\"",
         ),
@@ -255,6 +239,32 @@ fn what_is_wrong_is_refused_with_its_line() {
         error.to_string(),
         "--set: 'device.options' does not suit the model \"exponential\": mean_ms is -2, expected more than 0"
     );
+}
+
+#[test]
+fn keys_of_other_levels_are_refused() {
+    let good = scenario("plain", "exponential");
+    for (text, message) in [
+        (
+            good.replace("disks = 4", "disks = 4\nlayout = \"left-symmetric\""),
+            "'array.layout' needs a level with parity",
+        ),
+        (
+            good.replace("disks = 4", "disks = 4\nmirror_read = \"random\""),
+            "'array.mirror_read' needs a mirrored level",
+        ),
+        (
+            good.replace("disks = 4", "disks = 4\ncopies = 2"),
+            "no 'copies'",
+        ),
+        (
+            good.replace("disks = 4", "disks = 4\ngroups = 2"),
+            "no 'groups'",
+        ),
+    ] {
+        let error = prepared(&text).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
 }
 
 #[test]

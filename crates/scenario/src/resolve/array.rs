@@ -210,29 +210,32 @@ pub(super) fn wrong_geometry(
             ),
             None => check.incomplete(&error.to_string()),
         },
-        GeometryError::StripeUnit { disk_sectors, .. } => match &array.stripe_unit {
-            Some(unit) => check.wrong(
-                unit,
-                "array.stripe_unit",
-                format!("'{}'", unit.get_ref()),
-                format!(
-                    "at most the size of a disk, {disk_sectors} sectors of 512 B ({})",
-                    Bytes::new(disk_sectors * 512)
-                ),
-            ),
-            None => {
-                let expected = format!("at least the stripe unit, {}", DEFAULT_STRIPE_UNIT.bytes());
-                let seen = Bytes::new(disk_sectors * 512).to_string();
-                let of_device = check.wrong_at("device.capacity", &seen, &expected);
-                of_device.unwrap_or_else(|| check.incomplete(&error.to_string()))
-            }
-        },
+        GeometryError::StripeUnit { disk_sectors, .. } => {
+            wrong_stripe_unit(check, array, *disk_sectors)
+                .unwrap_or_else(|| check.incomplete(&error.to_string()))
+        }
         GeometryError::Groups { .. } => check.incomplete(&error.to_string()),
         GeometryError::Registered { level, problem } => match &array.options {
             Some(options) => check.refused(options, "array.options", &format!("do not suit the level \"{level}\": {problem}")),
             None => check.refused(&array.level, "array.level", &format!("\"{level}\" cannot be made: {problem}")),
         },
     }
+}
+
+/// A stripe unit is larger than a disk: what is named is the one that the scenario gives.
+fn wrong_stripe_unit(
+    check: &Checker<'_>,
+    array: &ArrayFile,
+    disk_sectors: u64,
+) -> Option<ScenarioError> {
+    let disk = Bytes::new(disk_sectors * 512);
+    let Some(unit) = &array.stripe_unit else {
+        let expected = format!("at least the stripe unit, {}", DEFAULT_STRIPE_UNIT.bytes());
+        return check.wrong_at("device.capacity", &disk.to_string(), &expected);
+    };
+    let seen = format!("'{}'", unit.get_ref());
+    let expected = format!("at most the size of a disk, {disk_sectors} sectors of 512 B ({disk})");
+    Some(check.wrong(unit, "array.stripe_unit", seen, expected))
 }
 
 pub(super) fn stripe_unit(
