@@ -3,7 +3,7 @@
 //! A writer gives its file the final name at the end; until then it is called `NAME.PID-0.part`, and locked. Records are
 //! flushed to it in whole blocks at least once a second, so that [`Appended`] reads them soon, and each only once.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -63,12 +63,15 @@ pub fn progress(path: &Path) -> Progress {
             false => Progress::Abandoned,
         };
     };
-    let age = |time| SystemTime::now().duration_since(time).unwrap_or_default();
-    let is_recent = metadata.modified().is_ok_and(|time| age(time) < RECENT);
-    match is_recent || whole_file::is_being_written(path) {
+    match has_grown_recently(&metadata) || whole_file::is_being_written(path) {
         true => Progress::Written,
         false => Progress::Abandoned,
     }
+}
+
+fn has_grown_recently(metadata: &fs::Metadata) -> bool {
+    let age = |time| SystemTime::now().duration_since(time).unwrap_or_default();
+    metadata.modified().is_ok_and(|time| age(time) < RECENT)
 }
 
 /// The records of a file in the binary format, as they are appended.
@@ -109,6 +112,16 @@ impl Appended {
         self.reader.metadata()
     }
 
+    fn has_grown_recently(&self) -> bool {
+        let metadata = self.path.metadata();
+        metadata.is_ok_and(|metadata| has_grown_recently(&metadata))
+    }
+
+    /// Whether the file at `path` is the one that is read, and has not become shorter than what was read of it.
+    pub fn is_of(&self, path: &Path) -> bool {
+        path.metadata().is_ok_and(|of| self.reader.is_of(&of))
+    }
+
     /// How far the file is; to be asked before [`next_batch`](Self::next_batch) returns 0 for the last time.
     pub fn progress(&self) -> Progress {
         match self.reader.is_complete() {
@@ -117,6 +130,8 @@ impl Appended {
             false if self.reader.has_ended() => Progress::Abandoned,
             false => match progress(&self.path) {
                 Progress::Abandoned => Progress::Abandoned,
+                // It has its name, and no index: it is being copied, or was cut off.
+                Progress::Complete if !self.has_grown_recently() => Progress::Abandoned,
                 Progress::Written | Progress::Complete => Progress::Written,
             },
         }
@@ -219,7 +234,21 @@ mod tests {
         let mut appended = Appended::open(&part).unwrap().unwrap();
         assert_eq!(all(&mut appended).len(), 1000);
         assert_eq!(appended.progress(), Progress::Abandoned);
-        assert_eq!(current(&dir.path().join("b.ios")), Some(part));
+        assert_eq!(current(&dir.path().join("b.ios")), Some(part.clone()));
+        // A complete name does not make it whole.
+        let named = dir.path().join("c.ios");
+        std::fs::rename(&part, &named).unwrap();
+        let mut appended = Appended::open(&named).unwrap().unwrap();
+        assert_eq!(all(&mut appended).len(), 1000);
+        assert_eq!(appended.progress(), Progress::Abandoned);
+        assert!(appended.is_of(&named) && !appended.is_of(&name));
+        File::options()
+            .write(true)
+            .open(&named)
+            .unwrap()
+            .set_len(30)
+            .unwrap();
+        assert!(!appended.is_of(&named));
     }
 
     #[test]

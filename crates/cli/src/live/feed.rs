@@ -121,8 +121,10 @@ impl Feed {
             Of::Records(followed) => followed.state(),
             Of::Passing(passing) => passing.state(),
             Of::Tree(tree) if tree.is_complete() => RunState::Complete,
+            Of::Tree(tree) if tree.is_over() => RunState::Broken,
             Of::Tree(tree) => match tree.shown().map_or(RunState::Waiting, Followed::state) {
-                RunState::Complete => RunState::Running,
+                // The next run will come.
+                RunState::Complete | RunState::Broken => RunState::Running,
                 other => other,
             },
         }

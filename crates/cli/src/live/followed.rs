@@ -69,8 +69,18 @@ impl Followed {
     pub(super) fn advance(&mut self) -> Result<bool, TraceError> {
         let before = self.state;
         let Some(path) = current(&self.name) else {
-            return Ok(false);
+            // What there was is shown, and will not be complete.
+            if self.source.is_some() {
+                self.state = RunState::Broken;
+            }
+            return Ok(self.state != before);
         };
+        if let Some(Source::Appended(appended)) = &self.source
+            && !appended.is_of(&path)
+        {
+            // Another run of this name.
+            *self = Self::of(&self.name, &self.options);
+        }
         if self.source.is_none() {
             self.source = source(&path)?;
         }

@@ -3,7 +3,8 @@
 //! The writer is not held up: what the page does not take in time is left out of the page, which says so.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 
 use iosonar_report::{Growing, LookOptions, RunState};
@@ -22,12 +23,15 @@ pub(crate) struct Tee {
     writer: Option<Box<dyn TraceWriter>>,
     page: SyncSender<Passed>,
     left_out: Arc<AtomicU64>,
+    is_whole: Arc<AtomicBool>,
 }
 
 /// The end at the page.
 pub(crate) struct Passing {
     records: Receiver<Passed>,
     left_out: Arc<AtomicU64>,
+    /// Whether the records came to their end, rather than to that of a run that failed.
+    is_whole: Arc<AtomicBool>,
     growing: Growing,
     state: RunState,
 }
@@ -37,15 +41,18 @@ impl Tee {
     pub(crate) fn new(name: &str) -> (Self, Passing) {
         let (page, records) = sync_channel(WAITING);
         let left_out = Arc::<AtomicU64>::default();
+        let is_whole = Arc::<AtomicBool>::default();
         let growing = Growing::new(name, &LookOptions::default());
         let tee = Self {
             writer: None,
             page,
             left_out: Arc::clone(&left_out),
+            is_whole: Arc::clone(&is_whole),
         };
         let passing = Passing {
             records,
             left_out,
+            is_whole,
             growing,
             state: RunState::Waiting,
         };
@@ -86,7 +93,10 @@ impl Passing {
                 Ok(Passed::About(metadata)) => self.growing.about(&metadata),
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => {
-                    self.state = RunState::Complete;
+                    self.state = match self.is_whole.load(Acquire) {
+                        true => RunState::Complete,
+                        false => RunState::Broken,
+                    };
                     break;
                 }
             }
@@ -128,7 +138,9 @@ impl TraceWriter for Tee {
     }
 
     fn finish(self: Box<Self>) -> Result<(), TraceError> {
-        self.writer.map_or(Ok(()), TraceWriter::finish)
+        self.writer.map_or(Ok(()), TraceWriter::finish)?;
+        self.is_whole.store(true, Release);
+        Ok(())
     }
 }
 
@@ -153,5 +165,13 @@ mod tests {
         assert!(passing.advance());
         assert_eq!(passing.state(), RunState::Complete);
         assert_eq!(passing.growing.records(), 100 * (WAITING as u64 + 1));
+    }
+
+    #[test]
+    fn a_run_that_fails_is_not_complete() {
+        let (tee, mut passing) = Tee::new("a run");
+        drop(tee);
+        assert!(passing.advance());
+        assert_eq!(passing.state(), RunState::Broken);
     }
 }

@@ -136,6 +136,11 @@ impl FollowedTree {
         self.meant > 0 && self.complete.len() >= self.meant
     }
 
+    /// Whether there will be no other runs, though some have failed.
+    pub(super) fn is_over(&self) -> bool {
+        self.meant > 0 && self.complete.len() + self.failed >= self.meant
+    }
+
     /// How far the sweep is, and which run is shown.
     pub(super) fn beside(&self) -> Beside {
         let (complete, meant) = (self.complete.len() as u64, self.meant as u64);

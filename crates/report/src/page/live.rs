@@ -35,7 +35,7 @@ pub enum RunState {
     Running,
     /// It came to its end.
     Complete,
-    /// Its process ended before it.
+    /// It ended before all was written.
     Broken,
 }
 
@@ -56,7 +56,7 @@ impl RunState {
             Self::Waiting => "waiting for the first requests",
             Self::Running => "running",
             Self::Complete => "complete",
-            Self::Broken => "incomplete: the process that wrote it has ended",
+            Self::Broken => "incomplete: it ended before all was written",
         }
     }
 }

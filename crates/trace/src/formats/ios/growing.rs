@@ -1,8 +1,8 @@
 //! Reading a file that is being written, frame by frame as they become whole.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use super::frame::{self, FRAME_HEADER, INDEX};
@@ -38,6 +38,13 @@ impl Growing {
         };
         let reader = Reader::without_metadata(source, &options)?;
         Ok(Some(Self { file, reader }))
+    }
+
+    /// Whether this is the file, with all that was read of it.
+    pub(crate) fn is_of(&self, other: &fs::Metadata) -> bool {
+        let own = self.file.metadata();
+        own.is_ok_and(|own| (own.dev(), own.ino()) == (other.dev(), other.ino()))
+            && other.len() >= self.reader.offset()
     }
 
     /// Whether the next frame is there, or will never be.
