@@ -38,7 +38,8 @@ impl fmt::Display for Bytes {
             1024..0x10_0000 => (10, "KiB"),
             0x10_0000..0x4000_0000 => (20, "MiB"),
             0x4000_0000..0x100_0000_0000 => (30, "GiB"),
-            _ => (40, "TiB"),
+            0x100_0000_0000..0x4_0000_0000_0000 => (40, "TiB"),
+            _ => (50, "PiB"),
         };
         let value = self.0 as f64 / (1_u64 << shift) as f64;
         let text = format!("{value:.2}");
@@ -62,10 +63,12 @@ impl FromStr for Bytes {
             "m" | "mib" => 1 << 20,
             "g" | "gib" => 1 << 30,
             "t" | "tib" => 1 << 40,
+            "p" | "pib" => 1 << 50,
             "kb" => 1_000,
             "mb" => 1_000_000,
             "gb" => 1_000_000_000,
             "tb" => 1_000_000_000_000,
+            "pb" => 1_000_000_000_000_000,
             _ => return Err(error()),
         };
         scaled(number, scale).map(Self).ok_or_else(error)
@@ -85,10 +88,14 @@ mod tests {
             ("1MB", 1_000_000),
             ("1.5G", 1_610_612_736),
             ("8s", 4096),
+            ("2PB", 2_000_000_000_000_000),
+            ("16383PiB", 16_383 << 50),
         ] {
             assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
         }
         assert!("12 parsecs".parse::<Bytes>().is_err());
+        assert!("16384PiB".parse::<Bytes>().is_err());
+        assert_eq!(Bytes::new(3 << 49).to_string(), "1.5 PiB");
     }
 
     #[test]

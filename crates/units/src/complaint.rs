@@ -155,6 +155,8 @@ fn kinds(expected: &str) -> String {
         ("a map", "a table"),
         ("map", "a table"),
         ("a borrowed string", "a quoted string"),
+        ("exactly 1 element, more than 1 element", "one key only"),
+        ("exactly 1 element, less than 1 element", "a key"),
     ];
     for (serde, plain) in words {
         if let Some(rest) = expected.strip_prefix(serde) {
@@ -214,6 +216,10 @@ mod tests {
                 "is a list, expected a table",
             ),
             ("missing field `level`", "'level' is missing"),
+            (
+                "wanted exactly 1 element, more than 1 element",
+                "has the wrong type, expected one key only",
+            ),
             (
                 "unknown field `disk`, expected one of `level`, `disks`, `layout`",
                 "unknown key 'disk', expected one of 'level', 'disks', 'layout'; did you mean 'disks'?",
