@@ -119,6 +119,17 @@ pub fn format_for(path: &Path) -> Result<&'static dyn TableFormat, TraceError> {
     if let Some(format) = ending.and_then(registered) {
         return Ok(format);
     }
+    if matches!(ending, Some("gz" | "zst")) {
+        let within = path.with_extension("");
+        let ending = within.extension().and_then(|ending| ending.to_str());
+        if ending.and_then(registered).is_some() || feature_for(&within).is_some() {
+            return Err(TraceError::Option(format!(
+                "{}: such files are compressed by themselves: name it {}, or write .csv",
+                path.display(),
+                within.display()
+            )));
+        }
+    }
     match feature_for(path) {
         Some(feature) => Err(TraceError::NeedsFeature {
             path: path.to_owned(),
@@ -172,6 +183,15 @@ mod tests {
                 text.starts_with(name) && text.contains("feature 'arrow'") && text.contains(".csv"),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn a_table_that_is_compressed_by_itself_is_not_compressed_again() {
+        for name in ["points.parquet.gz", "x.arrow.zst"] {
+            let error = write(name.as_ref(), &Table::default()).unwrap_err();
+            assert!(error.is_refusal() && !Path::new(name).exists());
+            assert!(error.to_string().contains("name it"), "{error}");
         }
     }
 
