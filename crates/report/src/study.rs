@@ -155,12 +155,13 @@ const MOST_ROWS: usize = 5_000;
 const MOST_CELLS: usize = 20_000;
 
 /// The page of a study: its table, and its charts as (title, text, SVG). It needs nothing but itself; the links
-/// lead to files in the folder `base`, which ends in `/`; without one, to those beside it.
+/// lead to files in the folder `base`, which ends in `/`, or beside the page if that is empty. `None` where the files
+/// cannot be reached from the page: it names them then.
 pub fn page_of(
     title: &str,
     table: &StudyTable,
     charts: &[(String, String, String)],
-    base: &str,
+    base: Option<&str>,
 ) -> String {
     let telling = TELLING
         .iter()
@@ -183,7 +184,7 @@ pub fn page_of(
     }
     let verdicts = targets::verdicts(table);
     let [points, runs, results] =
-        ["points.csv", "runs.csv", "results.json"].map(|name| address(base, name));
+        ["points.csv", "runs.csv", "results.json"].map(|name| anchor(base, name, name));
     let all: Vec<usize> = (0..table.metrics.len()).collect();
     let mut folded = String::new();
     if columns.len() < all.len() && table.rows.len() * all.len() <= MOST_CELLS {
@@ -195,8 +196,7 @@ pub fn page_of(
     });
     let body = format!(
         "{conclusion}<h2>Points</h2>\n<p>Means over repetitions ± half the width of the 95 % interval; all metrics are in \
-         <a href=\"{points}\">points.csv</a>, every run is in <a href=\"{runs}\">runs.csv</a>, both in \
-         <a href=\"{results}\">results.json</a>.</p>\n{}{}{folded}{notes}",
+         {points}, every run is in {runs}, both in {results}.</p>\n{}{}{folded}{notes}",
         table_of(table, &columns, &verdicts, base),
         figures(charts),
     );
@@ -208,7 +208,7 @@ fn table_of(
     table: &StudyTable,
     columns: &[usize],
     verdicts: &[Option<Judgement>],
-    base: &str,
+    base: Option<&str>,
 ) -> String {
     let metrics = columns.iter().map(|&column| table.metrics[column].as_str());
     let names = table.parameters.iter().map(String::as_str);
@@ -231,7 +231,7 @@ fn rows_of(
     table: &StudyTable,
     columns: &[usize],
     verdicts: &[Option<Judgement>],
-    base: &str,
+    base: Option<&str>,
 ) -> String {
     let mut rows = String::new();
     let points = table.rows.iter().zip(verdicts).take(MOST_ROWS);
@@ -255,13 +255,7 @@ fn rows_of(
             let (mean, half_width) = metrics[column];
             rows += &format!("<td>{}</td>", with_half_width(mean, half_width));
         }
-        let link = |link: &Link| {
-            format!(
-                "<a href=\"{}\">{}</a>",
-                address(base, &link.to),
-                escaped(&link.text)
-            )
-        };
+        let link = |link: &Link| anchor(base, &link.to, &link.text);
         let links: Vec<String> = links.iter().map(link).collect();
         rows += &format!("<td>{}</td></tr>\n", links.join(" "));
     }
@@ -280,6 +274,15 @@ fn with_half_width(mean: f64, half_width: f64) -> String {
         format!("{} ± {}", short(mean, 4), short(half_width, 2))
     } else {
         short(mean, 4)
+    }
+}
+
+/// A link, or its text alone where the page has no way to the files.
+fn anchor(base: Option<&str>, to: &str, text: &str) -> String {
+    let text = escaped(text);
+    match base {
+        Some(base) => format!("<a href=\"{}\">{text}</a>", address(base, to)),
+        None => text,
     }
 }
 
@@ -333,10 +336,16 @@ mod tests {
             "about".to_owned(),
             "<svg></svg>".to_owned(),
         );
-        let page = page_of("a study", &table, &[chart], "");
+        let page = page_of("a study", &table, &[chart], Some(""));
         let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
         assert!(place("<td>1.234 ± 0.10</td>") < place("<figure"));
         assert!(place("<figure") < place("<details>") && place("<details>") < place(">other</th>"));
         assert_eq!(page.matches(">response_time_p99_ms</th>").count(), 2);
+        assert!(page.contains("<a href=\"./points.csv\">points.csv</a>"));
+        let apart = page_of("a study", &table, &[], None);
+        assert!(
+            apart.contains("points.csv") && !apart.contains("<a "),
+            "{apart}"
+        );
     }
 }

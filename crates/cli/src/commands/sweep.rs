@@ -42,6 +42,12 @@ pub(crate) fn write_page(
     Ok(tables.len())
 }
 
+/// The page of the complete runs of a tree, for a server.
+pub(crate) fn page_apart(tree: &Path) -> anyhow::Result<String> {
+    let source = Source::of_tree(tree)?;
+    Ok(Tables::new(&source, true)?.page_apart()?)
+}
+
 pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
     iosonar_trace::tables::format_for(format!("points.{}", args.tables).as_ref())?;
     let spec = args.to_spec()?;

@@ -76,7 +76,8 @@ impl Feed {
             Of::Passing(passing) => Ok(passing.advance()),
             Of::Tree(tree) => tree.advance().map(|(is_new, is_more)| {
                 if is_more {
-                    self.report = report_of(tree.root());
+                    // It cannot be drawn yet, or is.
+                    self.report = sweep::page_apart(tree.root()).ok().map(String::into_bytes);
                     self.has_report |= self.report.is_some();
                 }
                 is_new
@@ -153,14 +154,6 @@ impl Feed {
         }
         beside
     }
-}
-
-/// The page of a sweep; `None` if it cannot be drawn yet.
-fn report_of(root: &Path) -> Option<Vec<u8>> {
-    let folder = tempfile::tempdir().ok()?;
-    let out = folder.path().join(REPORT);
-    sweep::write_page(root, &out, None, &[]).ok()?;
-    fs::read(out).ok()
 }
 
 /// Of the records in a folder those that are being written, or else were written last.

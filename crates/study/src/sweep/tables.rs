@@ -192,7 +192,6 @@ impl<'a> Tables<'a> {
         title: Option<&str>,
         targets: &[Objective],
     ) -> Result<(), SweepError> {
-        let pictures = charts.iter().map(in_page).collect::<Result<Vec<_>, _>>()?;
         // Links of a page beside the tree's tables need no more than their names.
         let root = &self.source.root;
         let is_inside = apart::would_be_same(&root.join("x"), &out.with_file_name("x"));
@@ -206,13 +205,32 @@ impl<'a> Tables<'a> {
                     .display()
             )
         };
+        let page = self.text(charts, title, targets, Some(&base))?;
+        WholeFile::write_all(out, page.as_bytes()).map_err(SweepError::io(out, "write the page"))
+    }
+
+    /// The page as a server has it, from which there is no way to the tree's files.
+    ///
+    /// # Errors
+    /// If it cannot be drawn.
+    pub fn page_apart(&self) -> Result<String, SweepError> {
+        self.text(&self.charts().0, None, &[], None)
+    }
+
+    fn text(
+        &self,
+        charts: &[Chart],
+        title: Option<&str>,
+        targets: &[Objective],
+        base: Option<&str>,
+    ) -> Result<String, SweepError> {
+        let pictures = charts.iter().map(in_page).collect::<Result<Vec<_>, _>>()?;
         let name = title.map_or_else(|| self.source.name(), str::to_owned);
         let table = StudyTable {
             targets: targets.to_vec(),
             ..self.study_table()
         };
-        let page = page_of(&name, &table, &pictures, &base);
-        WholeFile::write_all(out, page.as_bytes()).map_err(SweepError::io(out, "write the page"))
+        Ok(page_of(&name, &table, &pictures, base))
     }
 
     /// The charts that the experiment asks for, or the usual ones; and those of them that cannot be drawn.
