@@ -121,6 +121,89 @@ fn requests_to_all_have_exact_waits_but_no_response() {
 }
 
 #[test]
+fn distributions_are_those_of_closed_forms() {
+    // Of M/M/1 the response time is exponential.
+    let text = scenario(ONE, 100.0, "{ exponential_ms = 5.0 }");
+    let theory = prepared(&text).unwrap().theory();
+    let (response, alone) = (theory.response.unwrap(), theory.alone.unwrap());
+    assert_eq!(response.standing, Standing::Exact);
+    assert!(theory.remarks.is_empty(), "{:?}", theory.remarks);
+    for p in [0.1, 0.5, 0.9, 0.99, 0.999] {
+        let of_mean_1 = -(1.0_f64 - p).ln();
+        for (answer, mean) in [(&response, 10.0), (&alone, 5.0)] {
+            let found = answer.quantile_ms(p);
+            assert!(
+                (found / (mean * of_mean_1) - 1.0).abs() < 1e-3,
+                "{p}: {found}"
+            );
+        }
+    }
+    // Of M/D/1 (Erlang 1909): P(W <= t) = (1 - rho) exp(lambda t) for times shorter than a service.
+    let text = scenario(ONE, 100.0, "{ constant_ms = 5.0 }");
+    let response = prepared(&text).unwrap().theory().response.unwrap();
+    for t in [1.0_f64, 2.5, 4.0] {
+        let expected = 0.5 * (0.1 * t).exp();
+        let found = response.within_ms(5.0 + t);
+        assert!(
+            (found - expected).abs() < 1e-3,
+            "{t}: {found}, not {expected}"
+        );
+    }
+    // A service that never waits has the quantiles of its law.
+    let cv = 1.5_f64;
+    let text = scenario(ONE, 10.0, "{ log_normal = { mean_ms = 5.0, cv = 1.5 } }");
+    let alone = prepared(&text).unwrap().theory().alone.unwrap();
+    let median = 5.0 / (1.0 + cv * cv).sqrt();
+    assert!((alone.quantile_ms(0.5) - median).abs() < 5e-3);
+    assert!((alone.mean_ms() - 5.0).abs() < 1e-5, "{}", alone.mean_ms());
+}
+
+#[test]
+fn a_tail_that_is_too_long_for_a_distribution_leaves_the_mean() {
+    let service = "{ pareto = { mean_ms = 5.0, shape = 2.5 } }";
+    let theory = prepared(&scenario(ONE, 100.0, service)).unwrap().theory();
+    let response = theory.response.unwrap();
+    assert!(response.quantile_ms(0.5).is_nan() && response.mean_ms() > 5.0);
+    assert_eq!(theory.remarks, [Remark::Server(ServerRemark::MeanOnly)]);
+}
+
+#[test]
+fn users_who_wait_are_a_network_in_product_form_where_services_are_exponential() {
+    let open = scenario(
+        "level = \"raid0\"\ndisks = 2",
+        100.0,
+        "{ exponential_ms = 5.0 }",
+    );
+    let closed = |think: &str| format!("closed = {{ outstanding = 6, think = {think} }}");
+    for think in ["{ exponential_ms = 8.0 }", "{ constant_ms = 8.0 }"] {
+        let text = open.replace("rate_per_s = 100", &closed(think));
+        let theory = prepared(&text).unwrap().theory();
+        let answer = theory.response.unwrap();
+        assert_eq!(answer.standing, Standing::Exact, "{think}");
+        // Mean value analysis: R(n) = 2 * D * (1 + Q(n - 1)), X(n) = n / (Z + R(n)), Q(n) = X(n) * R(n) / 2.
+        let (mut queue, mut response) = (0.0, 0.0);
+        for n in 1..=6 {
+            response = 5.0 * (1.0 + queue);
+            queue = f64::from(n) / (8.0 + response) * response / 2.0;
+        }
+        assert!((answer.mean_ms() - response).abs() < 1e-9);
+        let result = run(&text).mean_ms;
+        assert!(
+            (result.mean - response).abs() < 4.0 * result.stderr,
+            "{think}: {result:?}, not {response}"
+        );
+    }
+    let regular = open
+        .replace("rate_per_s = 100", &closed("{ exponential_ms = 8.0 }"))
+        .replace("exponential_ms = 5.0", "constant_ms = 5.0");
+    let theory = prepared(&regular).unwrap().theory();
+    let answer = theory.response.unwrap();
+    assert_eq!(answer.standing, Standing::Approximation);
+    assert_eq!(theory.remarks, [Remark::LessVariable]);
+    assert!(run(&regular).mean_ms.mean < answer.mean_ms());
+}
+
+#[test]
 fn theory_says_nothing_where_it_does_not_hold() {
     let good = scenario(
         "level = \"raid10\"\ndisks = 4",

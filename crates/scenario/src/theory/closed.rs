@@ -8,7 +8,7 @@ use super::patterns::Class;
 use super::{Answer, How, Remark, ResponseTime, Standing, StationTheory, Theory};
 
 /// The most users that mean value analysis goes through one by one.
-const MOST: u32 = 10_000;
+pub(super) const MOST: u32 = 10_000;
 
 /// What a request asks of a disk on average.
 #[derive(Clone, Copy, Default)]
@@ -121,7 +121,7 @@ pub(super) fn answer(
     }
 }
 
-fn mean_value_analysis(network: &Demands, users: u32) -> Option<MvaPoint> {
+pub(super) fn mean_value_analysis(network: &Demands, users: u32) -> Option<MvaPoint> {
     match users {
         0..=MOST => exact_mva(network, users).ok()?.pop(),
         _ => schweitzer(network, users).ok(),

@@ -37,7 +37,7 @@ impl Law {
     /// assert!((variance.sqrt() / 100.0 - 0.5).abs() < 1e-12, "1 / sqrt(4)");
     /// ```
     pub fn moment(&self, order: u32) -> Option<f64> {
-        let moment = self.moment_up_to(order, f64::INFINITY)?;
+        let moment = self.partial_moment(order, f64::INFINITY)?;
         let Self::Truncated { least, most, .. } = self else {
             return Some(moment);
         };
@@ -89,8 +89,18 @@ impl Law {
         })
     }
 
-    /// The mean of the `order`-th power of the times up to `end`, where longer ones count as 0.
-    fn moment_up_to(&self, order: u32, end: f64) -> Option<f64> {
+    /// The mean of the `order`-th power of the times up to `end`, in nanoseconds, where longer ones count as 0: of order 0
+    /// the probability of a time up to `end`. `None` of custom laws.
+    ///
+    /// ```
+    /// use iosonar_sim_core::Law;
+    /// use iosonar_units::Nanos;
+    ///
+    /// let law = Law::Exponential(Nanos::from_millis(5));
+    /// let within_5_ms = law.partial_moment(0, 5e6).unwrap();
+    /// assert!((within_5_ms - (1.0 - (-1.0_f64).exp())).abs() < 1e-12);
+    /// ```
+    pub fn partial_moment(&self, order: u32, end: f64) -> Option<f64> {
         let n = f64::from(order);
         let power = |t: f64| libm::pow(t, n);
         let of_constant = |t: Nanos| if ns(t) <= end { power(ns(t)) } else { 0.0 };
@@ -104,7 +114,7 @@ impl Law {
                 // Times are rounded to whole nanoseconds before they are compared with the bounds.
                 let least = ns(*least) - 0.5;
                 let within = |n, end: f64| {
-                    Some(law.moment_up_to(n, end.max(least))? - law.moment_up_to(n, least)?)
+                    Some(law.partial_moment(n, end.max(least))? - law.partial_moment(n, least)?)
                 };
                 within(order, end.min(ns(*most) + 0.5))? / within(0, ns(*most) + 0.5)?
             }

@@ -99,7 +99,7 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
         }
         Remark::ClosedIdle => "requests need no disk",
         Remark::LessVariable => {
-            "service times of disks vary less than exponential ones, so real response times are shorter"
+            "service times vary less than exponential ones, so real response times are shorter"
         }
         Remark::AnyThinkTimes => {
             "of the think times only the mean matters: with exponential service times, their distribution has no effect"
@@ -120,14 +120,14 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
 fn server_remark(of: ServerRemark) -> &'static str {
     match of {
         ServerRemark::Load => {
-            "theory for servers needs a single class of Poisson arrivals at uniform addresses, and requests that go to \
-             one server or to all of them: simulate"
+            "theory for servers needs a single class of Poisson arrivals or a closed load, uniform addresses, and requests \
+             that go to one server or, of open loads, to all of them: simulate"
         }
         ServerRemark::Join => {
             "requests go to all servers at once: the waits are exact, but the distribution of the longest is not known"
         }
         ServerRemark::MeanOnly => {
-            "only the mean is computed for this law (Pollaczek and Khinchine)"
+            "only the mean is computed: the longest services of this law, or the waits, are too long for a distribution"
         }
         ServerRemark::InfiniteVariance => {
             "the variance of the service times is infinite, and so is the mean wait: longer simulations give longer waits"
