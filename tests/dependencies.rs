@@ -67,6 +67,75 @@ const OF_A_SERVER: [&str; 4] = ["tokio", "hyper", "mio", "iosonar-serve"];
 /// The crates that may have them.
 const WITH_A_SERVER: [&str; 2] = ["iosonar-serve", "iosonar-cli"];
 
+/// Licences that ask for no more than to be named; others would be a decision.
+const LICENCES: [&str; 11] = [
+    "MIT",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "CC0-1.0",
+    "Unlicense",
+    "Zlib",
+    "BSL-1.0",
+    "Unicode-3.0",
+    "bzip2-1.0.6",
+];
+
+/// Whether a licence, as a manifest has it, leaves the choice of one of those.
+fn is_free(expression: &str) -> bool {
+    let expression = expression.replace('/', " OR ").replace(['(', ')'], "");
+    let mut parts = expression.split(" AND ");
+    parts.all(|part| {
+        let mut choices = part.split(" OR ").map(str::trim);
+        choices.any(|of| LICENCES.contains(&of))
+    })
+}
+
+#[test]
+fn every_package_has_a_free_licence_and_comes_from_the_registry_as_it_was_reviewed() {
+    assert!(is_free("(MIT OR GPL-2.0) AND Unicode-3.0") && is_free("MIT/Apache-2.0"));
+    assert!(!is_free("GPL-3.0") && !is_free("MIT AND GPL-3.0") && !is_free(""));
+    let run = Command::new(env!("CARGO"))
+        .current_dir(root())
+        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .output();
+    let run = match run {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            eprintln!("skipped: {} is not here", env!("CARGO"));
+            return;
+        }
+        run => run.unwrap(),
+    };
+    let errors = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{errors}");
+    let metadata: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let (mut problems, mut foreign) = (Vec::new(), 0);
+    for package in packages {
+        let name = format!("{} {}", package["name"], package["version"]);
+        // Those of the workspace have no source.
+        let Some(source) = package["source"].as_str() else {
+            continue;
+        };
+        foreign += 1;
+        if source != "registry+https://github.com/rust-lang/crates.io-index" {
+            problems.push(format!("{name} comes from {source}"));
+        }
+        let licence = package["license"].as_str().unwrap_or_default();
+        if !is_free(licence) {
+            problems.push(format!("{name} has the licence {licence:?}"));
+        }
+    }
+    assert!(problems.is_empty(), "{problems:#?}");
+    assert!(foreign > 100, "{foreign}");
+    // What is built is what was reviewed: the lock file has the hash of each.
+    let lock = fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    let sources = lock.matches("\nsource = ").count();
+    assert!(sources >= foreign, "{sources} of {foreign}");
+    assert_eq!(lock.matches("\nchecksum = ").count(), sources);
+}
+
 #[test]
 fn no_crate_of_the_data_path_has_an_asynchronous_runtime() {
     for name in crates() {
