@@ -75,7 +75,7 @@ impl Body for Answer {
                     return Poll::Ready(None);
                 };
                 if versions.is_none() {
-                    viewer.is_told();
+                    viewer.has_learnt();
                 }
                 *event = versions.map(|versions| Box::pin(next(versions)) as Next);
                 Poll::Ready(Some(Ok(Frame::data(text))))

@@ -39,7 +39,7 @@ pub(crate) struct State {
     is_stopping: AtomicBool,
 }
 
-/// What became of a request to stop.
+/// The outcome of a request to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stopping {
     /// The run has been asked, now or before.
@@ -98,7 +98,7 @@ impl State {
 
     /// Notes that a viewer fetches the last state.
     pub(crate) fn settle(&self) {
-        // Whoever asks without having been told is owed nothing.
+        // A request for it may come without an event.
         let _ = self
             .owed
             .fetch_update(Relaxed, Relaxed, |owed| owed.checked_sub(1));
@@ -132,8 +132,8 @@ impl Viewer {
         Self(Arc::clone(state))
     }
 
-    /// Notes that it is told that there will be no other state.
-    pub(crate) fn is_told(&self) {
+    /// Notes that it has learnt that there will be no other state.
+    pub(crate) fn has_learnt(&self) {
         self.0.owe();
     }
 }
