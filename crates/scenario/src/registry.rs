@@ -54,6 +54,7 @@ pub type BuildError = Box<dyn Error + Send + Sync>;
 /// }
 ///
 /// #[derive(serde::Deserialize)]
+/// #[serde(deny_unknown_fields)]
 /// struct Options {
 ///     us: u64,
 /// }
