@@ -194,3 +194,38 @@ fn requests_at_a_single_place_have_no_differences_unless_all_are_in_both() {
     let whole = compare(load.clone(), load);
     assert_eq!((whole.ambiguous, whole.start_differences), (0, vec![0; 10]));
 }
+
+#[test]
+fn of_split_requests_only_the_one_with_a_lost_piece_is_missing() {
+    let load: Vec<Record> = (0..100).map(|i| row(i, Op::Read, 0, 16)).collect();
+    let halves = (0..100).flat_map(|i| [row(i, Op::Read, 0, 8), row(i, Op::Read, 8, 8)]);
+    let done: Vec<Record> = halves.skip(1).collect();
+    let check = compare(load.clone(), done.clone());
+    assert_eq!((check.split, check.missing, check.extra), (99, 1, 1));
+    assert_eq!((check.expected, check.seen), (100, 199));
+    // The other way round, pieces were merged.
+    let check = compare(done, load);
+    assert_eq!((check.merged, check.missing, check.extra), (198, 1, 1));
+}
+
+#[test]
+fn pieces_are_put_together_in_the_way_that_fits() {
+    // The longest piece at the beginning leads nowhere.
+    let load = vec![row(0, Op::Read, 0, 16), row(1, Op::Read, 4, 4)];
+    let done = vec![
+        row(0, Op::Read, 0, 12),
+        row(0, Op::Read, 0, 8),
+        row(0, Op::Read, 8, 8),
+    ];
+    let check = compare(load, done);
+    assert_eq!((check.split, check.missing, check.extra), (1, 1, 1));
+}
+
+#[test]
+fn many_pieces_that_do_not_fit_take_no_long_time() {
+    let load = vec![row(0, Op::Read, 0, 101)];
+    let pieces = |i: u64| (0..50).map(move |n| row(n, Op::Read, 2 * i, 2));
+    let done: Vec<Record> = (0..50).flat_map(pieces).collect();
+    let check = compare(load, done);
+    assert_eq!((check.missing, check.extra), (1, 2500));
+}
