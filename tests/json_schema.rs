@@ -51,6 +51,7 @@ const COMMANDS: &[&str] = &[
     "sim -q s.toml --explain",
     "sim -q s.toml --vary array.disks=4..5 --target p99<1s",
     "sim -q s.toml --sensitivity",
+    "sweep -q sweep.toml --dry-run",
     "sweep -q sweep.toml",
     "model -q s.toml",
     "model -q n.toml",

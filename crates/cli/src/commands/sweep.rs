@@ -12,6 +12,7 @@ use anyhow::Context;
 use iosonar_analysis::objective::Objective;
 use iosonar_plot::Size;
 use iosonar_report::{LookOptions, grouped};
+use iosonar_stats::Output;
 use iosonar_study::elsewhere::hosts::now_ns;
 use iosonar_study::elsewhere::slurm::Tasks;
 use iosonar_study::hooks::Stop;
@@ -28,6 +29,7 @@ use crate::render::messages::Warning;
 use crate::signals;
 use frontend::{Shown, runs_of};
 use progress::rough;
+use serde_json::json;
 
 /// Writes the page of a tree that a sweep has begun; how many runs are on it.
 pub(crate) fn write_page(
@@ -220,6 +222,9 @@ fn note_undrawn(undrawn: &[Undrawn]) {
 /// Lists the runs, and says how long they may take.
 fn list(args: &Sweep, campaign: &Campaign<'_>, runs: &[Run]) -> anyhow::Result<Ending> {
     let source = &campaign.spec.source;
+    if args.json {
+        return print_data(&planned(&source.root, runs).text()).map(|()| Ending::Done);
+    }
     let (text, open) = listed(&source.root, runs);
     print(&text)?;
     if args.quiet {
@@ -252,6 +257,44 @@ fn list(args: &Sweep, campaign: &Campaign<'_>, runs: &[Run]) -> anyhow::Result<E
     Ok(Ending::Done)
 }
 
+/// What a run is, and whether it is to be carried out.
+fn planned_as(root: &Path, run: &Run) -> (Planned, bool) {
+    match state(root, &run.path) {
+        State::Failed(_) => (Planned::Failed, true),
+        State::Open => (Planned::Open, true),
+        State::Whole(_) => (Planned::Done, false),
+        State::LeftAlone => (Planned::Skipped, false),
+    }
+}
+
+/// What a dry run says of a run, in the order of lines.
+#[derive(Clone, Copy)]
+enum Planned {
+    Failed,
+    Open,
+    Done,
+    Skipped,
+}
+
+impl Planned {
+    const WORDS: [&str; 4] = ["failed", "open", "done", "skipped"];
+
+    fn word(self) -> &'static str {
+        Self::WORDS[self as usize]
+    }
+}
+
+/// The runs, each with what it is.
+fn planned(root: &Path, runs: &[Run]) -> Output {
+    let mut json = Output::new("sweep --dry-run");
+    let of = |run: &Run| {
+        let (planned, _) = planned_as(root, run);
+        json!({ "path": run.path.display().to_string(), "state": planned.word() })
+    };
+    json.set("planned", runs.iter().map(of).collect());
+    json
+}
+
 /// The runs in lines, and those that are open. How many repetitions a point with a precision needs is not known in
 /// advance, so it has one line.
 fn listed<'a>(root: &Path, runs: &'a [Run]) -> (String, Vec<&'a Run>) {
@@ -264,23 +307,17 @@ fn listed<'a>(root: &Path, runs: &'a [Run]) -> (String, Vec<&'a Run>) {
     for group in runs.chunk_by(is_of_one_line) {
         let mut numbers = [0_u64; 4];
         for run in group {
-            let (place, is_open) = match state(root, &run.path) {
-                State::Failed(_) => (0, true),
-                State::Open => (1, true),
-                State::Whole(_) => (2, false),
-                State::LeftAlone => (3, false),
-            };
-            numbers[place] += 1;
+            let (planned, is_open) = planned_as(root, run);
+            numbers[planned as usize] += 1;
             open.extend(is_open.then_some(run));
         }
-        let words = ["failed", "open", "done", "skipped"];
         // The first that there is.
         let first = numbers.iter().position(|n| *n > 0).unwrap_or_default();
         text += &match group {
-            [run] => format!("{:10}  {}\n", words[first], run.path.display()),
+            [run] => format!("{:10}  {}\n", Planned::WORDS[first], run.path.display()),
             _ => format!(
                 "{:10}  {}  ({})\n",
-                words[first],
+                Planned::WORDS[first],
                 point_of(&group[0]).display(),
                 of_a_point(numbers)
             ),
