@@ -60,7 +60,9 @@ pub use format::{
     Format, ReadOptions, ReadProgress, Sink, Source, StartEvent, TraceReader, TraceWriter,
     WriteOptions, one_byte,
 };
-pub use formats::kernel::{LiveAction, LiveBegin, LiveEvent, LiveEvents, live_reader};
+pub use formats::kernel::{
+    LiveAction, LiveBegin, LiveEvent, LiveEvents, LiveRequests, LiveStep, live_reader,
+};
 pub use input::Reading;
 pub use metadata::{Metadata, Remark, RemarkKind};
 pub use record::{Flags, Op, Outcome, Quantity, Record, Request, Status};

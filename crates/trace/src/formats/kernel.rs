@@ -10,10 +10,12 @@ mod format_string;
 mod live;
 mod pairing;
 mod pending;
+mod steps;
 mod text_events;
 mod tracepoints;
 
 pub(crate) use blkparse::Blkparse;
 pub(crate) use blktrace::{Blktrace, open_set, set_of};
 pub use live::{LiveAction, LiveBegin, LiveEvent, LiveEvents, live_reader};
+pub use steps::{LiveRequests, LiveStep};
 pub(crate) use tracepoints::Tracepoints;

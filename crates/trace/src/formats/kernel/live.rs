@@ -36,6 +36,30 @@ pub struct LiveEvent {
     pub error: i64,
 }
 
+impl LiveEvent {
+    /// The same as others see it; `None` of a command without data.
+    pub(super) fn event(&self, place: u64) -> Option<Event> {
+        let letters = self.letters.split(|&b| b == 0).next().unwrap_or_default();
+        let (op, flags) = op_of_event(letters, self.sectors)?;
+        Some(Event {
+            time: self.time,
+            action: match self.action {
+                LiveAction::Queue => Action::Queue,
+                LiveAction::Issue => Action::Issue,
+                LiveAction::Requeue => Action::Requeue,
+                LiveAction::Complete => Action::Complete,
+            },
+            device: self.device,
+            sector: self.sector,
+            sectors: self.sectors,
+            op,
+            flags,
+            errno: errno_of(self.error),
+            place,
+        })
+    }
+}
+
 /// A source of events, in the order of their times.
 pub trait LiveEvents: Send {
     /// The next event, waited for; `None` at the end.
@@ -72,27 +96,9 @@ where
     fn next_event(&mut self) -> Result<Option<Event>, TraceError> {
         while let Some(live) = self.events.next() {
             self.seen += 1;
-            let letters = live.letters.split(|&b| b == 0).next().unwrap_or_default();
-            // Commands without data are ignored.
-            let Some((op, flags)) = op_of_event(letters, live.sectors) else {
-                continue;
-            };
-            return Ok(Some(Event {
-                time: live.time,
-                action: match live.action {
-                    LiveAction::Queue => Action::Queue,
-                    LiveAction::Issue => Action::Issue,
-                    LiveAction::Requeue => Action::Requeue,
-                    LiveAction::Complete => Action::Complete,
-                },
-                device: live.device,
-                sector: live.sector,
-                sectors: live.sectors,
-                op,
-                flags,
-                errno: errno_of(live.error),
-                place: self.seen,
-            }));
+            if let Some(event) = live.event(self.seen) {
+                return Ok(Some(event));
+            }
         }
         Ok(None)
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use iosonar_units::{Nanos, Sector, Sectors};
 
 use super::event::Event;
+use super::steps::LiveStep;
 use crate::{Op, Record, Request, Status};
 
 /// A request that waits for its completion, or for those before it.
@@ -35,6 +36,8 @@ pub(super) struct Pending {
     first: u64,
     devices: HashMap<(u16, bool), DeviceState>,
     split_at_issue: bool,
+    /// The ends of requests, where they are wanted at once.
+    steps: Option<Vec<LiveStep>>,
 }
 
 /// What a completion did.
@@ -51,8 +54,45 @@ impl Pending {
         }
     }
 
+    /// One that keeps the ends of requests for [`take_steps`](Self::take_steps).
+    pub(super) fn stepwise() -> Self {
+        Self {
+            steps: Some(Vec::new()),
+            ..Self::default()
+        }
+    }
+
+    /// The ends of requests since the last call, in their order.
+    pub(super) fn take_steps(&mut self) -> impl Iterator<Item = LiveStep> + '_ {
+        self.steps.iter_mut().flat_map(|steps| steps.drain(..))
+    }
+
     pub(super) fn len(&self) -> usize {
         self.slots.len()
+    }
+
+    /// The request in flight that began first.
+    pub(super) fn oldest(&self) -> Option<&Request> {
+        let oldest = self.slots.iter().find(|slot| !slot.done);
+        oldest.map(|slot| &slot.record.request)
+    }
+
+    /// Drops all requests that ended behind one that has not: only those in flight take memory then.
+    pub(super) fn compact(&mut self) {
+        self.slots.retain(|slot| !slot.done);
+        for state in self.devices.values_mut() {
+            state.by_sector.clear();
+            state.flushes.clear();
+        }
+        for (number, slot) in (self.first..).zip(&self.slots) {
+            let request = &slot.record.request;
+            let state = self.devices.entry((request.device, request.op == Op::Read));
+            let state = state.or_default();
+            match request.sectors.get() {
+                0 => state.flushes.push_back(number),
+                _ => drop(state.by_sector.insert((request.sector.get(), number))),
+            }
+        }
     }
 
     fn state(&mut self, device: u16, op: Op) -> &mut DeviceState {
@@ -93,6 +133,13 @@ impl Pending {
             withdrawn: false,
         });
         twice
+    }
+
+    /// The same; returns the request.
+    pub(super) fn begin_live(&mut self, event: &Event, start: Nanos, device: u16) -> Request {
+        self.begin(event, start, device);
+        let begun = self.slots.back().expect("a request has just begun");
+        begun.record.request
     }
 
     fn slot(&mut self, number: u64) -> &mut Slot {
@@ -153,6 +200,9 @@ impl Pending {
                 slot.done = true;
                 let request = slot.record.request;
                 self.forget(number, &request);
+                if let Some(steps) = &mut self.steps {
+                    steps.push(LiveStep::Withdrawn(request));
+                }
             }
         }
     }
@@ -264,6 +314,10 @@ impl Pending {
             outcome.status = Status::Error(errno);
         }
         slot.done = true;
+        let record = slot.record;
+        if let Some(steps) = &mut self.steps {
+            steps.push(LiveStep::Completed(record));
+        }
     }
 
     /// The next request in the order of beginnings, if it is complete, or `anyway`. Returns whether it is.
