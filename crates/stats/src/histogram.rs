@@ -19,6 +19,16 @@ pub struct Histogram {
     max: u64,
 }
 
+/// A [`Histogram`] without its empty bins: for many of them that are kept, and added up later.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SparseHistogram {
+    /// Bins with their counts, in their order. There are 28 672 bins.
+    bins: Vec<(u16, u64)>,
+    count: u64,
+    min: u64,
+    max: u64,
+}
+
 /// A step of the empirical distribution function: the share of samples that are at most `value`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CdfPoint {
@@ -81,13 +91,50 @@ impl Histogram {
         for (mine, theirs) in self.bins.iter_mut().zip(&other.bins) {
             *mine += theirs;
         }
-        self.min = if self.count == 0 {
-            other.min
-        } else {
-            self.min.min(other.min)
+        self.add_extremes(other.count, other.min, other.max);
+    }
+
+    /// Removes all samples; the memory stays.
+    pub fn clear(&mut self) {
+        self.bins.fill(0);
+        (self.count, self.min, self.max) = (0, 0, 0);
+    }
+
+    /// The same without the empty bins.
+    pub fn sparse(&self) -> SparseHistogram {
+        let bins = self.bins.iter().enumerate();
+        let bins = bins.filter(|(_, n)| **n > 0);
+        SparseHistogram {
+            bins: bins.map(|(bin, &n)| (bin as u16, n)).collect(),
+            count: self.count,
+            min: self.min,
+            max: self.max,
+        }
+    }
+
+    /// Adds all samples of `other`.
+    pub fn merge_sparse(&mut self, other: &SparseHistogram) {
+        let Some(&(last, _)) = other.bins.last() else {
+            return;
         };
-        self.max = self.max.max(other.max);
-        self.count += other.count;
+        let needed = (usize::from(last) + 1).next_multiple_of(512);
+        if self.bins.len() < needed {
+            self.bins.resize(needed, 0);
+        }
+        for &(bin, n) in &other.bins {
+            self.bins[usize::from(bin)] += n;
+        }
+        self.add_extremes(other.count, other.min, other.max);
+    }
+
+    /// Takes over the extremes and the number of further samples.
+    fn add_extremes(&mut self, count: u64, min: u64, max: u64) {
+        self.min = match self.count {
+            0 => min,
+            _ => self.min.min(min),
+        };
+        self.max = self.max.max(max);
+        self.count += count;
     }
 
     /// How many samples.
@@ -238,6 +285,12 @@ mod tests {
             };
             let mut merged = of(&a);
             merged.merge(&of(&b));
+            let mut sparse = of(&a);
+            sparse.merge_sparse(&of(&b).sparse());
+            prop_assert_eq!(&sparse, &merged);
+            sparse.clear();
+            sparse.merge_sparse(&of(&b).sparse());
+            prop_assert_eq!(sparse.quantile(0.5), of(&b).quantile(0.5));
             let all = of(&[a, b].concat());
             prop_assert_eq!(merged.cdf().collect::<Vec<_>>(), all.cdf().collect::<Vec<_>>());
             prop_assert_eq!(merged.quantile(0.0), all.quantile(0.0));

@@ -44,7 +44,7 @@ mod warmup;
 pub use distance::{RmsCurve, demerit, ks_distance, ks_significance};
 pub use distribution::Distribution;
 pub use estimate::{BatchMeans, Estimate};
-pub use histogram::{CdfPoint, Histogram};
+pub use histogram::{CdfPoint, Histogram, SparseHistogram};
 #[cfg(feature = "metrics")]
 pub use metric::{Labels, Metric};
 pub use moments::Moments;
