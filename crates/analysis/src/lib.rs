@@ -5,6 +5,7 @@
 //! - [`OutcomeMetrics`]: of its outcome: delays, latencies, concurrency, throughput, damaged I/O, and the
 //!   metrics of disk activity.
 //! - [`TraceSummary`]: a trace at a glance.
+//! - [`Recent`]: what devices did in the last interval and the last minute, while requests come and go.
 //! - [`objective`]: what a storage system must keep to, and whether it does.
 //!
 //! All run in one pass over a trace of any length, in bounded memory. What is no longer exact then says
@@ -21,6 +22,7 @@ pub mod objective;
 mod outcome;
 mod overlap;
 mod pages;
+mod recent;
 mod reuse;
 mod series;
 mod summary;
@@ -41,6 +43,7 @@ pub use load::{
 pub use measured::{By, ByKey, MeasureOptions, Measured, OfKey, TablesError, measure};
 pub use outcome::{OutcomeMetrics, OutcomeSummary, Outcomes};
 pub use overlap::{CloseOverlaps, Damaged, GAPS};
+pub use recent::{Echo, EchoKind, OpKind, Recent, RecentInterval, RecentUse};
 pub use reuse::MissRatioCurve;
 pub use series::LoadPoint;
 pub use summary::{Columns, TraceSummary};
