@@ -12,13 +12,13 @@
 mod error;
 mod layout;
 mod pages;
+mod rounds;
 mod tracefs;
+mod watch;
 
-use std::collections::BinaryHeap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use iosonar_guard::{GuardError, Host};
@@ -31,8 +31,10 @@ use iosonar_units::{Bytes, Nanos};
 use rustix::time::{ClockId, clock_gettime};
 
 pub use error::RecordError;
+use rounds::{ROUND, Rounds};
 pub use tracefs::Tracing;
 use tracefs::{Filter, Instance};
+pub use watch::{Seen, Watch, WatchOptions};
 
 /// What is recorded.
 #[derive(Clone, Debug)]
@@ -87,8 +89,6 @@ impl RecordProgress {
     }
 }
 
-/// How often the kernel's buffers are emptied.
-const ROUND: Duration = Duration::from_millis(20);
 /// The number of events per batch.
 const EVENTS_TOGETHER: usize = 4096;
 
@@ -213,7 +213,7 @@ struct Writing<'a> {
 /// What was written.
 struct Written {
     requests: u64,
-    by_device: Vec<Seen>,
+    by_device: Vec<Counted>,
     remarks: Vec<Remark>,
 }
 
@@ -239,7 +239,7 @@ impl Writing<'_> {
     ) -> Result<Written, TraceError> {
         let mut batch = Batch::default();
         let mut requests = 0;
-        let mut by_device = vec![Seen::default(); self.filters.len()];
+        let mut by_device = vec![Counted::default(); self.filters.len()];
         let mut outcome = Ok(());
         while outcome.is_ok() {
             match reader.next_batch(&mut batch) {
@@ -318,19 +318,19 @@ fn place(batch: &mut Batch, filters: &[Filter], metadata: &Metadata) {
 
 /// What was recorded of a device.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct Counted {
     requests: u64,
     completed: u64,
 }
 
-impl Seen {
+impl Counted {
     fn is_without_completions(self) -> bool {
         self.requests > 0 && self.completed == 0
     }
 }
 
 /// Counts requests that were placed, by device.
-fn count(batch: &Batch, by_device: &mut [Seen]) {
+fn count(batch: &Batch, by_device: &mut [Counted]) {
     for row in 0..batch.len() {
         let record = batch.record(row);
         if let Some(seen) = by_device.get_mut(usize::from(record.request.device)) {
@@ -364,27 +364,6 @@ impl LiveEvents for Events {
     }
 }
 
-/// An event in the order of time; of equal times, in the order in which they were read.
-#[derive(PartialEq, Eq)]
-struct Waiting {
-    event: LiveEvent,
-    read: u64,
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        let key = |w: &Self| (w.event.time, w.read);
-        // The heap gives the greatest first.
-        key(other).cmp(&key(self))
-    }
-}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 /// Empties the buffers of all processors round by round, and hands their events on in the order of
 /// time. What happened before a round began has been read when it ends. Returns how many were lost.
 fn empty(
@@ -393,31 +372,17 @@ fn empty(
     events: &Sender<Vec<LiveEvent>>,
     is_over: impl Fn() -> bool,
 ) -> std::io::Result<u64> {
-    let mut waiting = BinaryHeap::new();
-    let mut read = 0;
-    let (mut lost, mut begun) = (0, 0);
+    let mut rounds = Rounds::default();
+    let mut lost = 0;
     loop {
         let last = is_over();
         if last {
             instance.stop();
         }
-        // An event may have been begun and not be readable yet: it has a round's time.
-        let settled = std::mem::replace(&mut begun, monotonic().get());
-        lost += instance.read_all(|event| {
-            let ours = filters
-                .iter()
-                .any(|f| f.number == event.device && (f.holds(event.sector) || event.sectors == 0));
-            if ours {
-                read += 1;
-                waiting.push(Waiting { event, read });
-            }
-        })?;
+        lost += rounds.read(instance, filters)?;
         let mut together = Vec::with_capacity(EVENTS_TOGETHER);
-        while waiting
-            .peek()
-            .is_some_and(|w: &Waiting| last || w.event.time < settled)
-        {
-            together.extend(waiting.pop().map(|w| w.event));
+        while let Some(event) = rounds.next(last) {
+            together.push(event);
             if together.len() == EVENTS_TOGETHER {
                 let full = std::mem::take(&mut together);
                 if events.send(full).is_err() {
@@ -456,9 +421,9 @@ mod tests {
             };
             batch.push(&Record { request, outcome });
         }
-        let mut by_device = [Seen::default(); 3];
+        let mut by_device = [Counted::default(); 3];
         count(&batch, &mut by_device);
-        let noticed = by_device.map(Seen::is_without_completions);
+        let noticed = by_device.map(Counted::is_without_completions);
         assert_eq!(noticed, [false, true, false], "the third had no requests");
     }
 }

@@ -58,6 +58,19 @@ impl Filter {
         })
     }
 
+    /// Whether an event is of this device, or of the part of it. Flushes have no place.
+    pub(super) fn is_of(&self, event: &LiveEvent) -> bool {
+        self.number == event.device && (self.holds(event.sector) || event.sectors == 0)
+    }
+
+    /// Whether both have sectors in common.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        let end = |of: &Self| of.first_sector.saturating_add(of.sectors);
+        self.number == other.number
+            && self.first_sector < end(other)
+            && other.first_sector < end(self)
+    }
+
     /// Whether a sector of the disk is one of ours.
     pub(super) fn holds(&self, sector: u64) -> bool {
         sector
