@@ -98,6 +98,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
             return exit::code(printed.map(|()| exit::Ending::Done));
         }
     };
+    if let Err(error) = signals::clean_up() {
+        return exit::code(Err(error));
+    }
     let outcome = match arguments.command {
         Command::Demo(args) => commands::demo::run(&args, assets),
         Command::Sim(args) => commands::sim::run(&args),

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::thread;
 
 use anyhow::Context;
+use iosonar_trace::output::abandon_all;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use signal_hook::iterator::{Handle, Signals};
 
 /// The signal that came last.
 static LAST: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| Arc::new(AtomicUsize::new(0)));
@@ -55,30 +56,60 @@ fn is_ignored(signal: i32) -> bool {
     ignored.is_some_and(|ignored| ignored >> (signal - 1) & 1 == 1)
 }
 
-/// Counts signals from now on. The first asks to stop, the second to give up what is in flight, the
-/// third ends the program.
-pub(crate) fn watch() -> anyhow::Result<()> {
-    static ONCE: AtomicBool = AtomicBool::new(false);
-    if ONCE.swap(true, Relaxed) {
+/// What a signal does: as long as no command counts them, it ends the program, and leaves no file half-written.
+static WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// What adds signals that were ignored before.
+static WAITING: OnceLock<Handle> = OnceLock::new();
+
+/// Has a signal end the program without leaving half-written files behind, until [`watch`] is called.
+pub(crate) fn clean_up() -> anyhow::Result<()> {
+    if WAITING.get().is_some() {
         return Ok(());
     }
-    let mut wanted = vec![SIGINT, SIGTERM];
-    // `nohup` has a run ignore that its terminal closes.
-    if !is_ignored(SIGHUP) {
-        wanted.push(SIGHUP);
-    }
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter();
+    // `nohup` has a run ignore that its terminal closes, and shells have what runs in the background ignore Ctrl-C.
+    let wanted = wanted.filter(|&signal| !is_ignored(signal));
     let mut signals = Signals::new(wanted).context("cannot install signal handlers")?;
+    let _ = WAITING.set(signals.handle());
     let (last, count) = (Arc::clone(&LAST), Arc::clone(&COUNT));
     thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
             for signal in signals.forever() {
                 last.store(signal as usize, Relaxed);
+                if !WATCHED.load(Relaxed) {
+                    end(signal);
+                }
                 if count.fetch_add(1, Relaxed) >= 2 {
                     signal_hook::low_level::exit(128 + signal);
                 }
             }
         })
         .context("cannot install signal handlers")?;
+    Ok(())
+}
+
+/// Ends the program as this signal does where nothing handles it.
+fn end(signal: i32) {
+    let _abandoned = abandon_all();
+    // Shells see by which signal a program ended.
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
+    signal_hook::low_level::exit(128 + signal);
+}
+
+/// Counts signals from now on. The first asks to stop, the second to give up what is in flight, the
+/// third ends the program.
+pub(crate) fn watch() -> anyhow::Result<()> {
+    clean_up()?;
+    if WATCHED.swap(true, Relaxed) {
+        return Ok(());
+    }
+    let handle = WAITING.get().context("cannot install signal handlers")?;
+    for signal in [SIGINT, SIGTERM] {
+        handle
+            .add_signal(signal)
+            .context("cannot install signal handlers")?;
+    }
     Ok(())
 }

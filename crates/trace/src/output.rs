@@ -7,7 +7,8 @@ use iosonar_units::{Nanos, Sector, Sectors};
 use crate::formats::by_format_name;
 use crate::whole_file::{self, Counter};
 pub use crate::whole_file::{
-    NoRegularFile, Output, WholeFile, WrittenByAnother, sync_folder_of, written_so_far,
+    Abandoned, NoRegularFile, Output, WholeFile, WrittenByAnother, abandon_all, sync_folder_of,
+    written_so_far,
 };
 use crate::{
     Batch, Flags, Format, Metadata, Op, Outcome, Record, Request, Sink, TraceError, TraceWriter,

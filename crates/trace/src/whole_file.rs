@@ -1,5 +1,6 @@
 //! A file that is whole or absent, compressed as its name says.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;
@@ -7,8 +8,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use iosonar_units::folder_of;
 
@@ -149,6 +150,28 @@ impl WrittenByAnother {
     }
 }
 
+/// The temporary names of this process's files.
+static PARTS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn parts() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// While it lives, no file of this process gets its name, and none is begun.
+pub struct Abandoned {
+    _parts: MutexGuard<'static, BTreeSet<PathBuf>>,
+}
+
+/// Removes all files of this process that are not whole, for a process that is about to end by a signal.
+pub fn abandon_all() -> Abandoned {
+    let mut parts = parts();
+    for part in std::mem::take(&mut *parts) {
+        // Nothing can be done about a failure here, and the name shows what the file is.
+        let _ = fs::remove_file(part);
+    }
+    Abandoned { _parts: parts }
+}
+
 /// A file under a temporary name (`NAME.PID-0.part`) that gets its name when it is whole.
 ///
 /// Dropped before [`keep`](Self::keep), it disappears. Left behind by a kill, or by a disk that is full
@@ -181,8 +204,11 @@ impl WholeFile {
         for attempt in 0..1000 {
             let mut part = OsString::from(&name);
             part.push(format!(".{}-{attempt}.part", std::process::id()));
+            let mut parts = parts();
             match File::create_new(&part) {
                 Ok(file) => {
+                    parts.insert(PathBuf::from(&part));
+                    drop(parts);
                     // As long as it is open, it is seen to have a writer. Some file systems know no locks.
                     let _ = file.try_lock();
                     let whole = Self {
@@ -240,8 +266,11 @@ impl WholeFile {
         if self.durable {
             self.file.sync_all()?;
         }
+        let mut parts = parts();
         fs::rename(&self.part, &self.name)?;
         self.kept = true;
+        parts.remove(&self.part);
+        drop(parts);
         if self.durable {
             sync_folder_of(&self.name)?;
         }
@@ -360,6 +389,9 @@ fn temporary(path: &Path) -> Option<(PathBuf, u32)> {
 
 impl Drop for WholeFile {
     fn drop(&mut self) {
+        if !self.kept {
+            parts().remove(&self.part);
+        }
         if !self.kept && !self.failed {
             // Nothing can be done about a failure here, and the name shows what the file is.
             let _ = fs::remove_file(&self.part);
