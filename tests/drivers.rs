@@ -9,41 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use scratch::{Loop, Scratch, Zram, err, iosonar, out};
+use scratch::{
+    Loop, Scratch, Zram, err, has_trace_points, iosonar, is_recording, out, read_blocks,
+};
 
 const MIB: u64 = 1 << 20;
-
-fn has_trace_points() -> bool {
-    let instances = Path::new("/sys/kernel/tracing/instances");
-    let mounted = || {
-        let mount = ["-t", "tracefs", "nodev", "/sys/kernel/tracing"];
-        let _ = Command::new("mount").args(mount).status();
-        instances.is_dir()
-    };
-    instances.is_dir() || mounted()
-}
-
-/// Whether a recorder has begun: its trace instance takes events.
-fn is_recording(process: u32) -> bool {
-    let switch = format!("/sys/kernel/tracing/instances/iosonar-{process}/tracing_on");
-    let events = format!("/sys/kernel/tracing/instances/iosonar-{process}/events/enable");
-    let begins_with = |file: &str, what: char| {
-        fs::read_to_string(file).is_ok_and(|text| text.trim().starts_with(what))
-    };
-    // "X": some events are enabled.
-    begins_with(&switch, '1') && begins_with(&events, 'X')
-}
-
-/// Reads blocks of 4 KiB from the beginning of a device, past the page cache.
-fn read_blocks(device: &Path, blocks: usize) {
-    let output = Command::new("dd")
-        .arg(format!("if={}", device.display()))
-        .args(["of=/dev/null", "bs=4k", "iflag=direct"])
-        .arg(format!("count={blocks}"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", err(&output));
-}
 
 #[test]
 fn devices_of_both_kinds_are_recorded_together() {

@@ -194,6 +194,7 @@ fn every_output_is_as_the_schema_says() {
         "bench sim",
         "record",
         "sweep --hosts",
+        "top",
     ];
     assert_eq!(unseen, elsewhere, "commands whose output was not checked");
 }

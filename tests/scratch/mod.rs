@@ -158,6 +158,39 @@ impl Drop for Mounted {
     }
 }
 
+/// Whether the kernel's trace points can be recorded here.
+pub fn has_trace_points() -> bool {
+    let instances = Path::new("/sys/kernel/tracing/instances");
+    let mounted = || {
+        let mount = ["-t", "tracefs", "nodev", "/sys/kernel/tracing"];
+        let _ = Command::new("mount").args(mount).status();
+        instances.is_dir()
+    };
+    instances.is_dir() || mounted()
+}
+
+/// Whether a recorder has begun: its trace instance takes events.
+pub fn is_recording(process: u32) -> bool {
+    let switch = format!("/sys/kernel/tracing/instances/iosonar-{process}/tracing_on");
+    let events = format!("/sys/kernel/tracing/instances/iosonar-{process}/events/enable");
+    let begins_with = |file: &str, what: char| {
+        fs::read_to_string(file).is_ok_and(|text| text.trim().starts_with(what))
+    };
+    // "X": some events are enabled.
+    begins_with(&switch, '1') && begins_with(&events, 'X')
+}
+
+/// Reads blocks of 4 KiB from the beginning of a device, past the page cache.
+pub fn read_blocks(device: &Path, blocks: usize) {
+    let output = Command::new("dd")
+        .arg(format!("if={}", device.display()))
+        .args(["of=/dev/null", "bs=4k", "iflag=direct"])
+        .arg(format!("count={blocks}"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", err(&output));
+}
+
 /// It refused (exit code 2), for this reason.
 pub fn assert_refused(output: &Output, why: &str) {
     assert_eq!(

@@ -29,6 +29,7 @@ pub(crate) mod serve;
 pub(crate) mod sim;
 pub(crate) mod sweep;
 pub(crate) mod targets;
+pub(crate) mod top;
 pub(crate) mod validate;
 mod varied;
 pub(crate) mod verify;

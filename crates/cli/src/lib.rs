@@ -116,6 +116,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Validate(args) => commands::validate::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Record(args) => commands::record::run(&args),
+        Command::Top(args) => commands::top::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
         Command::Targets(args) => commands::targets::run(&args),

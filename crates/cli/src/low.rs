@@ -20,6 +20,7 @@ mod replay;
 mod serve;
 mod study;
 mod theory;
+mod top;
 mod traces;
 mod vary;
 
@@ -47,6 +48,7 @@ pub(crate) use replay::Replay;
 pub(crate) use serve::{Serve, ServeArgs};
 pub(crate) use study::{Calibrate, Compare, Sweep, SweepTask, Where};
 pub(crate) use theory::{Model, Plan, ServicesName, StructureName};
+pub(crate) use top::Top;
 pub(crate) use traces::{Analyze, Convert, Formats, Info};
 pub(crate) use vary::VaryArgs;
 use vary::key_and_values;
@@ -119,6 +121,8 @@ pub(crate) enum Command {
     Replay(Box<Replay>),
     /// Record the requests to block devices (kernel trace points)
     Record(Record),
+    /// Watch block devices: rates, latencies and a sonar diagram
+    Top(Top),
     /// Compare a replay's requests with the intended ones
     Check(Box<Check>),
     /// Check the data that a replay wrote, such as after a crash

@@ -10,6 +10,8 @@ use iosonar_trace::output::abandon_all;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
+use crate::render::full_screen;
+
 /// The signal that came last.
 static LAST: LazyLock<Arc<AtomicUsize>> = LazyLock::new(|| Arc::new(AtomicUsize::new(0)));
 
@@ -82,6 +84,7 @@ pub(crate) fn clean_up() -> anyhow::Result<()> {
                     end(signal);
                 }
                 if count.fetch_add(1, Relaxed) >= 2 {
+                    full_screen::restore();
                     signal_hook::low_level::exit(128 + signal);
                 }
             }

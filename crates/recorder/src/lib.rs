@@ -5,6 +5,8 @@
 //!  (of our own)        (trace_pipe_raw)                      (over the CPUs)   (paired)
 //! ```
 //!
+//! [`record`] writes them to a file. [`Watch`] reports each step of each request when it happens, and writes nothing.
+//!
 //! Nothing else is needed: no debugfs, no other tool, no library. The instance is our own, so that
 //! other users of tracing are not disturbed; it is removed at the end, and those that a killed
 //! recorder left behind are found and removed before.

@@ -34,7 +34,9 @@ pub(super) const GROUPS: [Group; 6] = [
     Group {
         heading: "Replay",
         common: 2,
-        commands: &["replay", "record", "check", "verify", "targets", "prepare"],
+        commands: &[
+            "replay", "record", "top", "check", "verify", "targets", "prepare",
+        ],
     },
     Group {
         heading: "Look",
@@ -65,7 +67,7 @@ pub(super) const GROUPS: [Group; 6] = [
     },
 ];
 
-pub(super) const PAGES: [Page; 42] = [
+pub(super) const PAGES: [Page; 43] = [
     Page {
         command: "demo",
         brief: &["dir", "duration", "seed", "open", "quiet"],
@@ -334,6 +336,20 @@ pub(super) const PAGES: [Page; 42] = [
             what: "Record the requests to a disk for ten minutes",
             lines: &["iosonar record /dev/sda -o web.ios --duration 10min"],
         }],
+    },
+    Page {
+        command: "top",
+        brief: &["interval", "duration", "count", "json", "quiet"],
+        examples: &[
+            Example {
+                what: "Watch two disks",
+                lines: &["iosonar top /dev/sda /dev/sdb"],
+            },
+            Example {
+                what: "Log a line every ten seconds for an hour",
+                lines: &["iosonar top /dev/sda --plain --interval 10s --duration 1h > sda.log"],
+            },
+        ],
     },
     Page {
         command: "check",
