@@ -11,7 +11,7 @@ use iosonar_trace::{
 use iosonar_units::{Nanos, Sector, Sectors};
 
 use crate::zones::{Zones, is_write};
-use crate::{Scan, Writes};
+use crate::{Arriving, Scan, Writes};
 
 /// 64 batches of 4 096 requests: at 500 000 requests/s half a second, and some 10 MB.
 const BATCHES_AHEAD: usize = 64;
@@ -55,6 +55,8 @@ pub(crate) fn feeder() -> (Feeder, Feed) {
 pub(crate) struct Preparation {
     pub(crate) path: PathBuf,
     pub(crate) reading: Reading,
+    /// Where requests arrive that are not read from the file.
+    pub(crate) arriving: Option<Arriving>,
     pub(crate) scan: Scan,
     pub(crate) writes: Writes,
     pub(crate) fitter: Fitter,
@@ -74,7 +76,11 @@ impl Feeder {
     /// Reads until the end, an error, or until the session has ended. Where there
     /// are several targets, requests get the number of theirs.
     pub(crate) fn run(self, mut preparation: Preparation, device: Option<u16>) -> Fed {
-        let mut reader = match input::open_load(&preparation.path, &preparation.reading) {
+        let reader: Result<Box<dyn TraceReader>, TraceError> = match preparation.arriving.take() {
+            Some(arriving) => Ok(Box::new(arriving.reader(&preparation.path))),
+            None => input::open_load(&preparation.path, &preparation.reading),
+        };
+        let mut reader = match reader {
             Ok(reader) => reader,
             Err(e) => {
                 drop(self.batches.send(Err(e)));

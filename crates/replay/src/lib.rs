@@ -24,6 +24,7 @@
 
 mod accepted;
 mod advice;
+mod arriving;
 mod bounds;
 mod buffers;
 mod conflicts;
@@ -59,6 +60,7 @@ mod zone_plan;
 mod zones;
 
 pub use advice::{Advice, RUN_PER_WARMUP, advice};
+pub use arriving::{Arrivals, Arriving, TooFarAhead, arriving};
 pub use conflicts::{Conflicts, Strong};
 pub use engine::{
     AccessKind, ConstantLatency, Durability, EngineKind, RingOptions, SimulatedDevice, TaskWork,
@@ -77,7 +79,7 @@ pub use prepare::{Prepared, fill, slurp};
 pub use queue::{Left, QueueError, QueueSetting, QueueSettings, Restoring};
 pub use replay::replay;
 pub use results::Progress;
-pub use scan::Scan;
+pub use scan::{Scan, ScanFigures};
 pub use self_check::SelfCheckPoint;
 pub use shared::{Control, EndedEarly, StopRequest};
 pub use spec::{Answer, Merges, RecordKeeping, ReplaySpec, SpecError};

@@ -7,7 +7,7 @@ use iosonar_trace::fit::Fitter;
 use iosonar_trace::transform::{Change, beginning};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
-use crate::{Options, ReplayError, Scan, Target, Writes};
+use crate::{Arriving, Options, ReplayError, Scan, Target, Writes};
 
 /// What one target is given to do.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct Load {
     pub reading: Reading,
     /// What is in it.
     pub scan: Scan,
+    /// Where its requests arrive, if they are not read from `path`, which is for messages then.
+    pub arriving: Option<Arriving>,
 }
 
 impl Load {
@@ -50,6 +52,7 @@ impl Load {
             path: path.to_owned(),
             reading: reading.clone(),
             scan: Scan::of(path, reading, writes)?,
+            arriving: None,
         })
     }
 
@@ -78,7 +81,18 @@ impl Load {
             path: path.to_owned(),
             reading,
             scan,
+            arriving: None,
         })
+    }
+
+    /// A load whose requests arrive from elsewhere, as they are to be replayed: `path` is for messages.
+    pub fn arriving(path: &Path, scan: Scan, arriving: Arriving) -> Self {
+        Self {
+            path: path.to_owned(),
+            reading: Reading::default(),
+            scan,
+            arriving: Some(arriving),
+        }
     }
 }
 

@@ -143,6 +143,11 @@ impl Clock {
         }
     }
 
+    /// Time zero, on the monotonic clock.
+    pub(crate) fn epoch(self) -> Nanos {
+        self.epoch
+    }
+
     /// The time now; zero until the epoch.
     #[inline]
     pub(crate) fn now(self) -> Nanos {

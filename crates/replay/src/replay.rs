@@ -99,9 +99,11 @@ pub fn replay(
         ended.push(of_thread);
     }
     let ended = together(ended);
+    let began_at = shared.began_at();
     let mut summary = summarise(loads, targets, counts, ended, &places, fed);
     notes.extend(engine_notes);
     summary.notes.splice(0..0, notes);
+    summary.began_at = began_at;
     summary.records_error = written.err().map(|e| e.to_string());
     mark(&mut summary, loads, targets, options);
     Ok(summary)
@@ -382,6 +384,7 @@ fn preparation(load: &Load, target: &Target, options: &Options, zero: Nanos) -> 
     Preparation {
         path: load.path.clone(),
         reading: load.reading.clone(),
+        arriving: load.arriving.clone(),
         scan: load.scan.clone(),
         writes: options.writes,
         longest: fitter.longest(load.scan.longest, LONGEST_REQUEST),

@@ -6,6 +6,8 @@ use iosonar_trace::output::Largest;
 use iosonar_trace::{Batch, Op, Place, Reading, Request, TraceError, TraceReader, input};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES, Sector, Sectors};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Beyond, Fit, ReplayError, Target, Writes};
 
 /// Linux moves at most 2^31 - 4096 bytes a request (`MAX_RW_COUNT`).
@@ -45,7 +47,55 @@ pub struct Scan {
     misaligned: [Option<(Place, Request)>; BLOCK_SIZES],
 }
 
+/// What a replay needs to know of a load that was scanned on another host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScanFigures {
+    /// All requests.
+    pub requests: u64,
+    /// Those that leave the target as it is.
+    pub harmless: u64,
+    /// Discards that are to be done.
+    pub discards: u64,
+    /// The sector where the highest request ends.
+    pub end: u64,
+    /// The sectors of the longest read or write.
+    pub longest: u32,
+    /// The start of the last request, in nanoseconds.
+    pub last_start_ns: u64,
+    /// Whether the load goes on after the time up to which it was read.
+    pub goes_on: bool,
+}
+
 impl Scan {
+    /// The figures of a load that could be read in advance, whose time zero is `zero`.
+    pub fn figures(&self, zero: Nanos) -> ScanFigures {
+        ScanFigures {
+            requests: self.requests,
+            harmless: self.harmless,
+            discards: self.discards,
+            end: self.end.get(),
+            longest: self.longest.get(),
+            last_start_ns: self.last_start.saturating_sub(zero).get(),
+            goes_on: self.goes_on,
+        }
+    }
+
+    /// A scan with these figures, of requests to one device. Whether they are aligned, only the scan itself knows.
+    pub fn with_figures(figures: &ScanFigures) -> Self {
+        Self {
+            requests: figures.requests,
+            harmless: figures.harmless,
+            is_known: true,
+            end: Sector::new(figures.end),
+            discards: figures.discards,
+            longest: Sectors::new(figures.longest),
+            last_start: Nanos::new(figures.last_start_ns),
+            goes_on: figures.goes_on,
+            ..Self::default()
+        }
+    }
+
     /// Reads the load at `path` once.
     ///
     /// # Errors
@@ -218,7 +268,16 @@ impl Scan {
                 target.path().display()
             )));
         }
-        let block_sectors = target.block().get() / SECTOR_BYTES;
+        self.aligned(target.block(), target.path(), fit)
+    }
+
+    /// Checks that the requests are aligned to blocks of this size of the target at `path`, or may be widened.
+    ///
+    /// # Errors
+    /// [`ReplayError::Trace`] with the first request that is not, [`ReplayError::Refused`] for blocks that no request is
+    /// checked for.
+    pub fn aligned(&self, block: Bytes, path: &Path, fit: Fit) -> Result<(), ReplayError> {
+        let block_sectors = block.get() / SECTOR_BYTES;
         let power = block_sectors.next_power_of_two().trailing_zeros() as usize;
         match self.misaligned.get(power) {
             Some(None) => Ok(()),
@@ -228,15 +287,13 @@ impl Scan {
                 problem: format!(
                     "the request of {} sectors at sector {} is not aligned to the target's blocks \
                      of {}; --align widens such requests to whole blocks",
-                    request.sectors,
-                    request.sector,
-                    target.block()
+                    request.sectors, request.sector, block
                 ),
             })),
             None => Err(ReplayError::Refused(format!(
                 "{} has blocks of {}, larger than supported",
-                target.path().display(),
-                target.block()
+                path.display(),
+                block
             ))),
         }
     }

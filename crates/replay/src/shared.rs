@@ -115,6 +115,11 @@ impl<'a> Shared<'a> {
         }
     }
 
+    /// When time zero was, on the monotonic clock, if the clock was set.
+    pub(crate) fn began_at(&self) -> Option<Nanos> {
+        self.start.get().map(|start| start.clock.epoch())
+    }
+
     /// A thread cannot go on, so the others should not.
     pub(crate) fn break_off(&self) {
         self.broken.store(true, Relaxed);

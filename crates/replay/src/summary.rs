@@ -55,6 +55,8 @@ pub struct Summary {
     pub warming_up: u64,
     /// How long the warm-up lasted.
     pub warmup: Nanos,
+    /// When time zero was, on this machine's monotonic clock; `None` if the clock was not set.
+    pub began_at: Option<Nanos>,
     /// Why the replay ended before the load did.
     pub early: Option<EndedEarly>,
     /// Whether requests were still at the device when it ended.

@@ -72,10 +72,10 @@ impl ZonePlan {
     ) -> Result<Self, ReplayError> {
         let shown = target.path().display();
         let refused = |reason: String| ReplayError::Refused(reason);
-        if !load.scan.is_known {
+        if !load.scan.is_known || load.arriving.is_some() {
             return Err(refused(format!(
                 "{shown} has zones that must be written sequentially, which is checked before the replay: give \
-                 the load as a file, or use --skip-writes"
+                 the load as a file on its host, or use --skip-writes"
             )));
         }
         if !matches!(options.conflicts, Conflicts::Partial | Conflicts::Order) {

@@ -84,10 +84,15 @@ impl Output {
         self.metric(Metric::times(name, labels, of));
     }
 
-    /// The text of the object.
-    pub fn text(mut self) -> String {
+    /// The object.
+    pub fn into_value(mut self) -> Value {
         self.object.insert("metrics".into(), json!(self.metrics));
-        let mut text = Value::Object(self.object).to_string();
+        Value::Object(self.object)
+    }
+
+    /// The text of the object.
+    pub fn text(self) -> String {
+        let mut text = self.into_value().to_string();
         text.push('\n');
         text
     }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use iosonar_replay::ReplayError;
 use iosonar_trace::TraceError;
 
-pub use plan::{Preparer, Preparing, ReplayPlan, create, open};
+pub use plan::{Dealt, Preparer, Preparing, ReplayPlan, create, dealt, open};
 pub use records::{Lacking, RecordsTo};
 pub use refusals::speed_is_changed;
 pub use tries::Tries;

@@ -43,6 +43,7 @@ pub mod formats;
 pub mod input;
 mod metadata;
 pub mod output;
+pub mod packed;
 mod record;
 mod requests;
 mod salvage;

@@ -85,60 +85,33 @@ impl ReplayPlan {
         host: &Host,
         preparer: &dyn Preparer,
     ) -> Result<Self, ReplayPlanError> {
+        let dealt = dealt(spec, host, preparer)?;
+        Self::with(spec, dealt, out, host, preparer)
+    }
+
+    /// Examines and opens the targets of loads that have been read.
+    ///
+    /// # Errors
+    /// If it is refused, or a target cannot be opened.
+    pub fn with(
+        spec: &ReplaySpec,
+        dealt: Vec<Dealt>,
+        out: Option<&Path>,
+        host: &Host,
+        preparer: &dyn Preparer,
+    ) -> Result<Self, ReplayPlanError> {
         let options = spec.options.clone();
-        if !options.engine.is_real() && options.verification.is_tagging() {
-            return Err(refused(
-                "--verify, --tag and --keep-tables need a target that stores data: not with \
-                 --engine dry or simulate",
-            ));
-        }
-        refuse_impossible(spec)?;
-        let pairs = pairs(spec, host, preparer)?;
-        refuse_shared_streams(&pairs)?;
-        for pair in &pairs {
-            if let Some(target) = &pair.target {
-                apart::refuse_same(&pair.trace, target)?;
-            }
-        }
-        refuse_stray_destroy(spec, host, &pairs)?;
-        let mut loads = Vec::new();
-        for pair in &pairs {
-            let load = Load::scanned_for(&pair.trace, &pair.reading, &options)?;
-            refuse_several_devices(&load)?;
-            loads.push(load);
-        }
         let mut intent = spec.intent();
-        let mut targets: Vec<Target> = Vec::new();
-        for (pair, load) in pairs.iter().zip(&loads) {
-            let Some(path) = &pair.target else {
-                let end = if load.scan.is_known {
-                    load.scan.end.get().max(1)
-                } else {
-                    u64::MAX / SECTOR_BYTES
-                };
-                let size = Bytes::new(end.saturating_mul(SECTOR_BYTES));
-                targets.push(Target::imaginary(size, Bytes::new(SECTOR_BYTES)));
-                continue;
-            };
-            if let Some(size) = spec.create.map(FileSize::bytes) {
-                load.scan.fits_size(size, path, options.fit)?;
-                create(path, size, preparer)?;
-                // What we made ourselves may be written to.
-                intent.destroy.push(path.clone());
-            }
-            let mut target = open(path, &intent, host, preparer)?;
-            if let (Some(out), Some(number)) = (out, target.device_number())
-                && host.holds(number, out)
-            {
-                return Err(refused(&format!(
-                    "{} would be written to the target {}: choose another output",
-                    out.display(),
-                    path.display()
-                )));
-            }
-            load.scan.fits(&target, options.fit)?;
-            target.plan_zones(load, &options)?;
-            targets.push(target);
+        let (mut loads, mut targets) = (Vec::new(), Vec::new());
+        for Dealt { load, target } in dealt {
+            targets.push(match &target {
+                Some(path) => {
+                    let place = Place { path, out, host };
+                    place.opened(&load, spec, &mut intent, preparer)?
+                }
+                None => imaginary(&load),
+            });
+            loads.push(load);
         }
         options.suit(&targets)?;
         Ok(Self {
@@ -200,6 +173,102 @@ impl ReplayPlan {
             options,
             answer: Answer::default(),
         }
+    }
+}
+
+/// A load and the target that it is dealt to.
+#[derive(Debug)]
+pub struct Dealt {
+    /// The load, which has been read once.
+    pub load: Load,
+    /// The path of the target; `None` if no target is accessed.
+    pub target: Option<PathBuf>,
+}
+
+/// Deals the loads to the targets, and reads the loads. No target is opened.
+///
+/// # Errors
+/// If it is refused, or a load cannot be read.
+pub fn dealt(
+    spec: &ReplaySpec,
+    host: &Host,
+    preparer: &dyn Preparer,
+) -> Result<Vec<Dealt>, ReplayPlanError> {
+    let options = &spec.options;
+    if !options.engine.is_real() && options.verification.is_tagging() {
+        return Err(refused(
+            "--verify, --tag and --keep-tables need a target that stores data: not with \
+             --engine dry or simulate",
+        ));
+    }
+    refuse_impossible(spec)?;
+    let pairs = pairs(spec, host, preparer)?;
+    refuse_shared_streams(&pairs)?;
+    for pair in &pairs {
+        if let Some(target) = &pair.target {
+            apart::refuse_same(&pair.trace, target)?;
+        }
+    }
+    refuse_stray_destroy(spec, host, &pairs)?;
+    let mut dealt: Vec<Dealt> = Vec::new();
+    for pair in pairs {
+        let load = Load::scanned_for(&pair.trace, &pair.reading, options)?;
+        refuse_several_devices(&load)?;
+        dealt.push(Dealt {
+            load,
+            target: pair.target,
+        });
+    }
+    Ok(dealt)
+}
+
+/// A target that is large enough for a load, and does not exist.
+fn imaginary(load: &Load) -> Target {
+    let end = match load.scan.is_known {
+        true => load.scan.end.get().max(1),
+        false => u64::MAX / SECTOR_BYTES,
+    };
+    let size = Bytes::new(end.saturating_mul(SECTOR_BYTES));
+    Target::imaginary(size, Bytes::new(SECTOR_BYTES))
+}
+
+/// Where a target is, and what must not be on it.
+struct Place<'a> {
+    path: &'a Path,
+    out: Option<&'a Path>,
+    host: &'a Host,
+}
+
+impl Place<'_> {
+    /// Opens the target for a load, and makes it before if it is to be made.
+    fn opened(
+        &self,
+        load: &Load,
+        spec: &ReplaySpec,
+        intent: &mut Intent,
+        preparer: &dyn Preparer,
+    ) -> Result<Target, ReplayPlanError> {
+        let Self { path, out, host } = *self;
+        let fit = spec.options.fit;
+        if let Some(size) = spec.create.map(FileSize::bytes) {
+            load.scan.fits_size(size, path, fit)?;
+            create(path, size, preparer)?;
+            // What we made ourselves may be written to.
+            intent.destroy.push(path.to_owned());
+        }
+        let mut target = open(path, intent, host, preparer)?;
+        if let (Some(out), Some(number)) = (out, target.device_number())
+            && host.holds(number, out)
+        {
+            return Err(refused(&format!(
+                "{} would be written to the target {}: choose another output",
+                out.display(),
+                path.display()
+            )));
+        }
+        load.scan.fits(&target, fit)?;
+        target.plan_zones(load, &spec.options)?;
+        Ok(target)
     }
 }
 
