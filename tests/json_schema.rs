@@ -193,6 +193,7 @@ fn every_output_is_as_the_schema_says() {
         "bench replay",
         "bench sim",
         "record",
+        "replay --hosts",
         "sweep --hosts",
         "top",
     ];

@@ -5,6 +5,7 @@
 pub mod browser;
 pub mod chromium;
 pub mod python;
+pub mod sshd;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use iosonar_bench::BenchError;
 use iosonar_guard::GuardError;
+use iosonar_hosts::HostsError;
 use iosonar_recorder::RecordError;
 use iosonar_replay::{QueueError, ReplayError};
 use iosonar_scenario::ScenarioError;
@@ -74,7 +75,8 @@ pub(crate) fn code(outcome: anyhow::Result<Ending>) -> ExitCode {
     }
 }
 
-fn is_usage(error: &anyhow::Error) -> bool {
+/// Whether what was asked for is at fault, and not what happened.
+pub(crate) fn is_usage(error: &anyhow::Error) -> bool {
     if error.downcast_ref::<Usage>().is_some() {
         return true;
     }
@@ -97,6 +99,7 @@ fn is_usage(error: &anyhow::Error) -> bool {
         error.downcast_ref().map(SweepError::is_refusal),
         error.downcast_ref().map(ReplayPlanError::is_refusal),
         error.downcast_ref().map(ReplayError::is_refusal),
+        error.downcast_ref().map(HostsError::is_refusal),
         error.downcast_ref().map(BenchError::is_refusal),
         error
             .downcast_ref()

@@ -12,6 +12,7 @@ mod devices;
 mod drives;
 pub(crate) mod generate;
 mod help;
+mod hosts;
 mod misplaced;
 mod named;
 mod pictures;
@@ -162,6 +163,9 @@ pub(crate) enum Command {
     /// Run one task of a sweep on a cluster
     #[command(hide = true)]
     SweepTask(SweepTask),
+    /// Replay what 'iosonar replay --hosts' sends on standard input
+    #[command(hide = true)]
+    Agent,
     /// Answer each line of standard input with this machine's time, in nanoseconds since 1970
     #[command(hide = true)]
     Clock,

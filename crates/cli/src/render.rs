@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod full_screen;
 pub(crate) mod highest_rate;
+pub(crate) mod hosts;
 pub(crate) mod layout;
 pub(crate) mod looks;
 pub(crate) mod messages;

@@ -2,6 +2,7 @@
 
 mod announce;
 mod find_rate;
+mod hosts;
 mod run;
 mod screen;
 
@@ -36,6 +37,9 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     if let Some(limit) = args.find.find_rate {
         signals::watch()?;
         return find_rate::run(args, &spec, limit, &host);
+    }
+    if !args.hosts.hosts.is_empty() {
+        return hosts::run(args, &spec, &host);
     }
     let out = args.out.as_deref();
     let summary = record(args, &spec, out, &host)?;
@@ -110,7 +114,7 @@ fn served(
 }
 
 /// Makes the settings of the targets' queues that the user wants.
-fn queue_settings(
+pub(crate) fn queue_settings(
     plan: &ReplayPlan,
     spec: &ReplaySpec,
     host: &Host,

@@ -7,6 +7,7 @@ use iosonar_replay::EngineKind;
 use iosonar_replay::verify::Verification;
 use iosonar_units::{Bytes, Nanos};
 
+use super::hosts::HostArgs;
 use super::replay::{
     ConflictArgs, EngineArgs, FindArgs, LimitArgs, PaceArgs, TargetArgs, VerifyArgs,
 };
@@ -96,6 +97,7 @@ impl CheckModel {
         Ok(Some(Replay {
             traces: vec![self.trace.clone()],
             targets: targets.clone(),
+            hosts: HostArgs::none(),
             pace: self.pace.clone(),
             limits: self.limits.clone(),
             conflicts: self.conflicts.clone(),

@@ -16,6 +16,7 @@ use iosonar_replay::{
 };
 use iosonar_units::{Bytes, Nanos};
 
+use super::hosts::HostArgs;
 use super::{BeyondArgs, ReadArgs, ServeArgs};
 use crate::exit::Usage;
 use iosonar_study::highest_rate::Limit;
@@ -31,11 +32,13 @@ pub(crate) struct Replay {
     #[arg(long, help_heading = "Load", value_name = "FILE", conflicts_with_all = [
         "traces", "target", "map", "max_targets", "delta", "write", "skip_writes", "destroy", "create", "no_direct",
         "beyond", "align", "zone_append", "reset_zones", "data", "sync", "scheduler", "merges",
-        "PaceArgs", "LimitArgs", "ConflictArgs", "VerifyArgs", "EngineArgs", "FindArgs", "FormatArgs", "ChangeArgs", "durable", "out_from", "warmup", "self_check",
+        "PaceArgs", "LimitArgs", "ConflictArgs", "VerifyArgs", "EngineArgs", "FindArgs", "FormatArgs", "ChangeArgs", "HostArgs", "durable", "out_from", "warmup", "self_check",
     ])]
     pub(crate) spec: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) targets: TargetArgs,
+    #[command(flatten)]
+    pub(crate) hosts: HostArgs,
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
     /// Start at this time, in nanoseconds since 1970
@@ -431,11 +434,18 @@ impl Replay {
         }
         let targets = &self.targets;
         let mapped = |(name, path): &(String, String)| (name.clone(), path.into());
+        let (target, map) = match self.hosts.hosts.is_empty() {
+            true => (
+                targets.target.clone(),
+                targets.map.iter().map(mapped).collect(),
+            ),
+            false => self.hosts.targets()?,
+        };
         Ok(ReplaySpec {
             load: self.traces.clone(),
             reading: self.reading.reading()?,
-            target: targets.target.clone(),
-            map: targets.map.iter().map(mapped).collect(),
+            target,
+            map,
             max_targets: targets.max_targets,
             delta: targets.delta,
             destroy: targets.destroy.clone(),

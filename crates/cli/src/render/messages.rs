@@ -77,6 +77,14 @@ impl Warning {
     }
 }
 
+/// `warning[W012]: text` for a code that another program gave, if there is such a warning.
+pub(crate) fn headed(code: &str, text: &str) -> String {
+    let known = Warning::MESSAGES.iter().find(|of| of.code == code);
+    let code = known.map_or_else(String::new, |of| format!("[{}]", of.code));
+    let head = Tone::Doubtful.of(&format!("warning{code}:"));
+    format!("{head} {text}")
+}
+
 /// All messages: warnings, then errors.
 pub(crate) fn all() -> impl Iterator<Item = &'static Message> {
     Warning::MESSAGES.iter().chain(Error::MESSAGES)

@@ -321,6 +321,13 @@ pub(super) const PAGES: [Page; 43] = [
                 ],
             },
             Example {
+                what: "Replay on two hosts at once, over ssh",
+                lines: &[
+                    "iosonar replay web.load.gz --hosts n1:/dev/sdX,n2:/dev/sdX \\",
+                    "--skip-writes --fit -o both.ios",
+                ],
+            },
+            Example {
                 what: "Find the highest rate that meets a limit",
                 lines: &[
                     "iosonar replay web.load.gz --target /dev/sdX --skip-writes --fit \\",

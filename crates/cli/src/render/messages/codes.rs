@@ -2,6 +2,7 @@
 
 use iosonar_disk_model::disksim::WarningAbout;
 use iosonar_guard::GuardError;
+use iosonar_hosts::HostsError;
 use iosonar_recorder::RecordError;
 use iosonar_replay::{
     EngineNote, Note, QueueNote, ReplayError, Restoring, TargetNote, ThreadNote, VerificationNote,
@@ -127,6 +128,12 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Error> {
         ReplayPlanError::Write { .. } => Some(Error::ResultsUnwritable),
         ReplayPlanError::Trace(error) => Some(of_trace(error)),
     };
+    let hosts = || match cause.downcast_ref()? {
+        HostsError::Shell { .. } | HostsError::NotReady(_) => Some(Error::HostNotReady),
+        HostsError::Unfit(error) => Some(of_replay(error)),
+        HostsError::Load(error) => Some(of_trace(error)),
+        HostsError::Interrupted => None,
+    };
     let choose = || match cause.downcast_ref()? {
         ChooseError::Load(error) => of_scenario(error),
         ChooseError::Target(error) => of_plan(error),
@@ -153,6 +160,7 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Error> {
         .or_else(guard)
         .or_else(plan)
         .or_else(replay)
+        .or_else(hosts)
         .or_else(planned_replay)
         .or_else(choose)
         .or_else(calibrate)

@@ -185,4 +185,9 @@ SweepRefused = "E045" "a sweep cannot run" {
     "No run was started."
     "Correct the place that the message names."
     "iosonar sweep study.toml --dry-run" }
+HostNotReady = "E046" "a host is not ready for a replay" {
+    "The host cannot be reached, has another version of iosonar, or refuses its target. The message names each such host and the reason."
+    "Nothing was started on any host."
+    "Check that 'ssh HOST iosonar -V' prints the version of this machine without asking for a password, and that the target can be used there."
+    "ssh node1 iosonar targets" }
 }

@@ -275,6 +275,11 @@ OldSelfCheck = "W055" "a self-check of an earlier replay exists" {
     "Charts of the new records would show the self-check of the earlier one."
     "Remove the file, or write a new one with --self-check."
     "iosonar replay a.load --target /dev/sdb -o run.ios --self-check" }
+HostLost = "W056" "a host was lost during a replay" {
+    "The connection to the host ended, the host did not answer within --host-timeout, or its replay broke off. The message shows the reason."
+    "Its requests without a record count as not done, although some of them may have been done. The other hosts continue, with less load on shared storage than planned."
+    "Check the host and the network, and repeat the replay."
+    "iosonar replay a.load --hosts n1:/dev/sdb,n2:/dev/sdb --host-timeout 30s" }
 MayBeUnstable = "W060" "a station may be overloaded" {
     "Only bounds of the offered load of a station are known, and the upper bound is not below the station's capacity."
     "If the load exceeds the capacity, the queue only grows, and times depend on the length of the run."
