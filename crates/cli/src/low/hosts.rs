@@ -34,10 +34,12 @@ pub(crate) struct HostArgs {
         requires = "hosts"
     )]
     pub(crate) ssh: String,
-    /// Start this program on the hosts
+    /// Run iosonar by this command on the hosts
+    ///
+    /// For example, /opt/bin/iosonar or 'sudo -n iosonar'. A shell of the host runs it.
     #[arg(
         long,
-        value_name = "PROGRAM",
+        value_name = "COMMAND",
         default_value = "iosonar",
         requires = "hosts"
     )]
