@@ -577,8 +577,7 @@ fn other_versions_and_garbage_are_refused() {
     let hello = r#"{\"hello\":{\"version\":\"0.0.7\",\"capabilities\":[\"replay\"],\"host\":\"x\",\"kernel\":\"y\",\"process\":1}}"#;
     let hello_bytes = hello.replace('\\', "").len();
     let old = format!(
-        "printf 'iosonar agent 1\\nm\\{:o}\\0\\0\\0'; printf '%s' \"{hello}\"; cat > /dev/null",
-        hello_bytes
+        "printf 'iosonar agent 1\\nm\\{hello_bytes:o}\\0\\0\\0'; printf '%s' \"{hello}\"; cat > /dev/null"
     );
     let own = env!("CARGO_PKG_VERSION");
     for (line, code, problems) in [
