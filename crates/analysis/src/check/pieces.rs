@@ -97,7 +97,7 @@ impl Pieces {
         self.0.into_values().flatten()
     }
 
-    /// Takes requests away that together cover exactly the sectors of `whole`, each once; how many, 0 if there are none.
+    /// Takes requests away that together cover exactly the sectors of `whole`, each once; how many, 0 where that cannot be.
     fn take(&mut self, whole: &Key) -> u64 {
         let mut ways = MOST_WAYS;
         let Some(lengths) = self.way(whole.sector, end(whole), &mut ways) else {
