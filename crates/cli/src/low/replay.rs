@@ -606,6 +606,7 @@ mod tests {
                 "p99 < 1s",
                 "4096,8",
                 "buffers=plain",
+                "node1:/dev/sdb",
             ];
             let all: Vec<String> = option
                 .get_possible_values()
