@@ -245,8 +245,9 @@ impl OnTerminal {
     fn start(scratch: &Scratch, arguments: &str) -> Option<Self> {
         let shown = scratch.path("shown");
         let program = assert_cmd::cargo::cargo_bin!("iosonar");
+        // The key of an interrupt reaches the shell too, and not every shell goes on after it.
         let command = format!(
-            "stty rows 30 cols 80; stty -a > {before}; {} top {arguments}; echo ended $?; stty -a > {after}",
+            "trap : INT; stty rows 30 cols 80; stty -a > {before}; {} top {arguments}; echo ended $?; stty -a > {after}",
             program.display(),
             before = scratch.path("before").display(),
             after = scratch.path("after").display(),
@@ -255,6 +256,7 @@ impl OnTerminal {
             .args(["-q", "-f", "-c", &command])
             .arg(&shown)
             .env("TERM", "xterm")
+            .env("SHELL", "/bin/sh")
             .env("LC_ALL", "C.UTF-8")
             .env_remove("NO_COLOR")
             .stdin(Stdio::piped())
