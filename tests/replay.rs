@@ -219,11 +219,13 @@ fn an_interrupted_replay_keeps_its_results() {
     let load = scratch.file("long.load", rows);
     let target = scratch.file("target", vec![7; 64 * 1024]);
     let out = scratch.path("out.replay");
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("iosonar"))
+    let child = Command::new(assert_cmd::cargo::cargo_bin!("iosonar"))
         .args(["replay", "-q", "--no-direct", "--target"])
         .arg(&target)
         .arg("-o")
         .args([&out, &load])
+        .arg("--json")
+        .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1500));
@@ -231,7 +233,11 @@ fn an_interrupted_replay_keeps_its_results() {
         .args(["-INT", &child.id().to_string()])
         .status();
     assert!(signalled.unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130));
+    // Most of the load was never submitted, so that it cannot have kept up with it.
+    let json: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert_ne!(json["verdict"], "kept up");
     let records = std::fs::read_to_string(&out).unwrap();
     let rows = records
         .lines()

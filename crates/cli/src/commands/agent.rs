@@ -151,7 +151,7 @@ fn report(summary: &Summary) -> Report {
         },
         began_at: summary.began_at.map(Nanos::get),
         records: 0,
-        verdict: summary.verdict.to_string(),
+        verdict: render::verdict_in_words(&summary.verdict, summary.early),
         remarks: summary.notes.iter().map(remark).collect(),
         json: render::json(summary).into_value(),
     }

@@ -23,7 +23,7 @@ const MOST_TOLD: usize = 10;
 #[allow(clippy::too_many_lines)] // Line by line.
 pub(crate) fn text(summary: &Summary) -> String {
     let mut table = Table::of_times("");
-    for (name, times) in summary.kinds() {
+    for (name, times) in summary.times.kinds() {
         if times.latency.count() > 0 {
             let Times {
                 delay,
@@ -71,7 +71,7 @@ pub(crate) fn text(summary: &Summary) -> String {
         text += &format!("  {warning}\n");
     }
     for target in &summary.targets {
-        text += &of_target(target, summary.targets.len());
+        text += &of_target(target, summary);
     }
     for fake in &summary.fakes {
         text += &line("FAKE", &format!("{fake}{}", Warning::Fake.tag()));
@@ -119,19 +119,27 @@ pub(crate) fn text(summary: &Summary) -> String {
             "requests were still in flight when the replay was aborted",
         );
     }
-    text += &line("verdict", &verdict(&summary.verdict));
+    text += &line("verdict", &verdict(summary));
     text
 }
 
-fn verdict(of: &Verdict) -> String {
-    let tone = match of {
-        Verdict::KeptUp => Tone::Good,
-        Verdict::NotJudged => Tone::Doubtful,
+fn verdict(summary: &Summary) -> String {
+    let tone = match summary.verdict {
+        Verdict::KeptUp if summary.early.is_none() => Tone::Good,
+        Verdict::KeptUp | Verdict::NotJudged => Tone::Doubtful,
         Verdict::DeviceLimited { .. }
         | Verdict::InFlightLimited { .. }
         | Verdict::ReplayerLimited { .. } => Tone::Bad,
     };
-    tone.of(&of.to_string())
+    tone.of(&verdict_in_words(&summary.verdict, summary.early))
+}
+
+/// A verdict. What was never submitted has not been judged.
+pub(crate) fn verdict_in_words(verdict: &Verdict, early: Option<EndedEarly>) -> String {
+    match (verdict, early) {
+        (Verdict::KeptUp, Some(_)) => format!("{verdict} until the replay ended early"),
+        _ => verdict.to_string(),
+    }
 }
 
 /// How the pacing threads were scheduled, and what other threads of the machine cost them.
@@ -188,15 +196,15 @@ fn why(early: EndedEarly) -> &'static str {
     }
 }
 
-fn of_target(target: &TargetSummary, targets: usize) -> String {
+fn of_target(target: &TargetSummary, summary: &Summary) -> String {
     let mut text = String::new();
-    if targets > 1 {
+    if summary.targets.len() > 1 {
         text += &line(
             "target",
             &format!(
                 "{}: {}, {} done, {} failed, at most {} in flight",
                 target.path.display(),
-                target.verdict,
+                verdict_in_words(&target.verdict, summary.early),
                 grouped(target.done),
                 grouped(target.failed),
                 grouped(target.most_in_flight as u64)
@@ -321,7 +329,10 @@ pub(crate) fn why_not_done(summary: &Summary) -> String {
     if summary.setting_lost {
         reasons.push("a queue setting was changed during the replay".to_owned());
     }
-    reasons.push(format!("verdict: {}", summary.verdict));
+    reasons.push(format!(
+        "verdict: {}",
+        verdict_in_words(&summary.verdict, summary.early)
+    ));
     reasons.join("; ")
 }
 
@@ -348,7 +359,10 @@ pub(crate) fn json(summary: &Summary) -> Output {
         ),
     );
     json.set("verified", json!(summary.is_verified));
-    json.set("verdict", json!(summary.verdict.to_string()));
+    json.set(
+        "verdict",
+        json!(verdict_in_words(&summary.verdict, summary.early)),
+    );
     json.set("limited", json!(summary.verdict.name()));
     json.set(
         "interrupted",
