@@ -182,8 +182,8 @@ impl Bencher<'_> {
                 add("a bare loop", Some(bare), None);
                 let summary = self.replayed(&load, &Options::default())?;
                 let ours = quantiles(
-                    &summary.reads.delay.histogram,
-                    summary.reads.delay.moments.max(),
+                    &summary.times.reads.delay.histogram,
+                    summary.times.reads.delay.moments.max(),
                 );
                 let verdict = Some(summary.verdict).filter(|v| *v != Verdict::KeptUp);
                 add("iosonar", Some(ours), verdict.map(PaceNote::Verdict));

@@ -1,6 +1,6 @@
 //! What came of the requests of a host.
 
-use iosonar_stats::Distribution;
+use iosonar_replay::TimesByKind;
 use iosonar_trace::{Record, Status};
 
 /// What came of the requests of a host: planned = done + failed + left out + not done.
@@ -16,10 +16,8 @@ pub struct Tally {
     pub left_out: u64,
     /// Those that the host reported as never started.
     pub missed: u64,
-    /// How late requests were submitted.
-    pub delay: Distribution,
-    /// How long they then took.
-    pub latency: Distribution,
+    /// The times of those that the device answered.
+    pub times: TimesByKind,
 }
 
 impl Tally {
@@ -43,8 +41,7 @@ impl Tally {
         if let (true, Some(delay), Some(latency)) =
             (outcome.status.is_timed(), outcome.delay, outcome.latency)
         {
-            self.delay.push(delay);
-            self.latency.push(latency);
+            self.times.push(record.request.op, delay, latency);
         }
     }
 

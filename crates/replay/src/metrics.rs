@@ -5,31 +5,13 @@ use iosonar_stats::{Labels, Metric};
 use iosonar_units::Nanos;
 
 use crate::verify::Kind;
-use crate::{LATENESS_LIMITS, Summary, Times};
+use crate::{LATENESS_LIMITS, Summary};
 
 impl Summary {
-    /// The times of each kind of request, with the kind's name.
-    pub fn kinds(&self) -> [(&'static str, &Times); 4] {
-        [
-            ("read", &self.reads),
-            ("write", &self.writes),
-            ("flush", &self.flushes),
-            ("discard", &self.others),
-        ]
-    }
-
     /// All metrics of the replay.
     pub fn metrics(&self) -> Vec<Metric> {
-        let mut metrics = Vec::new();
-        for (op, times) in self.kinds() {
-            let labels = Labels::of("op", op);
-            metrics.extend([
-                Metric::times("latency", &labels, &times.latency),
-                Metric::times("delay", &labels, &times.delay),
-                Metric::times("response_time", &labels, &times.response_time),
-            ]);
-        }
         let none = Labels::default();
+        let mut metrics: Vec<Metric> = self.times.metrics(&none).collect();
         metrics.push(Metric::times("own_lateness", &none, &self.own_lateness));
         let count = |name: &'static str, labels: &Labels, n: u64| {
             Metric::figure(name, labels, MetricUnit::One, n as f64)

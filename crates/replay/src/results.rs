@@ -1,20 +1,20 @@
 //! The sink of the records: statistics and the output file, on a separate thread.
 
+mod merge;
 mod progress;
+mod times;
 
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
-use iosonar_stats::Distribution;
-use iosonar_trace::{Batch, Op, Record, Status, TraceError, TraceWriter};
+use iosonar_trace::{Batch, Record, Status, TraceError, TraceWriter};
 use iosonar_units::Nanos;
 
 use self::merge::Merge;
 use crate::LATENESS_LIMITS;
 use progress::Live;
 pub use progress::Progress;
-
-mod merge;
+pub use times::{Times, TimesByKind};
 
 /// A session's end of the collector. Records wait here, bounded.
 pub(crate) struct Records {
@@ -162,24 +162,10 @@ impl Records {
     }
 }
 
-/// The distributions of the times of one kind of request.
-#[derive(Clone, Debug, Default)]
-pub struct Times {
-    /// How late requests were submitted.
-    pub delay: Distribution,
-    /// How long they then took.
-    pub latency: Distribution,
-    /// Both together.
-    pub response_time: Distribution,
-}
-
 /// What the collector counted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
-    pub(crate) reads: Times,
-    pub(crate) writes: Times,
-    pub(crate) flushes: Times,
-    pub(crate) others: Times,
+    pub(crate) times: TimesByKind,
     /// Completed requests submitted at most this late, for each of [`LATENESS_LIMITS`].
     pub(crate) on_time: [u64; LATENESS_LIMITS.len()],
     pub(crate) completed: u64,
@@ -232,15 +218,7 @@ impl Counts {
             self.warming_up += 1;
             return;
         }
-        let times = match record.request.op {
-            Op::Read => &mut self.reads,
-            Op::Flush => &mut self.flushes,
-            Op::Write => &mut self.writes,
-            Op::Discard | Op::WriteZeroes => &mut self.others,
-        };
-        times.delay.push(delay);
-        times.latency.push(latency);
-        times.response_time.push(delay + latency);
+        self.times.push(record.request.op, delay, latency);
         self.sectors += u64::from(record.request.sectors.get());
         for (count, limit) in self.on_time.iter_mut().zip(LATENESS_LIMITS) {
             *count += u64::from(delay <= limit);

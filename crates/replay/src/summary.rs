@@ -8,7 +8,7 @@ use iosonar_units::Nanos;
 
 use crate::fake::FakeOf;
 use crate::note::Note;
-pub use crate::results::Times;
+use crate::results::TimesByKind;
 use crate::shared::EndedEarly;
 use crate::verify::{Expect, Findings, Kind, PassProgress, Survival, Tables, check_again};
 use crate::watch::Episode;
@@ -71,14 +71,8 @@ pub struct Summary {
     pub priority: ThreadPriority,
     /// What other threads of the machine cost them.
     pub interference: Interference,
-    /// The times of the reads.
-    pub reads: Times,
-    /// The times of the writes.
-    pub writes: Times,
-    /// The times of the flushes.
-    pub flushes: Times,
-    /// The times of discards and write-zeroes.
-    pub others: Times,
+    /// The times of the requests.
+    pub times: TimesByKind,
     /// Completed requests submitted at most this late, for each of [`LATENESS_LIMITS`].
     pub on_time: [u64; LATENESS_LIMITS.len()],
     /// How much later requests were submitted than by a replay that is never late by its own fault.

@@ -462,7 +462,12 @@ fn reads_writes_and_flushes_are_told_apart() {
             ..Options::default()
         };
         let (summary, _) = run(&scratch, &load, &target, &options).unwrap();
-        let counts = [&summary.reads, &summary.writes, &summary.flushes].map(|t| t.latency.count());
+        let counts = [
+            &summary.times.reads,
+            &summary.times.writes,
+            &summary.times.flushes,
+        ]
+        .map(|t| t.latency.count());
         assert_eq!(counts, [1, 2, 1]);
     }
 }

@@ -342,7 +342,7 @@ fn errors_are_counted_and_those_beyond_the_bound_end_the_replay() {
     assert_eq!(summary.first_errno, Some(5));
     assert!(summary.is_flagged() && summary.early.is_none());
     assert_eq!(
-        summary.reads.latency.count() + summary.writes.latency.count(),
+        summary.times.reads.latency.count() + summary.times.writes.latency.count(),
         300
     );
 

@@ -1,6 +1,7 @@
 //! What came of a replay on several hosts, for people and for programs.
 
 use iosonar_hosts::{Ending, HostOutcome, Outcome, Running};
+use iosonar_replay::TimesByKind;
 use iosonar_report::grouped;
 use iosonar_stats::{Labels, Output};
 use iosonar_units::Nanos;
@@ -15,6 +16,7 @@ pub(crate) fn text(outcome: &Outcome) -> String {
     let header = ["", "planned", "done", "failed", "left out", "not done"];
     let mut counts = Table::new(&header);
     let mut times = Table::of_times("");
+    let mut is_timed = false;
     for HostOutcome { name, tally, .. } in &outcome.hosts {
         let numbers = [
             tally.planned,
@@ -25,17 +27,15 @@ pub(crate) fn text(outcome: &Outcome) -> String {
         ];
         let cells = numbers.into_iter().map(grouped);
         counts.row(std::iter::once(name.clone()).chain(cells).collect());
-        if tally.latency.count() > 0 {
-            times.times(&format!("{name} latency"), &tally.latency);
-            times.times(&format!("{name} delay"), &tally.delay);
+        let all = tally.times.all();
+        if all.latency.count() > 0 {
+            is_timed = true;
+            times.times(&format!("{name} latency"), &all.latency);
+            times.times(&format!("{name} delay"), &all.delay);
         }
     }
     let mut text = counts.text();
-    if outcome
-        .hosts
-        .iter()
-        .any(|host| host.tally.latency.count() > 0)
-    {
+    if is_timed {
         text += &times.text();
     }
     for host in &outcome.hosts {
@@ -219,10 +219,14 @@ pub(crate) fn json(outcome: &Outcome) -> Output {
         "together_us",
         json!(together(outcome).map(|time| micros(time.get() as f64))),
     );
+    let mut all = TimesByKind::default();
+    for host in &outcome.hosts {
+        all.merge(&host.tally.times);
+    }
+    json.metrics(all.metrics(&Labels::default()));
     for host in &outcome.hosts {
         let labels = Labels::of("target", host.name.clone());
-        json.times("latency", &labels, &host.tally.latency);
-        json.times("delay", &labels, &host.tally.delay);
+        json.metrics(host.tally.times.metrics(&labels));
     }
     json
 }

@@ -80,10 +80,7 @@ fn counted(loads: &[Load], targets: usize, counts: Counts) -> Summary {
             .max()
             .unwrap_or_default(),
         sectors: counts.sectors,
-        reads: counts.reads,
-        writes: counts.writes,
-        flushes: counts.flushes,
-        others: counts.others,
+        times: counts.times,
         ..Summary::default()
     }
 }

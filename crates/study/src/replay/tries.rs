@@ -4,10 +4,10 @@
 use std::str::FromStr;
 
 use iosonar_guard::Host;
-use iosonar_replay::{EndedEarly, Load, ReplaySpec, Summary, Times, Verdict, Writes, fitter};
+use iosonar_replay::{EndedEarly, Load, ReplaySpec, Summary, Verdict, Writes, fitter};
 use iosonar_stats::Distribution;
 use iosonar_trace::transform::{Change, Ratio, Repeat, Rounds, beginning};
-use iosonar_trace::{Batch, Quantity, Reading, Request, input};
+use iosonar_trace::{Batch, Reading, Request, input};
 use iosonar_units::Nanos;
 
 use super::{Preparer, ReplayPlan, ReplayPlanError, refused};
@@ -172,35 +172,12 @@ impl<'a> Tries<'a> {
 
 /// The times of a replay that a limit is about.
 fn times(limit: Limit, summary: &Summary) -> Distribution {
-    let quantity = limit.quantity();
-    match limit.requests() {
-        Requests::All => all(quantity, summary),
-        Requests::Reads => of(quantity, &summary.reads).clone(),
-        Requests::Writes => of(quantity, &summary.writes).clone(),
-    }
-}
-
-/// These times of requests of a kind.
-fn of(quantity: Quantity, times: &Times) -> &Distribution {
-    match quantity {
-        Quantity::Latency => &times.latency,
-        Quantity::Delay => &times.delay,
-        Quantity::ResponseTime => &times.response_time,
-    }
-}
-
-/// These times of all requests of a replay.
-fn all(quantity: Quantity, summary: &Summary) -> Distribution {
-    let mut all = Distribution::default();
-    for times in [
-        &summary.reads,
-        &summary.writes,
-        &summary.flushes,
-        &summary.others,
-    ] {
-        all.merge(of(quantity, times));
-    }
-    all
+    let times = match limit.requests() {
+        Requests::All => &summary.times.all(),
+        Requests::Reads => &summary.times.reads,
+        Requests::Writes => &summary.times.writes,
+    };
+    times.of(limit.quantity()).clone()
 }
 
 /// How much of a load, from its beginning, holds a tenth more than the fewest requests of a try, and of those that the limit
@@ -242,7 +219,7 @@ fn shortest(
 
 /// Completed requests per second. The last needs its latency after the load has ended, which is no lack of rate.
 fn reached(summary: &Summary) -> f64 {
-    let latency = all(Quantity::Latency, summary);
+    let latency = summary.times.all().latency;
     let usual = latency.histogram.quantile(0.5).unwrap_or_default();
     let taken = summary.elapsed.saturating_sub(usual).max(summary.intended);
     summary.completed as f64 / taken.as_secs_f64().max(1e-9)
@@ -286,8 +263,8 @@ mod tests {
     #[test]
     fn reads_and_writes_have_limits_of_their_own() {
         let mut summary = Summary::default();
-        summary.reads.latency.push(Nanos::from_millis(1));
-        summary.writes.latency.push(Nanos::from_millis(3));
+        summary.times.reads.latency.push(Nanos::from_millis(1));
+        summary.times.writes.latency.push(Nanos::from_millis(3));
         for (limit, ms) in [("read", 1), ("write", 3), ("", 2)] {
             let limit: Limit = format!("{limit} latency mean < 9ms").parse().unwrap();
             assert_eq!(
