@@ -231,30 +231,84 @@ fn three_hosts_replay_one_load_and_their_starts_agree_within_the_stated_error() 
         "{records:?}"
     );
 
-    // All three have the monotonic clock of this machine: offsets are 0, and time zero is the same instant.
-    let mut began = Vec::new();
+    let errors = starts_agree(&json);
+    // Pipes and wake-ups, and not the clock's resolution.
+    assert!(errors.iter().all(|error| *error < 5000.0), "{errors:?} us");
+    let stated = json["together_us"].as_f64().unwrap();
+    assert!(stated < 20_000.0, "{stated} us");
+}
+
+/// That what a replay on several hosts says of clocks is so where all have the monotonic clock of this machine: offsets
+/// are 0, and time zero is the same instant. The errors of the offsets before the start, in microseconds.
+fn starts_agree(json: &Value) -> Vec<f64> {
+    let (mut began, mut errors) = (Vec::new(), Vec::new());
     for host in json["hosts"].as_array().unwrap() {
         for when in ["before", "after"] {
             let clock = &host["clock"][when];
             let (offset, error) = (&clock["offset_us"], &clock["error_us"]);
             let (offset, error) = (offset.as_f64().unwrap(), error.as_f64().unwrap());
             assert!(offset.abs() <= error && error > 0.0, "{host}");
-            // Pipes and wake-ups, and not the clock's resolution.
-            assert!(error < 5000.0, "{error} us");
         }
         let (ahead, drift) = (&host["clock"]["ahead_us"], &host["clock"]["drift_ppm"]);
         let error = host["clock"]["before"]["error_us"].as_f64().unwrap();
         assert!(ahead.as_f64().unwrap().abs() <= error + 50.0, "{host}");
         let drift_error = host["clock"]["drift_error_ppm"].as_f64().unwrap();
         assert!(drift.as_f64().unwrap().abs() <= drift_error, "{host}");
-        began.push((host["began_at_ns"].as_u64().unwrap(), error * 1e3));
+        began.push(host["began_at_ns"].as_u64().unwrap());
+        errors.push(error);
     }
-    let first = began.iter().map(|(at, _)| *at).min().unwrap();
-    let last = began.iter().map(|(at, _)| *at).max().unwrap();
-    let apart = (last - first) as f64 / 1e3;
+    let apart = began.iter().max().unwrap() - began.iter().min().unwrap();
     let stated = json["together_us"].as_f64().unwrap();
-    assert!(apart <= stated, "{apart} us apart, {stated} us stated");
-    assert!(stated < 20_000.0, "{stated} us");
+    assert!(
+        apart as f64 / 1e3 <= stated,
+        "{apart} ns apart, {stated} us stated"
+    );
+    errors
+}
+
+/// Holds back what goes to an agent, and what comes from it, for two times in milliseconds.
+const DELAYS: &str = r#"
+import os, queue, subprocess, sys, threading, time
+there, back = float(sys.argv[1]) / 1e3, float(sys.argv[2]) / 1e3
+agent = subprocess.Popen(sys.argv[3:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+def relay(source, sink, delay):
+    waiting = queue.SimpleQueue()
+    def receive():
+        while data := os.read(source, 1 << 16):
+            waiting.put((time.monotonic() + delay, data))
+        waiting.put(None)
+    threading.Thread(target=receive, daemon=True).start()
+    while item := waiting.get():
+        due, data = item
+        time.sleep(max(0, due - time.monotonic()))
+        while data:
+            data = data[os.write(sink, data):]
+    os.close(sink)
+threading.Thread(target=relay, args=(0, agent.stdin.fileno(), there), daemon=True).start()
+relay(agent.stdout.fileno(), 1, back)
+sys.exit(agent.wait())
+"#;
+
+#[test]
+fn where_connections_are_slow_and_each_way_takes_another_time_the_starts_agree_within_the_stated_error()
+ {
+    if Command::new("python3").arg("-V").output().is_err() {
+        return eprintln!("skipped: no python3 to delay what is sent");
+    }
+    let hosts = Hosts::new(&["n1", "n2", "n3"]);
+    let delays = hosts.scratch.file("delays.py", DELAYS);
+    let program = assert_cmd::cargo::cargo_bin!("iosonar");
+    hosts.script(&format!(
+        "case $host in n1) ways='0 0';; n2) ways='12 1';; *) ways='2 25';; esac\nexec python3 {} $ways {} agent",
+        delays.display(),
+        program.display()
+    ));
+    let run = hosts.replay(&hosts.load(500, 500), &["--max-runtime", "20s"]);
+    let json = json(&run);
+    assert_eq!(counts(&json), [[500, 500, 0, 0, 0]; 3], "{}", err(&run));
+    let errors = starts_agree(&json);
+    // Half of both ways together.
+    assert!(errors[1] >= 6500.0 && errors[2] >= 13_500.0, "{errors:?}");
 }
 
 #[test]
@@ -381,7 +435,7 @@ fn kill_an_agent(hosts: &Hosts, victim: &str, after: Duration) {
 #[test]
 fn an_agent_that_is_killed_at_any_moment_costs_only_its_own_requests() {
     let mut random = 7_u64;
-    for round in 0..16 {
+    for round in 0..20 {
         random = random
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
@@ -713,6 +767,22 @@ fn options_that_do_not_go_with_hosts_are_refused() {
     ] {
         let run = hosts.replay(&load, options);
         assert_eq!(run.status.code(), Some(2), "{options:?}: {}", err(&run));
+    }
+    // Nor where a file says it.
+    let spec = |text: &str| hosts.scratch.file("spec.json", text);
+    for (key, text) in [
+        ("verify", r#"{"load": ["x.load"], "verify": "reads"}"#),
+        ("at", r#"{"load": ["x.load"], "at": 5}"#),
+        ("self_check", r#"{"load": ["x.load"], "self_check": true}"#),
+    ] {
+        let run = iosonar()
+            .args(["replay", "--hosts", &hosts.targets(), "--spec"])
+            .arg(spec(text))
+            .output()
+            .unwrap();
+        assert_eq!(run.status.code(), Some(2), "{key}: {}", err(&run));
+        let named = format!("the option '{key}' of the spec");
+        assert!(err(&run).contains(&named), "{}", err(&run));
     }
     let run = iosonar()
         .args(["replay", "x.load", "--ssh", "y"])

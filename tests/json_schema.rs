@@ -194,7 +194,6 @@ fn every_output_is_as_the_schema_says() {
         "bench sim",
         "record",
         "replay --hosts",
-        "sweep --hosts",
         "top",
     ];
     assert_eq!(unseen, elsewhere, "commands whose output was not checked");

@@ -135,7 +135,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Command::Completions(args) => commands::completions::run(&args),
         Command::Man(args) => commands::man::run(&args, assets.build),
         Command::Agent => commands::agent::run(),
-        Command::Clock => commands::sweep::tell_the_time(),
         Command::Bench(args) => commands::bench::run(&args),
     };
     exit::code(outcome)

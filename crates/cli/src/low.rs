@@ -166,9 +166,6 @@ pub(crate) enum Command {
     /// Replay what 'iosonar replay --hosts' sends on standard input
     #[command(hide = true)]
     Agent,
-    /// Answer each line of standard input with this machine's time, in nanoseconds since 1970
-    #[command(hide = true)]
-    Clock,
 }
 
 #[derive(Args, Debug)]

@@ -53,7 +53,7 @@ pub use message::{
     AHEAD, AgentHello, Ending, Facts, Order, PROTOCOL, Remark, Report, Running, ToAgent,
     ToCoordinator, VERSION,
 };
-pub use shell::Shell;
+pub use shell::{Shell, is_host_name};
 pub use tally::Tally;
 
 #[cfg(doctest)]

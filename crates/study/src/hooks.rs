@@ -14,6 +14,6 @@ mod stop;
 
 pub use around::{Around, HookError, Log};
 pub use built_in::may_be_destroyed;
-pub use child::{Ended, run_child, run_held, run_set};
+pub use child::{Ended, run_child};
 pub use file::{HookFile, Phase};
 pub use stop::Stop;

@@ -36,7 +36,7 @@ pub use folder::{
 };
 pub use frontend::{Frontend, Notice};
 pub use here::{Here, estimate};
-pub use on_hosts::HostsSpec;
+pub use on_hosts::{HostsSpec, ProgramThere};
 pub use run::{Changes, Common, Precision, Run, runs_of, words};
 pub use selection::only;
 pub use source::{Source, SweepSpec, is_tree};

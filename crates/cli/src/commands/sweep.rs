@@ -4,7 +4,6 @@ mod frontend;
 mod operator;
 mod progress;
 
-use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,12 +12,11 @@ use iosonar_analysis::objective::Objective;
 use iosonar_plot::Size;
 use iosonar_report::{LookOptions, grouped};
 use iosonar_stats::Output;
-use iosonar_study::elsewhere::hosts::now_ns;
 use iosonar_study::elsewhere::slurm::Tasks;
 use iosonar_study::hooks::Stop;
 use iosonar_study::sweep::{
-    Basis, Campaign, Carrier, Here, HostsSpec, Run, Source, State, Tables, Tally, Tree, Undrawn,
-    expected, rename_repadded, state,
+    Basis, Campaign, Carrier, Here, HostsSpec, ProgramThere, Run, Source, State, Tables, Tally,
+    Tree, Undrawn, expected, rename_repadded, state,
 };
 
 use crate::beside::{Working, beside};
@@ -125,15 +123,6 @@ pub(crate) fn run_task(args: &SweepTask) -> anyhow::Result<Ending> {
     Ok(ending(&tally))
 }
 
-/// Answers each line of standard input with the time.
-pub(crate) fn tell_the_time() -> anyhow::Result<Ending> {
-    for line in std::io::stdin().lock().lines() {
-        line.context("cannot read standard input")?;
-        print_data(&format!("{}\n", now_ns()))?;
-    }
-    Ok(Ending::Done)
-}
-
 /// What carries runs out with this program.
 fn here<'a>(destroy: &[PathBuf], shown: &'a Shown) -> anyhow::Result<Here<'a>> {
     let program = std::env::current_exe().context("cannot find this program")?;
@@ -146,8 +135,12 @@ fn carrier(args: &Sweep) -> Carrier {
         Where::Here if args.hosts.is_empty() => Carrier::Here,
         Where::Here => Carrier::Hosts(HostsSpec {
             hosts: args.hosts.clone(),
-            ssh: args.ssh.clone(),
-            push: args.push,
+            ssh: args.connection.ssh.clone(),
+            program: match args.push {
+                true => ProgramThere::Copied,
+                false => ProgramThere::Installed(args.connection.host_program.clone()),
+            },
+            timeout: args.connection.host_timeout,
         }),
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use iosonar_hosts::is_host_name;
 use iosonar_units::Nanos;
 
 use crate::exit::Usage;
@@ -23,6 +24,14 @@ pub(crate) struct HostArgs {
         ]
     )]
     pub(crate) hosts: Vec<HostTarget>,
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+}
+
+/// How hosts are reached.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Hosts")]
+pub(crate) struct ConnectionArgs {
     /// Use this ssh client, with its options
     ///
     /// The command is called as 'COMMAND OPTIONS HOST LINE', where LINE starts the agent in a shell of the host.
@@ -75,11 +84,7 @@ impl std::str::FromStr for HostTarget {
             Some(_) => return Err(expected.to_owned()),
             None => (None, before),
         };
-        // A name that begins with a dash would be an option of ssh.
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@%".contains(c);
-        let is_host =
-            (1..=255).contains(&host.len()) && !host.starts_with('-') && host.chars().all(is_plain);
-        if !is_host {
+        if !is_host_name(host) {
             return Err(format!(
                 "'{host}' is not a host (a name that ssh takes, with or without USER@); {expected}"
             ));
@@ -97,9 +102,11 @@ impl HostArgs {
     pub(super) fn none() -> Self {
         Self {
             hosts: Vec::new(),
-            ssh: "ssh".to_owned(),
-            host_program: "iosonar".to_owned(),
-            host_timeout: Nanos::from_secs(10),
+            connection: ConnectionArgs {
+                ssh: "ssh".to_owned(),
+                host_program: "iosonar".to_owned(),
+                host_timeout: Nanos::from_secs(10),
+            },
         }
     }
 

@@ -32,7 +32,7 @@ pub(crate) struct Replay {
     #[arg(long, help_heading = "Load", value_name = "FILE", conflicts_with_all = [
         "traces", "target", "map", "max_targets", "delta", "write", "skip_writes", "destroy", "create", "no_direct",
         "beyond", "align", "zone_append", "reset_zones", "data", "sync", "scheduler", "merges",
-        "PaceArgs", "LimitArgs", "ConflictArgs", "VerifyArgs", "EngineArgs", "FindArgs", "FormatArgs", "ChangeArgs", "HostArgs", "durable", "out_from", "warmup", "self_check",
+        "PaceArgs", "LimitArgs", "ConflictArgs", "VerifyArgs", "EngineArgs", "FindArgs", "FormatArgs", "ChangeArgs", "durable", "out_from", "warmup", "self_check",
     ])]
     pub(crate) spec: Option<PathBuf>,
     #[command(flatten)]
@@ -430,6 +430,9 @@ impl Replay {
             let mut spec = ReplaySpec::from_json(&text)
                 .map_err(|e| Usage(format!("{}: {e}", path.display())))?;
             spec.options.begin_at = self.at.map(Nanos::new).or(spec.options.begin_at);
+            if !self.hosts.hosts.is_empty() {
+                (spec.target, spec.map) = self.hosts.targets()?;
+            }
             return Ok(spec);
         }
         let targets = &self.targets;
@@ -580,9 +583,21 @@ mod tests {
 
     #[test]
     fn nothing_that_a_spec_says_can_be_said_beside_it() {
-        // Where results go and how they are shown, and when it begins.
+        // Where it runs, where results go and how they are shown, and when it begins.
         let beside = [
-            "spec", "out", "json", "quiet", "watch", "serve", "control", "at", "help",
+            "spec",
+            "hosts",
+            "ssh",
+            "host_program",
+            "host_timeout",
+            "out",
+            "json",
+            "quiet",
+            "watch",
+            "serve",
+            "control",
+            "at",
+            "help",
         ];
         let command = <Arguments as clap::CommandFactory>::command();
         let replay = command.find_subcommand("replay").unwrap();
@@ -606,7 +621,6 @@ mod tests {
                 "p99 < 1s",
                 "4096,8",
                 "buffers=plain",
-                "node1:/dev/sdb",
             ];
             let all: Vec<String> = option
                 .get_possible_values()

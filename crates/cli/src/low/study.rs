@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use iosonar_study::sweep::{Changes, MOST_RUNS, Source, SweepError, SweepSpec};
 use iosonar_units::Bytes;
 
+use super::hosts::ConnectionArgs;
 use super::named::named;
 use super::{LookArgs, Named, PixelArgs, ReadArgs, ServeArgs, key_and_value};
 
@@ -81,17 +82,15 @@ pub(crate) struct Sweep {
         conflicts_with = "on"
     )]
     pub(crate) hosts: Vec<String>,
-    /// Use this ssh client, with its options
-    #[arg(
-        help_heading = "Hosts",
-        long,
-        value_name = "COMMAND",
-        default_value = "ssh",
-        requires = "hosts"
-    )]
-    pub(crate) ssh: String,
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
     /// Copy this program to the hosts instead of using theirs
-    #[arg(long, help_heading = "Hosts", requires = "hosts")]
+    #[arg(
+        long,
+        help_heading = "Hosts",
+        requires = "hosts",
+        conflicts_with = "host_program"
+    )]
     pub(crate) push: bool,
     #[command(flatten)]
     pub(crate) live: ServeArgs,

@@ -53,39 +53,17 @@ impl Ended {
 /// # Errors
 /// If it cannot be started.
 pub fn run_child(command: &mut Command, input: &[u8], stop: Option<&Stop>) -> io::Result<Ended> {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    run(command, Some(input), stop)
-}
-
-/// The same for a program whose standard input stays open until it has ended.
-///
-/// # Errors
-/// If it cannot be started.
-pub fn run_held(command: &mut Command, stop: Option<&Stop>) -> io::Result<Ended> {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    run(command, None, stop)
-}
-
-/// The same for a program whose standard input and output were set: to files that are too large for memory.
-///
-/// # Errors
-/// If it cannot be started.
-pub fn run_set(command: &mut Command, stop: Option<&Stop>) -> io::Result<Ended> {
-    run(command, None, stop)
-}
-
-fn run(command: &mut Command, input: Option<&[u8]>, stop: Option<&Stop>) -> io::Result<Ended> {
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     // A group of its own: what the terminal sends goes to us, and we pass it on.
-    command.stderr(Stdio::piped()).process_group(0);
+    piped.stderr(Stdio::piped()).process_group(0);
     let mut child = calls::end_with_us(command).spawn()?;
     let group = Pid::from_child(&child);
-    let mut stdin = child.stdin.take();
-    let held = if input.is_none() { stdin.take() } else { None };
+    let stdin = child.stdin.take();
     let output = Drain::new(child.stdout.take());
     let errors = Drain::new(child.stderr.take());
     let status = thread::scope(|scope| {
         // A program that does not read its input misses nothing.
-        scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(input.unwrap_or_default())));
+        scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(input)));
         let (mut asked, mut wait) = (0, Duration::from_micros(200));
         loop {
             if let Some(status) = child.try_wait()? {
@@ -106,7 +84,6 @@ fn run(command: &mut Command, input: Option<&[u8]>, stop: Option<&Stop>) -> io::
             wait = (wait * 2).min(Duration::from_millis(20));
         }
     })?;
-    drop(held);
     Ok(Ended {
         status,
         output: output.take(),

@@ -5,7 +5,6 @@ use std::path::Path;
 use iosonar_scenario::{Prepared, SimulationResult};
 
 use super::{Event, Run};
-use crate::elsewhere::hosts::Ready;
 use crate::elsewhere::slurm::Job;
 use crate::hooks::{HookError, Stop};
 
@@ -18,8 +17,6 @@ pub enum Notice<'a> {
     Ends,
     /// This many runs were added to the experiment meanwhile, and are next.
     Added(u64),
-    /// A host is ready for replays.
-    HostReady(&'a Ready),
     /// A job array was submitted.
     Submitted {
         /// Which.

@@ -146,21 +146,28 @@ impl<'a> Here<'a> {
         })
     }
 
-    fn replay(&self, task: &mut Task<'_, '_>) -> Result<Done, Failure> {
+    /// Replays a run on these targets; `where_to` are further words for the replay.
+    pub(super) fn replay(
+        &self,
+        task: &mut Task<'_, '_>,
+        targets: &[String],
+        where_to: &[&str],
+    ) -> Result<Done, Failure> {
         let (run, around) = (task.run, &mut *task.around);
         let records = around.folder.join(RECORDS);
-        let spec = replay_spec(run, &around.settings, &around.targets, &self.destroy)
-            .map_err(Failure::Failed)?;
+        let spec =
+            replay_spec(run, &around.settings, targets, &self.destroy).map_err(Failure::Failed)?;
         let path = around.folder.join(SPEC);
         write_spec(&path, &spec).map_err(|e| failure(e.as_ref(), around.folder))?;
         let mut command = Command::new(&self.program);
         command.args(["replay", "--json", "--spec"]).arg(&path);
-        command.arg("--out").arg(&records);
+        command.arg("--out").arg(&records).args(where_to);
         command.envs(around.env.iter().map(|(name, value)| (name, value)));
         let output = replayed(&mut command, &mut around.log, around.stop)?;
+        let words = ["replay", "--json", "--spec", SPEC, "--out", RECORDS];
         Ok(Done {
             result: output,
-            command: command_line(&["replay", "--json", "--spec", SPEC, "--out", RECORDS]),
+            command: command_line(&[&words, where_to].concat()),
         })
     }
 }
@@ -249,7 +256,7 @@ fn beside_origin(run: &Run, path: &Path) -> PathBuf {
 }
 
 /// What a replay of a run does on these targets, with these settings.
-pub(super) fn replay_spec(
+fn replay_spec(
     run: &Run,
     settings: &Settings,
     targets: &[String],
@@ -306,7 +313,10 @@ impl Runner for Here<'_> {
     fn carry_out(&self, task: &mut Task<'_, '_>) -> Result<Done, Failure> {
         let run = task.run;
         match &run.base {
-            Base::Replay => self.replay(task),
+            Base::Replay => {
+                let targets = task.around.targets.clone();
+                self.replay(task, &targets, &[])
+            }
             Base::Simulation(scenario) => self
                 .simulate(task, scenario)
                 .map_err(|e| failure(e.as_ref(), task.around.folder)),

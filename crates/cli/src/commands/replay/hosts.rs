@@ -9,7 +9,9 @@ use iosonar_hosts::{
     AgentHello, Ending as HostEnding, Facts, HostsError, Loss, Member, Outcome, Patience, Seen,
     Shell, Start, connect,
 };
-use iosonar_replay::{RecordKeeping, ReplaySpec, StopRequest, Target, Writes};
+use iosonar_replay::{
+    RecordKeeping, ReplaySpec, StopRequest, Target, Writes, verify::Verification,
+};
 use iosonar_report::{Notice, grouped};
 use iosonar_study::replay::{Dealt, ReplayPlan, dealt};
 use iosonar_trace::{Metadata, Reading, TraceWriter, WriteOptions, input, output};
@@ -30,6 +32,7 @@ use crate::signals;
 const CONNECT: Duration = Duration::from_secs(30);
 
 pub(super) fn run(args: &Replay, spec: &ReplaySpec, host: &Host) -> anyhow::Result<Ending> {
+    refuse_what_is_of_one_machine(spec)?;
     let out = args.out.as_deref();
     let dealt = dealt(spec, host, &Shown::new(args.quiet))?;
     let first = dealt.first().map(|dealt| dealt.load.clone());
@@ -82,6 +85,22 @@ pub(super) fn run(args: &Replay, spec: &ReplaySpec, host: &Host) -> anyhow::Resu
         fail(None, &render::conclusion(&outcome));
     }
     Ok(ending)
+}
+
+/// A file of options may have some that the command line refuses with `--hosts`.
+fn refuse_what_is_of_one_machine(spec: &ReplaySpec) -> anyhow::Result<()> {
+    let options = &spec.options;
+    let of_one_machine = [
+        ("verify", options.verification != Verification::default()),
+        ("at", options.begin_at.is_some()),
+        ("self_check", spec.records.self_check),
+    ];
+    match of_one_machine.into_iter().find(|(_, is_set)| *is_set) {
+        Some((name, _)) => Err(usage(&format!(
+            "--hosts cannot be used with the option '{name}' of the spec"
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn is_interrupted(error: &anyhow::Error) -> bool {
@@ -199,7 +218,7 @@ impl Group<'_> {
     }
 
     fn replay(&self, members: Vec<Member>, stop: &StopRequest) -> anyhow::Result<Outcome> {
-        let hosts = &self.args.hosts;
+        let hosts = &self.args.hosts.connection;
         let patience = Patience {
             connect: CONNECT,
             silence: Duration::from_nanos(hosts.host_timeout.get()),

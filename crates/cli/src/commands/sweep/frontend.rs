@@ -65,7 +65,6 @@ impl Frontend for Shown {
             Notice::TaskSaid(words) => note(&format!("a task reported: {words}")),
             _ if self.quiet => {}
             Notice::Added(runs) => note(&format!("{} were added in the meantime", runs_of(runs))),
-            Notice::HostReady(ready) => note(&ready.to_string()),
             Notice::Submitted { job, runs } => note(&format!(
                 "job {} with {runs} runs; its tasks log to {}",
                 job.id,
