@@ -265,7 +265,13 @@ impl Timeline {
             }
             let index = (number - first) as usize;
             if index < self.most {
-                if index >= self.points.len() {
+                let missing = (index + 1).saturating_sub(self.points.len());
+                if missing > 0 {
+                    // A live page copies these often: twice the room would be most of its memory.
+                    if self.points.capacity() - self.points.len() < missing {
+                        let some = self.points.len() / 16;
+                        self.points.reserve_exact(missing.max(some).max(64));
+                    }
                     self.points.resize(index + 1, TimelinePoint::default());
                 }
                 return &mut self.points[index];
