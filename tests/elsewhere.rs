@@ -4,18 +4,11 @@ mod scratch;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use iosonar_trace::{Batch, input};
+use scratch::cluster::has_cluster;
 use scratch::sshd::Daemon;
 use scratch::{Scratch, err, iosonar};
-
-fn has_cluster() -> bool {
-    let sinfo = Command::new("sinfo")
-        .args(["--noheader", "--format=%T"])
-        .output();
-    sinfo.is_ok_and(|o| o.status.success() && String::from_utf8_lossy(&o.stdout).contains("idle"))
-}
 
 #[test]
 fn a_job_array_of_slurm_gives_the_same_tables() {

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use iosonar::trace::{Batch, Metadata, Outcome, Record, TraceWriter, output};
 use iosonar::units::{Nanos, Sector, Sectors};
 use scratch::chromium::Chromium;
+use scratch::cluster::has_cluster;
 use scratch::python::python_with;
 use scratch::{Scratch, iosonar, out};
 
@@ -407,7 +408,8 @@ fn a_sweep_is_served_while_it_goes_on_and_afterwards() {
     assert!(run.status.success(), "{}{}", out(&run), scratch::err(&run));
     assert!(scratch::err(&run).contains("live page: http://127.0.0.1:"));
     let served = Served::start(&["serve", tree.to_str().unwrap()]);
-    served.wait_for_metric("state=\"complete\"");
+    served.wait_for_metric("state=\"complete\"} 1");
+    served.wait_for_metric("iosonar_sweep_runs{state=\"complete\"} 2");
     served.wait_for_metric("outcome=\"done\"}");
     let begin = Instant::now();
     while !served.get("report.html").0.starts_with("HTTP/1.1 200") {
@@ -418,6 +420,40 @@ fn a_sweep_is_served_while_it_goes_on_and_afterwards() {
     let report = String::from_utf8(served.get("report.html").1).unwrap();
     assert!(report.contains("runs.csv") && !report.contains("<a "));
     assert!(!report.contains(tree.to_str().unwrap()));
+}
+
+#[test]
+fn a_sweep_on_a_cluster_is_followed_by_a_server_that_reads_its_folder() {
+    if !has_cluster() {
+        return eprintln!("skipped: there is no Slurm cluster with an idle node here");
+    }
+    let dir = Scratch::new();
+    dir.file("array.toml", SCENARIO.replace("2000", "4000000"));
+    let study = "scenario = \"array.toml\"\nseed = 1\n\n[vary]\narray.disks = [4, 5, 6, 7]\n\n\
+                 [slurm]\nretries = 1\ntime = \"5\"\n";
+    let study = dir.file("study.toml", study);
+    let tree = dir.path("tree");
+    let mut sweep = Served::start(&[
+        "sweep",
+        "--on",
+        "slurm",
+        "--serve",
+        "--dir",
+        tree.to_str().unwrap(),
+        study.to_str().unwrap(),
+    ]);
+    // It began before the server, and the server sees what it does.
+    let served = Served::start(&["serve", tree.to_str().unwrap()]);
+    served.wait_for_metric("state=\"running\"} 1");
+    let runs = |state: &str| {
+        let name = format!("iosonar_sweep_runs{{state=\"{state}\"}} ");
+        let metrics = served.metrics();
+        let value = metrics.lines().find_map(|line| line.strip_prefix(&name));
+        value.unwrap_or_else(|| panic!("{metrics}")).to_owned()
+    };
+    assert_eq!(sweep.code(), Some(0));
+    served.wait_for_metric("state=\"complete\"} 1");
+    assert_eq!(["complete", "failed", "open"].map(runs), ["4", "0", "0"]);
 }
 
 #[test]
@@ -465,7 +501,17 @@ fn the_dashboard_asks_for_metrics_that_there_are() {
     append(&mut *writer, &records(0, 5000, 1000));
     let served = Served::start(&["serve", "--target", "p99 < 1s", path.to_str().unwrap()]);
     served.wait_for_metric("outcome=\"done\"} 5000");
-    let metrics = served.metrics();
+    let tree = dir.path("tree");
+    dir.file("array.toml", SCENARIO);
+    let study = dir.file("study.toml", "scenario = \"array.toml\"\n");
+    let run = iosonar()
+        .args(["sweep", "--dir"])
+        .args([&tree, &study])
+        .output();
+    assert!(run.unwrap().status.success());
+    let sweep = Served::start(&["serve", tree.to_str().unwrap()]);
+    sweep.wait_for_metric("iosonar_sweep_runs");
+    let metrics = served.metrics() + &sweep.metrics();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let text = fs::read_to_string(root.join("examples/grafana/dashboard.json")).unwrap();
     let dashboard: serde_json::Value = serde_json::from_str(&text).unwrap();

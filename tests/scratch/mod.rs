@@ -4,6 +4,7 @@
 
 pub mod browser;
 pub mod chromium;
+pub mod cluster;
 pub mod python;
 pub mod sshd;
 

@@ -22,8 +22,19 @@ fn bounds_us() -> impl Iterator<Item = u64> {
     bounds.chain([10_000_000])
 }
 
-/// The metrics of a run.
-pub fn exposition(state: RunState, measured: &Measured) -> String {
+/// How many runs of a sweep are complete, have failed, and are open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SweepRuns {
+    /// Those with results.
+    pub complete: u64,
+    /// Those that ended without.
+    pub failed: u64,
+    /// Those that are still to be done.
+    pub open: u64,
+}
+
+/// The metrics of a run, and of the sweep that it belongs to.
+pub fn exposition(state: RunState, measured: &Measured, sweep: Option<SweepRuns>) -> String {
     let mut text = Text::default();
     text.head(
         "iosonar_run_info",
@@ -32,6 +43,17 @@ pub fn exposition(state: RunState, measured: &Measured) -> String {
     );
     let labels = [("name", measured.name.as_str()), ("state", state.label())];
     text.line("iosonar_run_info", &labels, 1.0);
+    if let Some(runs) = sweep {
+        let name = "iosonar_sweep_runs";
+        text.head(name, "gauge", "Runs of the sweep by state.");
+        for (state, n) in [
+            ("complete", runs.complete),
+            ("failed", runs.failed),
+            ("open", runs.open),
+        ] {
+            text.line(name, &[("state", state)], n as f64);
+        }
+    }
     text.head("iosonar_requests_total", "counter", "Requests by outcome.");
     let failed: u64 = measured.failures().values().sum();
     let done = measured.records() - failed;
@@ -191,7 +213,7 @@ mod tests {
             record.request.start = Nanos::from_millis(i);
             growing.add(&record);
         }
-        let text = exposition(RunState::Running, &growing.measured());
+        let text = exposition(RunState::Running, &growing.measured(), None);
         let value = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name));
             line.unwrap_or_else(|| panic!("{name}: {text}"))
@@ -228,7 +250,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_no_number() {
         let growing = Growing::new("a run", &LookOptions::default());
-        let text = exposition(RunState::Waiting, &growing.measured());
+        let text = exposition(RunState::Waiting, &growing.measured(), None);
         for name in ["iosonar_in_flight", "iosonar_delayed", "iosonar_keeps_up"] {
             assert!(text.contains(&format!("\n{name} NaN\n")), "{name}: {text}");
         }
@@ -251,7 +273,7 @@ mod tests {
             record.request.start = Nanos::from_millis(i);
             growing.add(&record);
         }
-        let text = exposition(RunState::Complete, &growing.measured());
+        let text = exposition(RunState::Complete, &growing.measured(), None);
         let lines: Vec<&str> = text
             .lines()
             .filter(|of| of.starts_with("iosonar_target_met"))

@@ -37,7 +37,7 @@ pub use attained::{distance_of, found_of, interval_of, value_of};
 pub use catalogue::{Arrange, CATALOGUE, Entry, Group, find, nearest, needs_of};
 pub use charts::distribution::{cdf_of, curve, curve_with_band, show_quantiles};
 pub use charts::names_in_title;
-pub use exposition::{EXPOSITION_TYPE, exposition};
+pub use exposition::{EXPOSITION_TYPE, SweepRuns, exposition};
 pub use findings::{Finding, Of};
 pub use measure::{
     Failure, Growing, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, Origin,

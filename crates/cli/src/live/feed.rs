@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use iosonar_report::study::Link;
-use iosonar_report::{Beside, Growing, LookOptions, Measured, RunState, grouped};
+use iosonar_report::{Beside, Growing, LookOptions, Measured, RunState, SweepRuns, grouped};
 use iosonar_study::sweep::is_tree;
 use iosonar_trace::appended::writer_of;
 
@@ -123,11 +123,17 @@ impl Feed {
             Of::Passing(passing) => passing.state(),
             Of::Tree(tree) if tree.is_complete() => RunState::Complete,
             Of::Tree(tree) if tree.is_over() => RunState::Broken,
-            Of::Tree(tree) => match tree.shown().map_or(RunState::Waiting, Followed::state) {
-                // The next run will come.
-                RunState::Complete | RunState::Broken => RunState::Running,
-                other => other,
-            },
+            // The next run will come; and runs need not keep records.
+            Of::Tree(tree) if tree.has_begun() => RunState::Running,
+            Of::Tree(_) => RunState::Waiting,
+        }
+    }
+
+    /// How far a sweep is.
+    pub(super) fn sweep_runs(&self) -> Option<SweepRuns> {
+        match &self.of {
+            Of::Tree(tree) => Some(tree.runs()),
+            Of::Records(_) | Of::Passing(_) => None,
         }
     }
 

@@ -53,7 +53,11 @@ impl Live {
         // Before the first viewer comes.
         let nothing = Growing::new(title, &LookOptions::default()).measured();
         let state = RunState::Waiting;
-        server.put("metrics", EXPOSITION_TYPE, exposition(state, &nothing));
+        server.put(
+            "metrics",
+            EXPOSITION_TYPE,
+            exposition(state, &nothing, None),
+        );
         let data = LivePage::state(state, nothing, &Beside::default());
         server.put("data", DATA, data);
         let live = Self {
@@ -84,8 +88,8 @@ impl Live {
             self.server.put(REPORT, HTML, report);
         }
         let (state, measured) = (feed.state(), feed.measured());
-        self.server
-            .put("metrics", EXPOSITION_TYPE, exposition(state, &measured));
+        let metrics = exposition(state, &measured, feed.sweep_runs());
+        self.server.put("metrics", EXPOSITION_TYPE, metrics);
         let data = LivePage::state(state, measured, &feed.beside());
         self.server.put("data", DATA, data);
         self.server.announce();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use iosonar_report::{Beside, LookOptions, grouped};
+use iosonar_report::{Beside, LookOptions, RunState, SweepRuns, grouped};
 use iosonar_study::sweep::{FAILED, RESULT, Source};
 use iosonar_trace::appended::{name_of, writer_of};
 
@@ -141,16 +141,32 @@ impl FollowedTree {
         self.meant > 0 && self.complete.len() + self.failed >= self.meant
     }
 
-    /// How far the sweep is, and which run is shown.
+    /// Whether a run has records, or has come to its end.
+    pub(super) fn has_begun(&self) -> bool {
+        let has_records = |shown: &Followed| shown.state() != RunState::Waiting;
+        self.complete.len() + self.failed > 0 || self.shown.as_ref().is_some_and(has_records)
+    }
+
+    /// How far the sweep is.
+    pub(super) fn runs(&self) -> SweepRuns {
+        let (complete, failed) = (self.complete.len() as u64, self.failed as u64);
+        SweepRuns {
+            complete,
+            failed,
+            open: (self.meant as u64).saturating_sub(complete + failed),
+        }
+    }
+
+    /// How far the sweep is in a sentence, and which run is shown.
     pub(super) fn beside(&self) -> Beside {
-        let (complete, meant) = (self.complete.len() as u64, self.meant as u64);
+        let runs = self.runs();
         let mut sentence = format!(
             "{} of {} runs are complete",
-            grouped(complete),
-            grouped(meant)
+            grouped(runs.complete),
+            grouped(self.meant as u64)
         );
-        if self.failed > 0 {
-            sentence += &format!(", {} failed", grouped(self.failed as u64));
+        if runs.failed > 0 {
+            sentence += &format!(", {} failed", grouped(runs.failed));
         }
         let mut sentences = vec![format!("{sentence}.")];
         if let Some(shown) = &self.shown {
