@@ -3,6 +3,7 @@
 
 mod scratch;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
@@ -12,53 +13,27 @@ use std::process::{Command, Output};
 use scratch::{Scratch, err, out};
 use serde_json::Value;
 
-/// What the program outside of the workspace does: a disk serves the requests of a trace in their order.
-const PROGRAM: &str = r#"
-use iosonar_sim_core::{Calendar, Nanos, Seed};
-use iosonar_trace::{Batch, Outcome, Record, TraceError, input, output};
-
-fn main() -> Result<(), TraceError> {
-    let mut service = Seed::new(1).stream("disk", "service");
-    let (mut calendar, mut free_at) = (Calendar::default(), Nanos::ZERO);
-    let mut reader = input::open("load.csv".as_ref())?;
-    let mut batch = Batch::default();
-    while reader.next_batch(&mut batch)? > 0 {
-        for request in batch.requests() {
-            free_at = request.start.max(free_at) + service.exponential(Nanos::from_millis(5));
-            calendar.schedule(free_at, request);
-        }
-    }
-    let mut writer = output::create("simulated.load.gz".as_ref(), reader.metadata())?;
-    batch.clear();
-    while let Some((now, request)) = calendar.pop() {
-        let outcome = Outcome::done(Nanos::ZERO, now - request.start);
-        batch.push(&Record { request, outcome });
-    }
-    writer.write(&batch)?;
-    writer.finish()?;
-
-    let mut reader = input::open("simulated.load.gz".as_ref())?;
-    let (mut count, mut sum) = (0, 0.0);
-    while reader.next_batch(&mut batch)? > 0 {
-        for record in batch.records() {
-            count += 1;
-            sum += record.outcome.latency.unwrap().as_millis_f64();
-        }
-    }
-    println!("{count} {}", sum / f64::from(count));
-    Ok(())
-}
-"#;
+/// Programs outside of the workspace: each prints numbers, with a name before each.
+const PROGRAMS: [(&str, &str); 4] = [
+    ("trace", include_str!("strangers/trace.rs")),
+    ("laws", include_str!("strangers/laws.rs")),
+    ("node", include_str!("strangers/node.rs")),
+    ("models", include_str!("strangers/models.rs")),
+];
 
 const MANIFEST: &str = r#"
 [package]
-name = "elsewhere"
+name = "strangers"
 version = "0.1.0"
 edition = "2024"
 
 [dependencies]
+iosonar = { version = "VERSION", default-features = false, features = ["sim"] }
 iosonar-sim-core = "VERSION"
 iosonar-trace = "VERSION"
+rand = { version = "0.10", default-features = false }
+rand_distr = { version = "0.6", default-features = false }
+serde = "1"
 
 [profile.dev]
 debug = false
@@ -233,23 +208,27 @@ fn add_others(registry: &Path) -> Option<()> {
     Some(())
 }
 
+/// What a program elsewhere prints: values by their names.
+fn printed(folder: &Path, program: &str) -> BTreeMap<String, f64> {
+    let run = Command::new(folder.join("target/debug").join(program))
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{program}: {}", err(&run));
+    let text = out(&run);
+    let pairs = text.lines().map(|line| {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        (name.to_owned(), value.parse().unwrap())
+    });
+    pairs.collect()
+}
+
 #[test]
-fn a_program_elsewhere_compiles_with_the_packages_and_runs() {
+fn programs_elsewhere_compile_with_the_packages_and_run() {
     let scratch = Scratch::new();
-    let which = [
-        "-p",
-        "iosonar-sim-core",
-        "-p",
-        "iosonar-stats",
-        "-p",
-        "iosonar-trace",
-        "-p",
-        "iosonar-units",
-    ];
-    let Some(packages) = unpacked(&scratch, &which) else {
+    if unpacked(&scratch, &["--workspace"]).is_none() {
         return;
-    };
-    assert_eq!(packages.len(), 4, "{packages:?}");
+    }
     let registry = scratch.path("registry");
     if add_others(&registry).is_none() {
         return;
@@ -261,11 +240,13 @@ fn a_program_elsewhere_compiles_with_the_packages_and_runs() {
         fs::write(checksums, r#"{"files":{}}"#).unwrap();
     }
     fs::create_dir(scratch.path(".cargo")).unwrap();
-    fs::create_dir(scratch.path("src")).unwrap();
+    fs::create_dir_all(scratch.path("src/bin")).unwrap();
     scratch.file(".cargo/config.toml", CONFIGURATION);
     let version = env!("CARGO_PKG_VERSION");
     scratch.file("Cargo.toml", MANIFEST.replace("VERSION", version));
-    scratch.file("src/main.rs", PROGRAM);
+    for (name, text) in PROGRAMS {
+        scratch.file(&format!("src/bin/{name}.rs"), text);
+    }
     let requests = (0..10_000_u64).map(|i| format!("{},{},8,read\n", i * 10_000_000, i * 8));
     scratch.file(
         "load.csv",
@@ -276,23 +257,53 @@ fn a_program_elsewhere_compiles_with_the_packages_and_runs() {
     );
     let folder = scratch.path("");
     let target = scratch.path("target").display().to_string();
-    let Some(run) = cargo(&["run", "--offline", "--target-dir", &target], &folder) else {
+    let Some(build) = cargo(&["build", "--offline", "--target-dir", &target], &folder) else {
         return;
     };
-    assert!(run.status.success(), "{}", err(&run));
-    let (count, mean) = out(&run)
-        .trim()
-        .split_once(' ')
-        .map(|(count, mean)| (count.to_owned(), mean.to_owned()))
-        .unwrap();
-    assert_eq!(count, "10000");
-    // D/M/1 at a utilisation of 0.5: 5 ms / (1 - x), where x = exp(-2 (1 - x)). The standard error is about 0.1 ms.
-    let mean: f64 = mean.parse().unwrap();
-    assert!((mean - 6.274).abs() < 0.4, "{mean}");
+    assert!(build.status.success(), "{}", err(&build));
     let lock = fs::read_to_string(scratch.path("Cargo.lock")).unwrap();
-    for name in ["iosonar-sim-core", "iosonar-trace"] {
+    for name in ["iosonar", "iosonar-sim-core", "iosonar-trace"] {
         let from_registry =
             format!("name = \"{name}\"\nversion = \"{version}\"\nsource = \"registry+");
         assert!(lock.contains(&from_registry), "{name}: {lock}");
     }
+
+    let trace = printed(&folder, "trace");
+    assert_eq!(trace["requests"], 10_000.0);
+    // D/M/1 at a utilisation of 0.5: 5 ms / (1 - x), where x = exp(-2 (1 - x)). The standard error is about 0.1 ms.
+    let mean = trace["mean_ms"];
+    assert!((mean - 6.274).abs() < 0.4, "{mean}");
+
+    // M/G/1 at a utilisation of 0.5 and a service of 10 ms: 10 ms (1 + c^2) / 2 by Pollaczek and Khinchine.
+    let laws = printed(&folder, "laws");
+    for (law, variation) in [("gamma", 0.5), ("function", 1.0 / 3.0), ("own", 0.25)] {
+        let exact = 10.0 * f64::midpoint(1.0, variation);
+        let (wait, stderr) = (laws[law], laws[&format!("{law} stderr")]);
+        assert!(
+            (wait - exact).abs() < 4.0 * stderr,
+            "{law}: {wait} ± {stderr}, {exact}"
+        );
+        assert!(stderr < 0.1 * exact, "{law}: {stderr}");
+    }
+    // Of a normal law with a mean of 3 and a deviation of 2, 10 000 values.
+    let normal = laws["normal"];
+    assert!((normal - 3.0).abs() < 4.0 * 0.02, "{normal}");
+
+    // Every second one of Poisson arrivals at 1.6 / ms, and a service of 1 ms: E2/M/1 with 1 / (1 - x), where
+    // x = (1.6 / (1.6 + 1 - x))^2.
+    let node = printed(&folder, "node");
+    let x = (0..1000).fold(0.5_f64, |x, _| (1.6 / (2.6 - x)).powi(2));
+    let (mean, stderr) = (node["response_ms"], node["response_ms stderr"]);
+    let exact = 1.0 / (1.0 - x);
+    assert!(
+        (mean - exact).abs() < 4.0 * stderr,
+        "{mean} ± {stderr}, {exact}"
+    );
+    assert!(stderr < 0.1 * exact, "{stderr}");
+
+    // M/D/1 at a utilisation of 0.5 and a service of 1 ms.
+    let models = printed(&folder, "models");
+    let (mean, stderr) = (models["response_ms"], models["response_ms stderr"]);
+    assert!((mean - 1.5).abs() < 4.0 * stderr, "{mean} ± {stderr}");
+    assert!(stderr < 0.1, "{stderr}");
 }
