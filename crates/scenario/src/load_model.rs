@@ -70,14 +70,19 @@ impl LoadModel {
     pub fn traces(&self) -> Vec<&Path> {
         match self {
             Self::Synthetic { classes, .. } => {
-                let intervals = classes.iter().map(|class| match &class.arrivals {
-                    ArrivalLaw::Renewal(renewal) => renewal.intervals().trace(),
-                    _ => None,
-                });
-                intervals.flatten().collect()
+                let mut traces = Vec::new();
+                for class in classes {
+                    if let ArrivalLaw::Renewal(renewal) = &class.arrivals {
+                        traces.extend(renewal.intervals().trace());
+                    }
+                    traces.extend(class.shape.traces());
+                }
+                traces
             }
-            Self::Alone { .. } => Vec::new(),
-            Self::Closed { think, .. } => think.trace().into_iter().collect(),
+            Self::Alone { shape, .. } => shape.traces().collect(),
+            Self::Closed { shape, think, .. } => {
+                think.trace().into_iter().chain(shape.traces()).collect()
+            }
             Self::Trace { path, .. } => vec![path],
         }
     }

@@ -38,6 +38,8 @@ mod size;
 mod span;
 mod time_law;
 
+use std::path::Path;
+
 use iosonar_sim_core::arrivals::{Arrival, Source};
 use iosonar_sim_core::{Geometric, Law, Seed, Stream};
 use iosonar_trace::{Op, Request};
@@ -51,7 +53,7 @@ pub use like::Likeness;
 pub use parse::ParseLawError;
 pub use probe::{ProbeLoad, ProbeShape};
 pub use renewal::{Intervals, Renewal, RenewalError};
-pub use size::Size;
+pub use size::{RoundedSizes, RoundedSizesError, Size};
 pub use time_law::TimeLaw;
 
 /// The laws of a class of requests.
@@ -83,6 +85,12 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// The recordings that its sizes are drawn from.
+    pub fn traces(&self) -> impl Iterator<Item = &Path> {
+        let laws = std::iter::once(&self.size).chain(&self.write_size);
+        laws.filter_map(Size::trace)
+    }
+
     /// How large requests of an operation are.
     pub fn size_of(&self, op: Op) -> &Size {
         match &self.write_size {

@@ -1,6 +1,12 @@
 //! How large requests are.
 
-use iosonar_sim_core::Stream;
+use std::path::Path;
+use std::sync::Arc;
+
+use iosonar_sim_core::{Law, Stream};
+use iosonar_units::{Bytes, Nanos};
+
+use crate::{Intervals, Renewal, RenewalError};
 
 /// A law of sizes, in blocks.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,15 +20,143 @@ pub enum Size {
     },
     /// One of these sizes, each with its share; the shares sum to 1.
     Table(Vec<(f64, u32)>),
+    /// Sizes in bytes of another law, rounded up to whole blocks.
+    Rounded(RoundedSizes),
+}
+
+/// Sizes in bytes of a law, rounded up to whole blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundedSizes {
+    /// The sizes before: what is a nanosecond there is a byte.
+    bytes: Renewal,
+    /// The probabilities of at most 1, 2, ... blocks; the last is 1.
+    up_to: Arc<[f64]>,
+    mean_blocks: f64,
+}
+
+/// Why a law of bytes makes no law of sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RoundedSizesError {
+    /// There is no such law.
+    Law(RenewalError),
+    /// Too many sizes are larger than a request may be: this share.
+    TooLarge(f64),
+}
+
+impl RoundedSizes {
+    /// The share of sizes that may be larger than the largest request, and become as large as that.
+    const CUT: f64 = 1e-6;
+    /// The share of sizes that is as good as none.
+    const NONE: f64 = 1e-12;
+
+    /// Sizes whose law has this mean before they are rounded up, of which only those within the bounds are taken; a request
+    /// has at most `most` blocks.
+    ///
+    /// # Errors
+    /// If there is no such law, or more than one size in a million is larger than `most` blocks.
+    pub fn new(
+        mean: f64,
+        law: Intervals,
+        bounds: Option<(Bytes, Bytes)>,
+        block: Bytes,
+        most: u64,
+    ) -> Result<Self, RoundedSizesError> {
+        let bounds = bounds.map(|(least, most)| (Nanos::new(least.get()), Nanos::new(most.get())));
+        let bytes = Renewal::new(1e9 / mean, law, bounds).map_err(RoundedSizesError::Law)?;
+        let mut up_to = match bytes.between() {
+            Law::Empirical(sizes) => Self::shares(sizes, block, most),
+            law => Self::probabilities(law, block, most),
+        };
+        let beyond = 1.0 - up_to.last().copied().unwrap_or(0.0);
+        if beyond > Self::CUT {
+            return Err(RoundedSizesError::TooLarge(beyond));
+        }
+        if let Some(last) = up_to.last_mut() {
+            *last = 1.0;
+        }
+        let mut sizes = Self {
+            bytes,
+            up_to: up_to.into(),
+            mean_blocks: 0.0,
+        };
+        sizes.mean_blocks = sizes.pieces().map(|(p, blocks)| p * blocks as f64).sum();
+        Ok(sizes)
+    }
+
+    fn probabilities(law: &Law, block: Bytes, most: u64) -> Vec<f64> {
+        let mut up_to = Vec::new();
+        for blocks in 1..=most {
+            // Sizes are rounded to whole bytes before.
+            let end = (blocks * block.get()) as f64 + 0.5;
+            let share = law.partial_moment(0, end).unwrap_or(0.0);
+            up_to.push(share);
+            if share >= 1.0 - Self::NONE {
+                break;
+            }
+        }
+        up_to
+    }
+
+    fn shares(sizes: &[Nanos], block: Bytes, most: u64) -> Vec<f64> {
+        let blocks = |size: &Nanos| size.get().div_ceil(block.get()).max(1);
+        let largest = sizes.iter().map(blocks).max().unwrap_or(1).min(most);
+        let mut counts = vec![0_u64; largest as usize];
+        for n in sizes.iter().map(blocks).filter(|n| *n <= largest) {
+            counts[n as usize - 1] += 1;
+        }
+        let mut sum = 0;
+        let shares = counts.into_iter().map(|n| {
+            sum += n;
+            sum as f64 / sizes.len() as f64
+        });
+        shares.collect()
+    }
+
+    /// The mean size that was asked for, before rounding, in bytes.
+    pub fn asked_mean(&self) -> f64 {
+        1e9 / self.bytes.asked_per_s()
+    }
+
+    /// The shape of the law of the bytes.
+    pub fn law(&self) -> &Intervals {
+        self.bytes.intervals()
+    }
+
+    /// The smallest and the largest size before rounding, if there are bounds.
+    pub fn bounds(&self) -> Option<(Bytes, Bytes)> {
+        let bounds = self.bytes.bounds();
+        bounds.map(|(least, most)| (Bytes::new(least.get()), Bytes::new(most.get())))
+    }
+
+    /// The sizes with their probabilities.
+    fn pieces(&self) -> impl Iterator<Item = (f64, u64)> {
+        let before = std::iter::once(&0.0).chain(self.up_to.iter());
+        let shares = self.up_to.iter().zip(before).map(|(to, from)| to - from);
+        shares.zip(1..).filter(|(share, _)| *share > 0.0)
+    }
+
+    fn draw(&self, stream: &mut Stream) -> u64 {
+        let u = stream.uniform();
+        self.up_to.partition_point(|up_to| *up_to <= u) as u64 + 1
+    }
 }
 
 impl Size {
+    /// The recording that its sizes are drawn from, if there is one.
+    pub fn trace(&self) -> Option<&Path> {
+        match self {
+            Self::Rounded(sizes) => sizes.law().trace(),
+            Self::Blocks(_) | Self::GeometricBlocks { .. } | Self::Table(_) => None,
+        }
+    }
+
     /// The mean number of blocks.
     pub fn mean(&self) -> f64 {
         match self {
             Self::Blocks(blocks) => f64::from(*blocks),
             Self::GeometricBlocks { mean } => *mean,
             Self::Table(table) => table.iter().map(|(p, b)| p * f64::from(*b)).sum(),
+            Self::Rounded(sizes) => sizes.mean_blocks,
         }
     }
 
@@ -31,6 +165,7 @@ impl Size {
         match self {
             Self::Blocks(blocks) => vec![(1.0, u64::from(*blocks))],
             Self::Table(table) => table.iter().map(|(p, b)| (*p, u64::from(*b))).collect(),
+            Self::Rounded(sizes) => sizes.pieces().collect(),
             Self::GeometricBlocks { mean } => {
                 let q = 1.0 - 1.0 / mean;
                 let (mut left, mut all) = (1.0, Vec::new());
@@ -51,6 +186,7 @@ impl Size {
         match self {
             Self::Blocks(blocks) => u64::from(*blocks),
             Self::GeometricBlocks { mean } => stream.geometric(*mean),
+            Self::Rounded(sizes) => sizes.draw(stream),
             Self::Table(table) => {
                 let mut u = stream.uniform();
                 for (p, blocks) in table {
@@ -73,10 +209,29 @@ mod tests {
     #[test]
     fn every_law_has_its_mean() {
         let table = vec![(0.5, 1), (0.3, 8), (0.2, 32)];
+        let rounded = |law, bounds| {
+            let block = Bytes::new(4096);
+            let law = RoundedSizes::new(40_960.0, law, bounds, block, 1000).unwrap();
+            Size::Rounded(law)
+        };
+        let recorded = [1_u64, 4096, 4097, 155_648].map(Nanos::new);
+        let recorded = Intervals::Empirical {
+            trace: "x.ios".into(),
+            times: recorded.into(),
+        };
         for size in [
             Size::Blocks(3),
             Size::GeometricBlocks { mean: 4.0 },
             Size::Table(table),
+            rounded(Intervals::LogNormal { cv: 1.5 }, None),
+            rounded(Intervals::Gamma { cv: 0.5 }, None),
+            rounded(
+                Intervals::Pareto { shape: 1.5 },
+                Some((Bytes::new(8192), Bytes::new(1 << 20))),
+            ),
+            Size::Rounded(
+                RoundedSizes::new(40_960.5, recorded, None, Bytes::new(4096), 1000).unwrap(),
+            ),
         ] {
             let mut stream = Seed::new(1).stream("load", "size");
             let n = 300_000;
@@ -95,5 +250,22 @@ mod tests {
             let told: f64 = size.distribution().iter().map(|(p, b)| p * *b as f64).sum();
             assert!((told / size.mean() - 1.0).abs() < 1e-4, "{told}");
         }
+    }
+
+    #[test]
+    fn sizes_of_a_law_are_rounded_up() {
+        // Exponential, as a gamma law with a coefficient of variation of 1: geometric when it is rounded up.
+        let law = Intervals::Gamma { cv: 1.0 };
+        let sizes = RoundedSizes::new(40_960.0, law, None, Bytes::new(4096), 10_000).unwrap();
+        let q = (-0.1_f64).exp();
+        for (p, blocks) in sizes.pieces().take(100) {
+            let exact = (1.0 - q) * q.powi(blocks as i32 - 1);
+            // Sizes are whole bytes before.
+            assert!((p - exact).abs() < 2e-5, "{blocks}: {p}, {exact}");
+        }
+        assert!((sizes.mean_blocks - 1.0 / (1.0 - q)).abs() < 1e-3);
+        let heavy = Intervals::Pareto { shape: 1.2 };
+        let error = RoundedSizes::new(40_960.0, heavy, None, Bytes::new(4096), 1000).unwrap_err();
+        assert!(matches!(error, RoundedSizesError::TooLarge(share) if share > 1e-5));
     }
 }

@@ -33,6 +33,17 @@ fn size_law(law: &Size) -> String {
             let rows: Vec<String> = table.iter().map(row).collect();
             format!("{{ table = [{}] }}", rows.join(", "))
         }
+        Size::Rounded(sizes) => {
+            let mean = match sizes.law() {
+                Intervals::Empirical { .. } => String::new(),
+                _ => format!("mean = {}, ", sizes.asked_mean().round()),
+            };
+            let bounds = sizes.bounds().map_or(String::new(), |(least, most)| {
+                format!(", at_least = {}, at_most = {}", least.get(), most.get())
+            });
+            let (name, law) = (sizes.law().name(), parameters(sizes.law()));
+            format!("{{ {name} = {{ {mean}{law}{bounds} }} }}")
+        }
     }
 }
 
@@ -155,9 +166,9 @@ pub(super) fn time_law(law: &TimeLaw) -> String {
     }
 }
 
-fn renewal(law: &Renewal, mean: &str) -> String {
-    let name = law.intervals().name();
-    let shape = match law.intervals() {
+/// What a law has besides its mean.
+fn parameters(law: &Intervals) -> String {
+    match law {
         Intervals::Gamma { cv } | Intervals::LogNormal { cv } => format!("cv = {}", float(*cv)),
         Intervals::Weibull { shape } | Intervals::Pareto { shape } => {
             format!("shape = {}", float(*shape))
@@ -166,7 +177,12 @@ fn renewal(law: &Renewal, mean: &str) -> String {
             let trace = toml::Value::from(trace.display().to_string());
             format!("trace = {trace}")
         }
-    };
+    }
+}
+
+fn renewal(law: &Renewal, mean: &str) -> String {
+    let name = law.intervals().name();
+    let shape = parameters(law.intervals());
     let bounds = law.bounds().map_or(String::new(), |(least, most)| {
         format!(
             ", at_least_ms = {}, at_most_ms = {}",

@@ -54,12 +54,14 @@ table_of_keys! {
         #[comment = "requests per arrival"]
         pub batch: Option<Spanned<BatchFile>>,
         /// in bytes: `"8KiB"` or `{ bytes = "8KiB" }`, `{ geometric_mean_bytes = "16KiB" }` or `{ table = [{ bytes =
-        /// "4KiB", share = 0.75 }, { bytes = "64KiB", share = 0.25 }] }`; in blocks: `{ blocks = 4 }`, `{
+        /// "4KiB", share = 0.75 }, { bytes = "64KiB", share = 0.25 }] }`; by a law, rounded up to whole blocks: `{ log_normal = {
+        /// mean = "64KiB", cv = 1.5 } }` or `gamma`, `{ pareto = { mean = "64KiB", shape = 1.5 } }` or `weibull`, each also
+        /// with `at_least` and `at_most`, and `{ empirical = { trace = "monday.ios" } }`, the sizes of a recording; in blocks: `{ blocks = 4 }`, `{
         /// geometric_mean_blocks = 4.0 }` or `{ table = [{ blocks = 1, share = 1.0 }] }`; separately for reads and
         /// writes: `{ read = "8KiB", write = "64KiB" }`, where each value may have any of these forms
         pub size: Option<Spanned<SizeFile>>,
         /// the unit of sizes and the alignment of addresses, such as `"4KiB"`; allowed only if requests have addresses
-        #[default = "sizes in bytes: the greatest common divisor of all sizes, 4 KiB for geometric ones; in blocks: the stripe unit, for SSDs 4 KiB"]
+        #[default = "sizes in bytes: the greatest common divisor of all sizes, 4 KiB for laws; in blocks: the stripe unit, for SSDs 4 KiB"]
         #[comment = "unit of sizes, in bytes"]
         pub block: Option<Spanned<String>>,
         /// probability of a read, `0.7` or `"70%"`

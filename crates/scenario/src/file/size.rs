@@ -1,6 +1,7 @@
 //! `size = ...`: how large requests are.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use iosonar_units::{Share, scalar};
 use serde::Deserialize;
@@ -43,6 +44,52 @@ pub enum SizeLawFile {
     GeometricMeanBytes(String),
     /// One of these sizes, each with its share.
     Table(Vec<SizeRowFile>),
+    /// Gamma, rounded up to whole blocks.
+    Gamma(SizeSpreadFile),
+    /// Log-normal, rounded up to whole blocks.
+    LogNormal(SizeSpreadFile),
+    /// Weibull, rounded up to whole blocks.
+    Weibull(SizeTailFile),
+    /// Pareto, rounded up to whole blocks.
+    Pareto(SizeTailFile),
+    /// Those of a recording, rounded up to whole blocks.
+    Empirical(SizeEmpiricalFile),
+}
+
+/// `log_normal = { mean = "64KiB", cv = 1.5, at_least = "4KiB", at_most = "4MiB" }`, and `gamma`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizeSpreadFile {
+    /// The mean, before any bounds and rounding.
+    pub mean: SizeText,
+    /// The coefficient of variation, before any bounds.
+    pub cv: f64,
+    /// The smallest size.
+    pub at_least: Option<SizeText>,
+    /// The largest size.
+    pub at_most: Option<SizeText>,
+}
+
+/// `weibull = { mean = "64KiB", shape = 0.6, at_least = "4KiB", at_most = "4MiB" }`, and `pareto`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizeTailFile {
+    /// The mean, before rounding.
+    pub mean: SizeText,
+    /// The shape parameter of the law.
+    pub shape: f64,
+    /// The smallest size.
+    pub at_least: Option<SizeText>,
+    /// The largest size.
+    pub at_most: Option<SizeText>,
+}
+
+/// `empirical = { trace = "monday.csv" }`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizeEmpiricalFile {
+    /// The recording whose sizes are drawn from.
+    pub trace: PathBuf,
 }
 
 /// A row of `table = [{ blocks = 1, share = 0.75 }, ...]`, in blocks or bytes.
@@ -70,6 +117,11 @@ struct Keys {
     bytes: Option<SizeText>,
     geometric_mean_bytes: Option<SizeText>,
     table: Option<Vec<SizeRowFile>>,
+    gamma: Option<SizeSpreadFile>,
+    log_normal: Option<SizeSpreadFile>,
+    weibull: Option<SizeTailFile>,
+    pareto: Option<SizeTailFile>,
+    empirical: Option<SizeEmpiricalFile>,
     read: Option<Box<SizeFile>>,
     write: Option<Box<SizeFile>>,
 }
@@ -84,6 +136,11 @@ impl Keys {
             self.geometric_mean_bytes
                 .map(|SizeText(text)| SizeLawFile::GeometricMeanBytes(text)),
             self.table.map(SizeLawFile::Table),
+            self.gamma.map(SizeLawFile::Gamma),
+            self.log_normal.map(SizeLawFile::LogNormal),
+            self.weibull.map(SizeLawFile::Weibull),
+            self.pareto.map(SizeLawFile::Pareto),
+            self.empirical.map(SizeLawFile::Empirical),
         ];
         let mut laws: Vec<SizeLawFile> = laws.into_iter().flatten().collect();
         let wrong = |problem: &str| Err(E::custom(format!("{problem}, expected {SIZES}")));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use iosonar_sim_core::{Seed, Stream};
-use iosonar_trace::{Batch as Rows, Reading, TraceError, input};
+use iosonar_trace::{Batch as Rows, Op, Reading, TraceError, input};
 use iosonar_units::{Nanos, Sectors, Share};
 use iosonar_workload::{
     Addresses, ArrivalLaw, Batch, Intervals, LoadPhase, Renewal, Shape, TimeLaw, Workload,
@@ -13,7 +13,7 @@ use iosonar_workload::{
 use toml::Spanned;
 
 use super::check::Checker;
-use super::sizes::size_laws;
+use super::sizes::{Kind, size_laws};
 use crate::ScenarioError;
 use crate::file::{
     AddressesFile, ArrivalsFile, BatchFile, ClassFile, ClosedFile, EmpiricalFile, HotFile,
@@ -141,11 +141,11 @@ fn is_rate(per_s: f64) -> bool {
     (1e-9..=1e9).contains(&per_s)
 }
 
-/// Checks the values of a law of times.
-struct LawCheck<'a, T> {
-    check: &'a Checker<'a>,
-    given: &'a Spanned<T>,
-    key: &'static str,
+/// Checks the values of a law.
+pub(super) struct LawCheck<'a, T> {
+    pub(super) check: &'a Checker<'a>,
+    pub(super) given: &'a Spanned<T>,
+    pub(super) key: &'static str,
 }
 
 impl<T> LawCheck<'_, T> {
@@ -172,12 +172,11 @@ impl<T> LawCheck<'_, T> {
         self.refuse(format!("{name} = {seconds}"), expected)
     }
 
-    fn cv(&self, cv: f64) -> Result<f64, ScenarioError> {
+    pub(super) fn cv(&self, cv: f64) -> Result<f64, ScenarioError> {
         if (0.01..=100.0).contains(&cv) {
             return Ok(cv);
         }
-        let expected =
-            "a coefficient of variation of 0.01 to 100: 1 is as bursty as a Poisson process";
+        let expected = "a coefficient of variation of 0.01 to 100: 1 is that of an exponential law";
         self.refuse(format!("cv = {cv}"), expected)
     }
 
@@ -232,12 +231,12 @@ impl<T> LawCheck<'_, T> {
             .map_err(|error| self.wrong(error.to_string(), "another mean, law or bounds"))
     }
 
-    fn weibull(&self, shape: f64) -> Result<Intervals, ScenarioError> {
+    pub(super) fn weibull(&self, shape: f64) -> Result<Intervals, ScenarioError> {
         let shape = self.shape(shape, 0.2..=50.0, "0.2 to 50")?;
         Ok(Intervals::Weibull { shape })
     }
 
-    fn pareto(&self, shape: f64) -> Result<Intervals, ScenarioError> {
+    pub(super) fn pareto(&self, shape: f64) -> Result<Intervals, ScenarioError> {
         let expected = "1.05 to 100: closer to 1 the mean converges too slowly";
         let shape = self.shape(shape, 1.05..=100.0, expected)?;
         Ok(Intervals::Pareto { shape })
@@ -341,11 +340,11 @@ impl<T> LawCheck<'_, T> {
 }
 
 /// Times of a recording.
-struct Recorded {
+pub(super) struct Recorded {
     /// All of them, or a random sample of a long recording.
-    times: Arc<[Nanos]>,
+    pub(super) times: Arc<[Nanos]>,
     /// The mean of all.
-    mean_s: f64,
+    pub(super) mean_s: f64,
 }
 
 impl Recorded {
@@ -367,6 +366,18 @@ impl Recorded {
     /// The latencies of requests.
     fn latencies(trace: &Path) -> Result<Self, TraceError> {
         Self::of(trace, |rows, row| rows.outcome(row).latency)
+    }
+
+    /// The sizes of requests that move data, of this kind: a nanosecond is a byte.
+    pub(super) fn sizes(trace: &Path, kind: Option<Kind>) -> Result<Self, TraceError> {
+        Self::of(trace, |rows, row| {
+            let request = rows.request(row);
+            let is_wanted = match kind {
+                None => matches!(request.op, Op::Read | Op::Write),
+                Some(kind) => kind.has(request.op),
+            };
+            is_wanted.then(|| Nanos::new(request.sectors.bytes().get()))
+        })
     }
 
     fn of(

@@ -31,6 +31,8 @@ pub fn moved(text: &str, path: &Path, to: &Path) -> Result<String, ScenarioError
             rename_empirical(Some(class), &way);
         }
     }
+    let device = document.get_mut("device").and_then(Item::as_table_like_mut);
+    rename_law(device.and_then(|device| device.get_mut("service")), &way);
     rename(document.get_mut("ssd"), "profile", &way, is_profile);
     if let Some(disk) = document.get_mut("disk") {
         match disk.get_mut("other") {
@@ -57,10 +59,23 @@ pub fn moved(text: &str, path: &Path, to: &Path) -> Result<String, ScenarioError
 }
 
 /// The recording of `arrivals = { empirical = { trace = ... } }`.
+/// The recordings that the laws of a load are drawn from.
 fn rename_empirical(load: Option<&mut dyn TableLike>, way: &Path) {
-    let arrivals = load.and_then(|load| load.get_mut("arrivals"));
-    let arrivals = arrivals.and_then(Item::as_table_like_mut);
-    let empirical = arrivals.and_then(|arrivals| arrivals.get_mut("empirical"));
+    let Some(load) = load else {
+        return;
+    };
+    for key in ["arrivals", "size"] {
+        rename_law(load.get_mut(key), way);
+    }
+    for (key, law) in [("closed", "think"), ("size", "read"), ("size", "write")] {
+        let table = load.get_mut(key).and_then(Item::as_table_like_mut);
+        rename_law(table.and_then(|table| table.get_mut(law)), way);
+    }
+}
+
+fn rename_law(law: Option<&mut Item>, way: &Path) {
+    let law = law.and_then(Item::as_table_like_mut);
+    let empirical = law.and_then(|law| law.get_mut("empirical"));
     rename(empirical, "trace", way, |_| true);
 }
 
@@ -131,10 +146,25 @@ mod tests {
     fn recordings_of_intervals_are_the_same_from_the_other_folder() {
         let text = "[load]\narrivals = { empirical = { trace = \"x.ios\" } }\n\
                     [[load.class]]\narrivals = { empirical = { per_s = 5.0, trace = \"y.ios\" } }\n\
-                    [[load.class]]\narrivals = { gamma = { per_s = 5.0, cv = 2.0 } }\n";
+                    [[load.class]]\narrivals = { gamma = { per_s = 5.0, cv = 2.0 } }\n\
+                    size = { read = { empirical = { trace = \"r.ios\" } }, write = \"4KiB\" }\n\
+                    [[load.class]]\nsize = { empirical = { trace = \"s.ios\" } }\n\
+                    [device]\nservice = { empirical = { trace = \"d.ios\" } }\n";
         let moved = moved(text, Path::new("/a/b/s.toml"), Path::new("/a/c/d")).unwrap();
-        for part in ["\"../../b/x.ios\"", "\"../../b/y.ios\"", "cv = 2.0"] {
-            assert!(moved.contains(part), "{moved}");
+        for name in ["x", "y", "r", "s", "d"] {
+            assert!(
+                moved.contains(&format!("\"../../b/{name}.ios\"")),
+                "{moved}"
+            );
         }
+        assert!(moved.contains("cv = 2.0"), "{moved}");
+    }
+
+    #[test]
+    fn recordings_of_think_times_are_the_same_from_the_other_folder() {
+        let text =
+            "[load]\nclosed = { outstanding = 3, think = { empirical = { trace = \"t.ios\" } } }\n";
+        let moved = moved(text, Path::new("/a/b/s.toml"), Path::new("/a/c/d")).unwrap();
+        assert!(moved.contains("\"../../b/t.ios\""), "{moved}");
     }
 }

@@ -1,23 +1,28 @@
 //! How large requests are: laws in blocks or in bytes, and the block that both are counted in.
 
+use std::path::Path;
+
+use iosonar_trace::Op;
 use iosonar_units::{Bytes, SECTOR_BYTES, Sectors};
-use iosonar_workload::Size;
+use iosonar_workload::{Intervals, RoundedSizes, RoundedSizesError, Size};
 use toml::Spanned;
 
 use super::array::whole_sectors;
 use super::check::Checker;
-use super::laws::table;
+use super::laws::{LawCheck, Recorded, table};
 use crate::ScenarioError;
-use crate::file::{LoadFile, SizeFile, SizeLawFile, SizeText};
+use crate::file::{LoadFile, SizeFile, SizeLawFile, SizeSpreadFile, SizeTailFile, SizeText};
 
 const KEY: &str = "load.size";
 
-/// What geometric sizes in bytes are multiples of.
-const GEOMETRIC_UNIT: Sectors = Sectors::new(8);
+/// What sizes in bytes are multiples of that follow a law.
+const UNIT_OF_LAWS: Sectors = Sectors::new(8);
 
 /// What a law may be.
 const LAWS: &str = "\"8KiB\", { geometric_mean_bytes = \"16KiB\" }, { table = [{ bytes = \"4KiB\", share = 1.0 }] }, \
-    { blocks = 4 }, { geometric_mean_blocks = 4.0 } or { table = [{ blocks = 1, share = 1.0 }] }, at least 1 block, at \
+    { log_normal = { mean = \"64KiB\", cv = 1.5 } } (or gamma), { pareto = { mean = \"64KiB\", shape = 1.5, at_most = \"4MiB\" } } \
+    (or weibull), { empirical = { trace = \"monday.ios\" } }, { blocks = 4 }, { geometric_mean_blocks = 4.0 } or \
+    { table = [{ blocks = 1, share = 1.0 }] }, at least 1 block, at \
     most a million and what the array holds, shares that sum to 1";
 
 /// The sizes of a load and its classes.
@@ -33,20 +38,35 @@ fn in_bytes(law: &SizeLawFile) -> (Vec<&str>, bool) {
     match law {
         SizeLawFile::Blocks(_) | SizeLawFile::GeometricMeanBlocks(_) => (Vec::new(), true),
         SizeLawFile::Bytes(text) => (vec![text], false),
-        SizeLawFile::GeometricMeanBytes(_) => (Vec::new(), false),
         SizeLawFile::Table(rows) => {
             let bytes = rows.iter().filter_map(|row| row.bytes.as_ref());
             let texts = bytes.map(|SizeText(text)| text.as_str()).collect();
             (texts, rows.iter().any(|row| row.blocks.is_some()))
         }
+        _ => (Vec::new(), false),
+    }
+}
+
+/// Whether a law has any numbers of bytes, which become whole blocks.
+fn is_of_any_bytes(law: &SizeLawFile) -> bool {
+    match law {
+        SizeLawFile::GeometricMeanBytes(_)
+        | SizeLawFile::Gamma(_)
+        | SizeLawFile::LogNormal(_)
+        | SizeLawFile::Weibull(_)
+        | SizeLawFile::Pareto(_)
+        | SizeLawFile::Empirical(_) => true,
+        SizeLawFile::Blocks(_)
+        | SizeLawFile::GeometricMeanBlocks(_)
+        | SizeLawFile::Bytes(_)
+        | SizeLawFile::Table(_) => false,
     }
 }
 
 /// Whether there are sizes in bytes.
 pub(super) fn are_in_bytes(load: &LoadFile) -> bool {
     let laws = || all(load).flat_map(|size| size.get_ref().laws());
-    laws()
-        .any(|law| !in_bytes(law).0.is_empty() || matches!(law, SizeLawFile::GeometricMeanBytes(_)))
+    laws().any(|law| !in_bytes(law).0.is_empty() || is_of_any_bytes(law))
 }
 
 /// The largest block of which all sizes in bytes are multiples; `None` if sizes are in blocks.
@@ -71,8 +91,8 @@ pub(super) fn common_block(
             for text in texts {
                 common = common_divisor(common, sectors(check, size, text)?.get());
             }
-            if matches!(law, SizeLawFile::GeometricMeanBytes(_)) {
-                common = common_divisor(common, GEOMETRIC_UNIT.get());
+            if is_of_any_bytes(law) {
+                common = common_divisor(common, UNIT_OF_LAWS.get());
             }
         }
     }
@@ -102,18 +122,22 @@ pub(super) fn size_laws(
     block: Sectors,
     most: u64,
 ) -> Result<(Size, Option<Size>), ScenarioError> {
-    let law = |law| {
+    let law = |law, kind| {
         let resolver = Resolver {
             check,
             size,
             block,
             most,
+            kind,
         };
         resolver.law(law)
     };
     match size.get_ref() {
-        SizeFile::All(all) => Ok((law(all)?, None)),
-        SizeFile::Each(reads, writes) => Ok((law(reads)?, Some(law(writes)?))),
+        SizeFile::All(all) => Ok((law(all, None)?, None)),
+        SizeFile::Each(reads, writes) => Ok((
+            law(reads, Some(Kind::Reads))?,
+            Some(law(writes, Some(Kind::Writes))?),
+        )),
     }
 }
 
@@ -122,6 +146,24 @@ struct Resolver<'a> {
     size: &'a Spanned<SizeFile>,
     block: Sectors,
     most: u64,
+    /// Of which requests, if not of all.
+    kind: Option<Kind>,
+}
+
+/// Requests that may have sizes of their own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Reads,
+    Writes,
+}
+
+impl Kind {
+    pub(super) fn has(self, op: Op) -> bool {
+        match self {
+            Self::Reads => op == Op::Read,
+            Self::Writes => op == Op::Write,
+        }
+    }
 }
 
 impl Resolver<'_> {
@@ -169,6 +211,23 @@ impl Resolver<'_> {
                     Err(seen) => seen,
                 }
             }
+            SizeLawFile::Gamma(given) => {
+                let cv = self.checked().cv(given.cv)?;
+                return self.spread(given, Intervals::Gamma { cv });
+            }
+            SizeLawFile::LogNormal(given) => {
+                let cv = self.checked().cv(given.cv)?;
+                return self.spread(given, Intervals::LogNormal { cv });
+            }
+            SizeLawFile::Weibull(given) => {
+                let law = self.checked().weibull(given.shape)?;
+                return self.tail(given, law);
+            }
+            SizeLawFile::Pareto(given) => {
+                let law = self.checked().pareto(given.shape)?;
+                return self.tail(given, law);
+            }
+            SizeLawFile::Empirical(given) => return self.recorded(&given.trace),
         };
         Err(self.wrong(seen, LAWS.to_owned()))
     }
@@ -193,6 +252,109 @@ impl Resolver<'_> {
     fn mean(&self, text: &str) -> Option<f64> {
         let bytes: Bytes = text.parse().ok()?;
         Some(bytes.get() as f64 / (u64::from(self.block.get()) * SECTOR_BYTES) as f64)
+    }
+
+    fn checked(&self) -> LawCheck<'_, SizeFile> {
+        LawCheck {
+            check: self.check,
+            given: self.size,
+            key: KEY,
+        }
+    }
+
+    fn block_bytes(&self) -> Bytes {
+        Bytes::new(u64::from(self.block.get()) * SECTOR_BYTES)
+    }
+
+    fn spread(&self, given: &SizeSpreadFile, law: Intervals) -> Result<Size, ScenarioError> {
+        self.rounded(&given.mean, law, [&given.at_least, &given.at_most])
+    }
+
+    fn tail(&self, given: &SizeTailFile, law: Intervals) -> Result<Size, ScenarioError> {
+        self.rounded(&given.mean, law, [&given.at_least, &given.at_most])
+    }
+
+    /// Sizes of a law with this mean, within bounds.
+    fn rounded(
+        &self,
+        mean: &SizeText,
+        law: Intervals,
+        [least, most]: [&Option<SizeText>; 2],
+    ) -> Result<Size, ScenarioError> {
+        let bytes = |SizeText(text): &SizeText| {
+            let bytes: Option<Bytes> = text.parse().ok();
+            bytes.filter(|bytes| bytes.get() > 0).ok_or_else(|| {
+                self.wrong(format!("'{text}'"), "a size such as \"64KiB\"".to_owned())
+            })
+        };
+        let mean = bytes(mean)?;
+        let least = least.as_ref().map(bytes).transpose()?;
+        let most = most.as_ref().map(bytes).transpose()?;
+        let bounds = (least.is_some() || most.is_some()).then(|| {
+            let largest = self.largest() * self.block_bytes().get();
+            (
+                least.unwrap_or_default(),
+                most.unwrap_or(Bytes::new(largest)),
+            )
+        });
+        if let Some((least, most)) = bounds
+            && least > most
+        {
+            let seen = format!("sizes from {least} to {most}");
+            return Err(self.wrong(seen, "at_least to be at most at_most".to_owned()));
+        }
+        self.of_law(mean.get() as f64, law, bounds)
+    }
+
+    /// The sizes of a recording.
+    fn recorded(&self, trace: &Path) -> Result<Size, ScenarioError> {
+        let folder = self.check.path.parent().unwrap_or(Path::new(""));
+        let trace = folder.join(trace);
+        let Recorded { times, mean_s } = Recorded::sizes(&trace, self.kind)?;
+        if times.is_empty() {
+            let of = match self.kind {
+                None => "requests",
+                Some(Kind::Reads) => "reads",
+                Some(Kind::Writes) => "writes",
+            };
+            let seen = format!("no {of} with data in {}", trace.display());
+            return Err(self.wrong(seen, "a recording that has some".to_owned()));
+        }
+        self.of_law(mean_s * 1e9, Intervals::Empirical { trace, times }, None)
+    }
+
+    /// The most blocks of a request.
+    fn largest(&self) -> u64 {
+        self.most.min(1_000_000)
+    }
+
+    fn of_law(
+        &self,
+        mean: f64,
+        law: Intervals,
+        bounds: Option<(Bytes, Bytes)>,
+    ) -> Result<Size, ScenarioError> {
+        let sizes = RoundedSizes::new(mean, law, bounds, self.block_bytes(), self.largest());
+        sizes.map(Size::Rounded).map_err(|error| match error {
+            RoundedSizesError::Law(_) => {
+                let seen = match bounds {
+                    None => format!("a mean of {mean} bytes"),
+                    Some((least, most)) => {
+                        format!("a mean of {mean} bytes for sizes from {least} to {most}")
+                    }
+                };
+                self.wrong(seen, "another mean, law or bounds".to_owned())
+            }
+            RoundedSizesError::TooLarge(share) => {
+                let largest = Bytes::new(self.largest() * self.block_bytes().get());
+                let seen = format!(
+                    "a law by which {} % of the sizes exceed {largest}",
+                    100.0 * share
+                );
+                let expected = "sizes that the array holds, at most a million blocks: set at_most";
+                self.wrong(seen, expected.to_owned())
+            }
+        })
     }
 
     fn wrong(&self, seen: String, expected: String) -> ScenarioError {
