@@ -101,6 +101,13 @@ fn copies_of_the_program() -> usize {
     names.filter(random).count()
 }
 
+/// The column of a figure of a target on a host.
+fn column(host: &str, target: &Path, figure: &str) -> String {
+    let name = format!("{host}:{}", target.display()).to_lowercase();
+    let plain = name.replace(|c: char| !c.is_alphanumeric(), "_");
+    format!("read_latency_{plain}_{figure}")
+}
+
 #[test]
 fn hosts_replay_together_and_what_comes_back_is_merged() {
     let scratch = Scratch::new();
@@ -170,18 +177,10 @@ fn hosts_replay_together_and_what_comes_back_is_merged() {
     // Nothing stays there: the hosts are this machine.
     assert_eq!(copies_of_the_program(), before);
     let points = fs::read_to_string(scratch.path("study/points.csv")).unwrap();
-    let column = |host: &str, target: &str, of: &str| {
-        let path = scratch.path(target).display().to_string().to_lowercase();
-        let plain: String = format!("{host}:{path}")
-            .chars()
-            .map(|c| if c.is_alphanumeric() { c } else { '_' })
-            .collect();
-        format!("read_latency_{plain}_{of}")
-    };
     for metric in [
         "read_latency_mean_ms",
-        &column("node1", "one", "mean_ms"),
-        &column("node2", "two", "p99_ms"),
+        &column("node1", &scratch.path("one"), "mean_ms"),
+        &column("node2", &scratch.path("two"), "p99_ms"),
     ] {
         assert!(
             points.lines().next().unwrap().contains(metric),

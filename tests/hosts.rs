@@ -267,7 +267,7 @@ fn starts_agree(json: &Value) -> Vec<f64> {
 }
 
 /// Holds back what goes to an agent, and what comes from it, for two times in milliseconds.
-const DELAYS: &str = r#"
+const DELAYS: &str = r"
 import os, queue, subprocess, sys, threading, time
 there, back = float(sys.argv[1]) / 1e3, float(sys.argv[2]) / 1e3
 agent = subprocess.Popen(sys.argv[3:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
@@ -287,7 +287,7 @@ def relay(source, sink, delay):
 threading.Thread(target=relay, args=(0, agent.stdin.fileno(), there), daemon=True).start()
 relay(agent.stdout.fileno(), 1, back)
 sys.exit(agent.wait())
-"#;
+";
 
 #[test]
 fn where_connections_are_slow_and_each_way_takes_another_time_the_starts_agree_within_the_stated_error()

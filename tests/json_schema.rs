@@ -167,7 +167,7 @@ impl Outputs<'_> {
                 .stderr(Stdio::piped())
                 .spawn()
                 .unwrap();
-            std::thread::sleep(Duration::from_millis(1000));
+            std::thread::sleep(Duration::from_secs(1));
             let read = Command::new("dd")
                 .arg(format!("if={device}"))
                 .args(["of=/dev/null", "bs=4k", "count=100", "iflag=direct"])

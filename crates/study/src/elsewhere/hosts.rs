@@ -125,7 +125,7 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// None yet, in folders whose name nobody can foresee.
+    /// None yet, in folders whose name cannot be foreseen.
     ///
     /// # Errors
     /// If there are no random numbers here.
@@ -157,11 +157,12 @@ impl Copies {
             format!("[ -O {copy} ] || (mkdir -m 700 {folder} && cat > {copy} && chmod 700 {copy})");
         let mut failed = Vec::new();
         for &host in hosts {
-            match text(&self.shell, host, &line, &bytes) {
-                Ok(_) => self.hosts.push(host.to_owned()),
-                Err(Silence::Unreachable(problem) | Silence::Failed(problem)) => {
-                    failed.push(problem);
-                }
+            // Before: a copy may fail in the middle.
+            self.hosts.push(host.to_owned());
+            if let Err(Silence::Unreachable(problem) | Silence::Failed(problem)) =
+                text(&self.shell, host, &line, &bytes)
+            {
+                failed.push(problem);
             }
         }
         match failed.is_empty() {
