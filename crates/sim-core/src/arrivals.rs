@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use iosonar_units::Nanos;
+use rand::distr::Distribution;
 
 use crate::network::Class;
-use crate::{Law, LawError, Stream};
+use crate::{Law, LawError, Sampler, Stream};
 
 /// One or several jobs that come at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +56,41 @@ pub enum BatchSize {
     Geometric(f64),
     /// One of these, each with its share; the shares sum to 1.
     Table(Arc<[(f64, u32)]>),
+    /// Numbers from a function.
+    Custom(Sampler<u32>),
 }
 
 impl BatchSize {
+    /// Numbers from a function, which draws from the stream and from nothing else, so that runs can be repeated.
+    ///
+    /// # Panics
+    /// Drawing does, if the function gives 0.
+    pub fn from_fn(draw: impl Fn(&mut Stream) -> u32 + Send + Sync + 'static) -> Self {
+        Self::Custom(Sampler::new(draw))
+    }
+
+    /// Numbers from a distribution of the `rand` crates, rounded to whole ones.
+    ///
+    /// ```
+    /// use iosonar_sim_core::arrivals::BatchSize;
+    ///
+    /// let jobs = BatchSize::sampled(rand_distr::Triangular::new(1.0, 9.0, 2.0)?);
+    /// # Ok::<(), rand_distr::TriangularError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Drawing does, if the distribution gives less than half a job or no number.
+    pub fn sampled(distribution: impl Distribution<f64> + Send + Sync + 'static) -> Self {
+        Self::from_fn(move |stream| {
+            let jobs = distribution.sample(stream);
+            assert!(
+                jobs >= 0.5,
+                "a distribution of batch sizes gave {jobs}, expected at least 1"
+            );
+            jobs.round() as u32
+        })
+    }
+
     /// How many jobs come now.
     #[inline]
     pub fn draw(&self, stream: &mut Stream) -> u32 {
@@ -72,6 +105,14 @@ impl BatchSize {
                 });
                 // What rounding leaves over is of the last row.
                 drawn.or(table.last()).map_or(1, |(_, jobs)| *jobs)
+            }
+            Self::Custom(sampler) => {
+                let jobs = sampler.draw(stream);
+                assert!(
+                    jobs > 0,
+                    "a function of batch sizes gave 0, expected at least 1"
+                );
+                jobs
             }
         }
     }

@@ -10,6 +10,7 @@ use iosonar_sim_core::network::{
 use iosonar_sim_core::{Law, Network, Seed};
 use iosonar_stats::Estimate;
 use iosonar_units::Nanos;
+use rand_distr::Distribution;
 
 const REPLICATIONS: u64 = 32;
 
@@ -337,6 +338,9 @@ fn processor_sharing_does_not_mind_the_law_of_service() {
 fn batches_arrive_as_burke_says() {
     let mut all = Vec::new();
     let one = Law::Constant(unit(1.0));
+    let one_and_more = rand_distr::Poisson::new(2.0)
+        .unwrap()
+        .map(|more: f64| more + 1.0);
     for (batch, law, rate, exact) in [
         (
             BatchSize::Geometric(3.0),
@@ -346,6 +350,20 @@ fn batches_arrive_as_burke_says() {
         ),
         (BatchSize::Geometric(3.0), one, 0.2, 6.75),
         (BatchSize::Constant(4), exponential(1.0), 0.15, 6.25),
+        // One and a Poisson number: the mean of the squares is 11, that of the numbers 3.
+        (
+            BatchSize::sampled(one_and_more),
+            exponential(1.0),
+            0.2,
+            5.833_333_333,
+        ),
+        // One or three.
+        (
+            BatchSize::from_fn(|stream| 1 + 2 * u32::from(stream.chance(0.5))),
+            exponential(1.0),
+            0.3,
+            4.375,
+        ),
     ] {
         all.extend(rows(&format!("{batch:?}"), 60, [exact], |seed| {
             let arrivals = poisson(rate).in_batches(batch.clone());

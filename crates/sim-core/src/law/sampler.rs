@@ -7,27 +7,32 @@ use iosonar_units::Nanos;
 
 use crate::Stream;
 
-/// Draws times by a function of one's own. Equal are a sampler and its clones.
-#[derive(Clone)]
-pub struct Sampler(Arc<dyn Fn(&mut Stream) -> Nanos + Send + Sync>);
+/// Draws times, or numbers of jobs, by a function of one's own. Equal are a sampler and its clones.
+pub struct Sampler<T = Nanos>(Arc<dyn Fn(&mut Stream) -> T + Send + Sync>);
 
-impl Sampler {
-    pub(super) fn new(draw: impl Fn(&mut Stream) -> Nanos + Send + Sync + 'static) -> Self {
+impl<T> Sampler<T> {
+    pub(crate) fn new(draw: impl Fn(&mut Stream) -> T + Send + Sync + 'static) -> Self {
         Self(Arc::new(draw))
     }
 
-    pub(super) fn draw(&self, stream: &mut Stream) -> Nanos {
+    pub(crate) fn draw(&self, stream: &mut Stream) -> T {
         (self.0)(stream)
     }
 }
 
-impl fmt::Debug for Sampler {
+impl<T> Clone for Sampler<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> fmt::Debug for Sampler<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Sampler")
     }
 }
 
-impl PartialEq for Sampler {
+impl<T> PartialEq for Sampler<T> {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
