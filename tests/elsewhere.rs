@@ -2,8 +2,11 @@
 
 mod scratch;
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Output;
 
 use iosonar_trace::{Batch, input};
 use scratch::cluster::has_cluster;
@@ -90,15 +93,10 @@ fn starts(path: &Path) -> Vec<f64> {
     starts
 }
 
-/// The folders of `--push`.
-fn copies_of_the_program() -> usize {
-    let entries = fs::read_dir("/tmp").unwrap().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let random = |name: &String| {
-        let digits = name.strip_prefix("iosonar-");
-        digits.is_some_and(|d| d.len() == 16 && d.bytes().all(|b| b.is_ascii_hexdigit()))
-    };
-    names.filter(random).count()
+/// The folder of a copy of the program, of which a line for a host speaks.
+fn folder_of_a_copy(line: &str) -> Option<&str> {
+    let at = line.find("/tmp/iosonar-")?;
+    Some(&line[at..at + "/tmp/iosonar-0123456789abcdef".len()])
 }
 
 /// The column of a figure of a target on a host.
@@ -108,42 +106,79 @@ fn column(host: &str, target: &Path, figure: &str) -> String {
     format!("read_latency_{plain}_{figure}")
 }
 
+/// A study of replays on hosts, which are names of this machine.
+struct OnHosts {
+    scratch: Scratch,
+    _daemon: Daemon,
+    experiment: PathBuf,
+    /// A script that is called as ssh, and keeps what is said to hosts.
+    ssh: PathBuf,
+}
+
+impl OnHosts {
+    /// `None`, with a message, where no ssh daemon can be started.
+    fn new() -> Option<Self> {
+        let scratch = Scratch::new();
+        let Some(daemon) = Daemon::start(&scratch) else {
+            eprintln!(
+                "skipped: no ssh daemon can be started here (it takes root, and the package openssh-server)"
+            );
+            return None;
+        };
+        let lines: String = (0..50)
+            .map(|i| format!("{:.3} ; {} ; 8 ; R ; 0 ; 0\n", f64::from(i) * 0.002, i * 64))
+            .collect();
+        scratch.file("x.load", lines);
+        for name in ["one", "two"] {
+            scratch.file(name, vec![7_u8; 1 << 22]);
+        }
+        let experiment = scratch.file(
+            "study.toml",
+            "[replay]\nload = \"x.load\"\nno_direct = true\n[vary]\nin_flight = [16]\n",
+        );
+        let (log, config) = (scratch.path("said"), daemon.config.display());
+        let log = log.display();
+        let text = format!("#!/bin/sh\necho \"$@\" >> {log}\nexec ssh -F {config} \"$@\"\n");
+        let ssh = scratch.file("ssh", text);
+        fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+        Some(Self {
+            scratch,
+            _daemon: daemon,
+            experiment,
+            ssh,
+        })
+    }
+
+    fn sweep(&self, hosts: &str) -> Output {
+        let run = iosonar()
+            .arg("sweep")
+            .arg(&self.experiment)
+            .args(["--hosts", hosts, "--push", "--ssh"])
+            .arg(&self.ssh)
+            .output();
+        run.unwrap()
+    }
+
+    /// The folders of copies of the program, of which lines for hosts speak.
+    fn copies(&self) -> BTreeSet<String> {
+        let said = fs::read_to_string(self.scratch.path("said")).unwrap();
+        let copies = said.lines().filter_map(folder_of_a_copy);
+        copies.map(str::to_owned).collect()
+    }
+}
+
 #[test]
 fn hosts_replay_together_and_what_comes_back_is_merged() {
-    let scratch = Scratch::new();
-    let Some(daemon) = Daemon::start(&scratch) else {
-        eprintln!(
-            "skipped: no ssh daemon can be started here (it takes root, and the package openssh-server)"
-        );
+    let Some(study) = OnHosts::new() else {
         return;
     };
-    let lines: String = (0..50)
-        .map(|i| format!("{:.3} ; {} ; 8 ; R ; 0 ; 0\n", f64::from(i) * 0.002, i * 64))
-        .collect();
-    scratch.file("x.load", lines);
-    for name in ["one", "two"] {
-        scratch.file(name, vec![7_u8; 1 << 22]);
-    }
-    let experiment = scratch.file(
-        "study.toml",
-        "[replay]\nload = \"x.load\"\nno_direct = true\n[vary]\nin_flight = [16]\n",
-    );
+    let scratch = &study.scratch;
     let hosts = format!(
         "node1:{},node2:{}",
         scratch.path("one").display(),
         scratch.path("two").display()
     );
-    let ssh = format!("ssh -F {}", daemon.config.display());
-    let sweep = |hosts: &str| {
-        let run = iosonar()
-            .arg("sweep")
-            .arg(&experiment)
-            .args(["--hosts", hosts, "--push", "--ssh", &ssh])
-            .output();
-        run.unwrap()
-    };
-    let before = copies_of_the_program();
-    let run = sweep(&format!("{hosts},nowhere"));
+    let run = study.sweep(&format!("{hosts},nowhere"));
     assert_eq!(run.status.code(), Some(2));
     assert!(
         err(&run).contains("nowhere: does not answer"),
@@ -155,7 +190,7 @@ fn hosts_replay_together_and_what_comes_back_is_merged() {
         "node1:{},node2:/no/such/target",
         scratch.path("one").display()
     );
-    let run = sweep(&half);
+    let run = study.sweep(&half);
     assert_eq!(run.status.code(), Some(1));
     assert!(
         err(&run).contains("in_flight=16: failed: the replay failed (exit code 2)")
@@ -165,7 +200,7 @@ fn hosts_replay_together_and_what_comes_back_is_merged() {
     );
     let folder = scratch.path("study/in_flight=16");
     assert!(!folder.join("records.ios").exists() && !folder.join("result.json").exists());
-    let run = sweep(&hosts);
+    let run = study.sweep(&hosts);
     assert!(run.status.success(), "{}", err(&run));
     let log = fs::read_to_string(folder.join("log.txt")).unwrap();
     assert!(log.contains("replaying 50 requests"), "{log}");
@@ -175,7 +210,18 @@ fn hosts_replay_together_and_what_comes_back_is_merged() {
     let result: serde_json::Value = serde_json::from_str(&result).unwrap();
     assert_eq!(result["hosts"][1]["done"], 50);
     // Nothing stays there: the hosts are this machine.
-    assert_eq!(copies_of_the_program(), before);
+    let copies = study.copies();
+    assert_eq!(copies.len(), 3, "{copies:?}");
+    assert!(
+        copies.iter().all(|folder| !Path::new(folder).exists()),
+        "{copies:?}"
+    );
+    // What the run says can be done again without them.
+    let run = fs::read_to_string(folder.join("run.json")).unwrap();
+    assert!(
+        run.contains("--host-timeout") && !run.contains("/tmp/iosonar-"),
+        "{run}"
+    );
     let points = fs::read_to_string(scratch.path("study/points.csv")).unwrap();
     for metric in [
         "read_latency_mean_ms",

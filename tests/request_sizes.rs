@@ -58,10 +58,18 @@ fn sizes_follow_the_law_rounded_up_to_blocks() {
             "{ weibull = { mean = '64KiB', shape = 0.7 } }",
             [(16.0, 0.360_398), (64.0, 0.692_537), (4096.0, 1.0)],
         ),
-        // (1 - (l / x)^1.5) / (1 - (l / m)^1.5) of a smallest size l that gives the mean: here only the bounds.
         (
             "{ pareto = { mean = '64KiB', shape = 1.5, at_least = '16KiB', at_most = '1MiB' } }",
-            [(12.0, 0.0), (1024.0, 1.0), (2048.0, 1.0)],
+            // Of sizes from 25.205 KiB on, of which those up to 1 MiB have the mean.
+            [(32.0, 0.302_103), (64.0, 0.755_762), (128.0, 0.916_155)],
+        ),
+        (
+            "{ gamma = { mean = '64KiB', cv = 0.5, at_most = '1GiB' } }",
+            [(16.0, 0.018_988), (64.0, 0.566_530), (1024.0, 1.0)],
+        ),
+        (
+            "{ gamma = { mean = '64KiB', cv = 0.5, at_least = 1 } }",
+            [(16.0, 0.018_988), (64.0, 0.566_530), (1024.0, 1.0)],
         ),
     ] {
         let scenario = scratch.file("s.toml", scenario(size));

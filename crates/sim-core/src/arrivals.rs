@@ -92,6 +92,9 @@ impl BatchSize {
     }
 
     /// How many jobs come now.
+    ///
+    /// # Panics
+    /// If a function of one's own gives 0.
     #[inline]
     pub fn draw(&self, stream: &mut Stream) -> u32 {
         match self {

@@ -49,8 +49,7 @@ impl RoundedSizes {
     /// The share of sizes that is as good as none.
     const NONE: f64 = 1e-12;
 
-    /// Sizes whose law has this mean before they are rounded up, of which only those within the bounds are taken; a request
-    /// has at most `most` blocks.
+    /// Sizes whose law has this mean within the bounds and before they are rounded up; a request has at most `most` blocks.
     ///
     /// # Errors
     /// If there is no such law, or more than one size in a million is larger than `most` blocks.
@@ -65,12 +64,9 @@ impl RoundedSizes {
         let bytes = Renewal::new(1e9 / mean, law, bounds).map_err(RoundedSizesError::Law)?;
         let mut up_to = match bytes.between() {
             Law::Empirical(sizes) => Self::shares(sizes, block, most),
-            law => Self::probabilities(law, block, most),
+            law => Self::probabilities(law, block, most)?,
         };
-        let beyond = 1.0 - up_to.last().copied().unwrap_or(0.0);
-        if beyond > Self::CUT {
-            return Err(RoundedSizesError::TooLarge(beyond));
-        }
+        Self::check(up_to.last().copied().unwrap_or(0.0))?;
         if let Some(last) = up_to.last_mut() {
             *last = 1.0;
         }
@@ -83,18 +79,30 @@ impl RoundedSizes {
         Ok(sizes)
     }
 
-    fn probabilities(law: &Law, block: Bytes, most: u64) -> Vec<f64> {
-        let mut up_to = Vec::new();
-        for blocks in 1..=most {
+    fn probabilities(law: &Law, block: Bytes, most: u64) -> Result<Vec<f64>, RoundedSizesError> {
+        let share = |blocks: u64| {
             // Sizes are rounded to whole bytes before.
             let end = (blocks * block.get()) as f64 + 0.5;
-            let share = law.partial_moment(0, end).unwrap_or(0.0);
+            law.partial_moment(0, end)
+                .expect("a law that a scenario names has probabilities")
+        };
+        Self::check(share(most))?;
+        let mut up_to = Vec::new();
+        for share in (1..=most).map(share) {
             up_to.push(share);
             if share >= 1.0 - Self::NONE {
                 break;
             }
         }
-        up_to
+        Ok(up_to)
+    }
+
+    /// Whether nearly all sizes are possible.
+    fn check(share: f64) -> Result<(), RoundedSizesError> {
+        match 1.0 - share {
+            beyond if beyond > Self::CUT => Err(RoundedSizesError::TooLarge(beyond)),
+            _ => Ok(()),
+        }
     }
 
     fn shares(sizes: &[Nanos], block: Bytes, most: u64) -> Vec<f64> {
@@ -160,7 +168,7 @@ impl Size {
         }
     }
 
-    /// The sizes with their probabilities, as far as they are not below one in a million.
+    /// The sizes with their probabilities; of geometric ones, those that are not below one in a million.
     pub fn distribution(&self) -> Vec<(f64, u64)> {
         match self {
             Self::Blocks(blocks) => vec![(1.0, u64::from(*blocks))],

@@ -22,7 +22,7 @@ pub(super) struct FollowedTree {
     /// The runs, as they were meant when it was last looked.
     meant: usize,
     complete: HashSet<PathBuf>,
-    failed: usize,
+    failed: HashSet<PathBuf>,
     next: Instant,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct FollowedTree {
 #[derive(Default)]
 struct Walk {
     complete: HashSet<PathBuf>,
-    failed: usize,
+    failed: HashSet<PathBuf>,
     /// The records that changed last: those being written before all others.
     latest: Option<(bool, SystemTime, PathBuf)>,
 }
@@ -47,7 +47,7 @@ impl Walk {
             if name == RESULT {
                 self.complete.insert(folder.to_owned());
             } else if name == FAILED {
-                self.failed += 1;
+                self.failed.insert(folder.to_owned());
             } else if is_records(&path)
                 && let Ok(time) = entry.metadata().and_then(|of| of.modified())
             {
@@ -55,6 +55,17 @@ impl Walk {
                 self.latest = self.latest.take().max(Some(found));
             }
         }
+    }
+}
+
+impl Walk {
+    /// Leaves out what is no longer among the runs of the experiment, and failures that were mended.
+    fn keep(&mut self, root: &Path, meant: &HashSet<PathBuf>) {
+        let is_meant =
+            |folder: &PathBuf| folder.strip_prefix(root).is_ok_and(|of| meant.contains(of));
+        self.complete.retain(is_meant);
+        self.failed
+            .retain(|of| is_meant(of) && !self.complete.contains(of));
     }
 }
 
@@ -78,7 +89,7 @@ impl FollowedTree {
             shown: None,
             meant: 0,
             complete: HashSet::new(),
-            failed: 0,
+            failed: HashSet::new(),
             next: Instant::now(),
         }
     }
@@ -106,14 +117,14 @@ impl FollowedTree {
             let begin = Instant::now();
             let mut walk = Walk::default();
             walk.through(&self.root);
+            let meant = Source::of_tree(&self.root)?.meant();
+            if let Some(meant) = &meant {
+                walk.keep(&self.root, meant);
+            }
+            let n = meant.map_or(walk.complete.len(), |of| of.len());
             is_more = walk.complete != self.complete;
-            let source = Source::of_tree(&self.root)?;
-            let meant = source.meant().map_or(0, |of| of.len());
-            let known = (self.meant, self.failed);
-            self.meant = meant.max(walk.complete.len());
-            self.failed = walk.failed;
-            self.complete = walk.complete;
-            is_new = is_more || known != (self.meant, self.failed);
+            is_new = is_more || (n, &walk.failed) != (self.meant, &self.failed);
+            (self.meant, self.failed, self.complete) = (n, walk.failed, walk.complete);
             if let Some((_, _, path)) = walk.latest
                 && self
                     .shown
@@ -138,18 +149,18 @@ impl FollowedTree {
 
     /// Whether there will be no other runs, though some have failed.
     pub(super) fn is_over(&self) -> bool {
-        self.meant > 0 && self.complete.len() + self.failed >= self.meant
+        self.meant > 0 && self.complete.len() + self.failed.len() >= self.meant
     }
 
     /// Whether a run has records, or has come to its end.
     pub(super) fn has_begun(&self) -> bool {
         let has_records = |shown: &Followed| shown.state() != RunState::Waiting;
-        self.complete.len() + self.failed > 0 || self.shown.as_ref().is_some_and(has_records)
+        self.complete.len() + self.failed.len() > 0 || self.shown.as_ref().is_some_and(has_records)
     }
 
     /// How far the sweep is.
     pub(super) fn runs(&self) -> SweepRuns {
-        let (complete, failed) = (self.complete.len() as u64, self.failed as u64);
+        let (complete, failed) = (self.complete.len() as u64, self.failed.len() as u64);
         SweepRuns {
             complete,
             failed,

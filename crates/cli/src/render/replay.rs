@@ -336,10 +336,20 @@ pub(crate) fn why_not_done(summary: &Summary) -> String {
     reasons.join("; ")
 }
 
+/// A verdict in a word, for programs.
+fn verdict_name(verdict: &Verdict, early: Option<EndedEarly>) -> &'static str {
+    match (verdict, early) {
+        (Verdict::KeptUp, Some(_)) => "ended early",
+        _ => verdict.name(),
+    }
+}
+
 /// The summary for programs.
 pub(crate) fn json(summary: &Summary) -> Output {
     let mut json = Output::new("replay");
-    let targets = summary.targets.iter().map(target_json).collect();
+    let targets = summary.targets.iter();
+    let targets = targets.map(|target| target_json(target, summary.early));
+    let targets = targets.collect();
     json.set("targets", Value::Array(targets));
     if let Some(target) = summary.targets.first() {
         json.set("target", json!(target.path.display().to_string()));
@@ -363,7 +373,10 @@ pub(crate) fn json(summary: &Summary) -> Output {
         "verdict",
         json!(verdict_in_words(&summary.verdict, summary.early)),
     );
-    json.set("limited", json!(summary.verdict.name()));
+    json.set(
+        "limited",
+        json!(verdict_name(&summary.verdict, summary.early)),
+    );
     json.set(
         "interrupted",
         json!(summary.early == Some(EndedEarly::Interrupted)),
@@ -374,7 +387,7 @@ pub(crate) fn json(summary: &Summary) -> Output {
     json
 }
 
-fn target_json(target: &TargetSummary) -> Value {
+fn target_json(target: &TargetSummary, early: Option<EndedEarly>) -> Value {
     let episodes: Vec<Value> = target
         .episodes
         .iter()
@@ -396,7 +409,7 @@ fn target_json(target: &TargetSummary) -> Value {
     };
     json!({
         "target": target.path.display().to_string(),
-        "verdict": target.verdict.name(),
+        "verdict": verdict_name(&target.verdict, early),
         "done": target.done,
         "failed": target.failed,
         "limited_from_s": limited_from,

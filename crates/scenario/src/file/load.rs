@@ -56,7 +56,7 @@ table_of_keys! {
         /// in bytes: `"8KiB"` or `{ bytes = "8KiB" }`, `{ geometric_mean_bytes = "16KiB" }` or `{ table = [{ bytes =
         /// "4KiB", share = 0.75 }, { bytes = "64KiB", share = 0.25 }] }`; by a law, rounded up to whole blocks: `{ log_normal = {
         /// mean = "64KiB", cv = 1.5 } }` or `gamma`, `{ pareto = { mean = "64KiB", shape = 1.5 } }` or `weibull`, each also
-        /// with `at_least` and `at_most`, and `{ empirical = { trace = "monday.ios" } }`, the sizes of a recording; in blocks: `{ blocks = 4 }`, `{
+        /// with `at_least` and `at_most` (the mean is that within them), and `{ empirical = { trace = "monday.ios" } }`, the sizes of a recording; in blocks: `{ blocks = 4 }`, `{
         /// geometric_mean_blocks = 4.0 }` or `{ table = [{ blocks = 1, share = 1.0 }] }`; separately for reads and
         /// writes: `{ read = "8KiB", write = "64KiB" }`, where each value may have any of these forms
         pub size: Option<Spanned<SizeFile>>,

@@ -60,7 +60,7 @@ pub enum SizeLawFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizeSpreadFile {
-    /// The mean, before any bounds and rounding.
+    /// The mean within the bounds, before rounding.
     pub mean: SizeText,
     /// The coefficient of variation, before any bounds.
     pub cv: f64,
@@ -74,7 +74,7 @@ pub struct SizeSpreadFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizeTailFile {
-    /// The mean, before rounding.
+    /// The mean within the bounds, before rounding.
     pub mean: SizeText,
     /// The shape parameter of the law.
     pub shape: f64,

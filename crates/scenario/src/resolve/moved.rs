@@ -26,10 +26,18 @@ pub fn moved(text: &str, path: &Path, to: &Path) -> Result<String, ScenarioError
     let classes = document
         .get_mut("load")
         .and_then(|load| load.get_mut("class"));
-    if let Some(Item::ArrayOfTables(classes)) = classes {
-        for class in classes.iter_mut() {
-            rename_empirical(Some(class), &way);
+    match classes {
+        Some(Item::ArrayOfTables(classes)) => {
+            for class in classes.iter_mut() {
+                rename_empirical(Some(class), &way);
+            }
         }
+        Some(Item::Value(Value::Array(classes))) => {
+            for class in classes.iter_mut().filter_map(Value::as_inline_table_mut) {
+                rename_empirical(Some(class), &way);
+            }
+        }
+        _ => {}
     }
     let device = document.get_mut("device").and_then(Item::as_table_like_mut);
     rename_law(device.and_then(|device| device.get_mut("service")), &way);
@@ -58,7 +66,6 @@ pub fn moved(text: &str, path: &Path, to: &Path) -> Result<String, ScenarioError
     Ok(document.to_string())
 }
 
-/// The recording of `arrivals = { empirical = { trace = ... } }`.
 /// The recordings that the laws of a load are drawn from.
 fn rename_empirical(load: Option<&mut dyn TableLike>, way: &Path) {
     let Some(load) = load else {
@@ -158,6 +165,13 @@ mod tests {
             );
         }
         assert!(moved.contains("cv = 2.0"), "{moved}");
+    }
+
+    #[test]
+    fn recordings_of_classes_on_one_line_are_the_same_from_the_other_folder() {
+        let text = "[load]\nclass = [{ size = { empirical = { trace = \"x.ios\" } } }]\n";
+        let moved = moved(text, Path::new("/a/b/s.toml"), Path::new("/a/c/d")).unwrap();
+        assert!(moved.contains("\"../../b/x.ios\""), "{moved}");
     }
 
     #[test]

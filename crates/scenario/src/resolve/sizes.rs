@@ -293,7 +293,7 @@ impl Resolver<'_> {
         let bounds = (least.is_some() || most.is_some()).then(|| {
             let largest = self.largest() * self.block_bytes().get();
             (
-                least.unwrap_or_default(),
+                least.unwrap_or(Bytes::new(1)),
                 most.unwrap_or(Bytes::new(largest)),
             )
         });
@@ -310,7 +310,7 @@ impl Resolver<'_> {
     fn recorded(&self, trace: &Path) -> Result<Size, ScenarioError> {
         let folder = self.check.path.parent().unwrap_or(Path::new(""));
         let trace = folder.join(trace);
-        let Recorded { times, mean_s } = Recorded::sizes(&trace, self.kind)?;
+        let Recorded { times, .. } = Recorded::sizes(&trace, self.kind)?;
         if times.is_empty() {
             let of = match self.kind {
                 None => "requests",
@@ -320,7 +320,10 @@ impl Resolver<'_> {
             let seen = format!("no {of} with data in {}", trace.display());
             return Err(self.wrong(seen, "a recording that has some".to_owned()));
         }
-        self.of_law(mean_s * 1e9, Intervals::Empirical { trace, times }, None)
+        // Not that of all requests: sizes would be scaled to it.
+        let sum: f64 = times.iter().map(|size| size.get() as f64).sum();
+        let mean = sum / times.len() as f64;
+        self.of_law(mean, Intervals::Empirical { trace, times }, None)
     }
 
     /// The most blocks of a request.
@@ -337,20 +340,19 @@ impl Resolver<'_> {
         let sizes = RoundedSizes::new(mean, law, bounds, self.block_bytes(), self.largest());
         sizes.map(Size::Rounded).map_err(|error| match error {
             RoundedSizesError::Law(_) => {
+                let mean = Bytes::new(mean as u64);
                 let seen = match bounds {
-                    None => format!("a mean of {mean} bytes"),
+                    None => format!("a mean of {mean}"),
                     Some((least, most)) => {
-                        format!("a mean of {mean} bytes for sizes from {least} to {most}")
+                        format!("a mean of {mean} for sizes from {least} to {most}")
                     }
                 };
                 self.wrong(seen, "another mean, law or bounds".to_owned())
             }
             RoundedSizesError::TooLarge(share) => {
                 let largest = Bytes::new(self.largest() * self.block_bytes().get());
-                let seen = format!(
-                    "a law by which {} % of the sizes exceed {largest}",
-                    100.0 * share
-                );
+                let percent = 100.0 * share;
+                let seen = format!("a law by which {percent:.2} % of the sizes exceed {largest}");
                 let expected = "sizes that the array holds, at most a million blocks: set at_most";
                 self.wrong(seen, expected.to_owned())
             }

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use iosonar_hosts::{Shell, is_host_name};
 
-use crate::hooks::{Ended, run_child};
+use crate::hooks::{Ended, Stop, run_child};
+use crate::shell::quoted;
 use crate::sweep::SweepError;
 
 /// A host with its targets.
@@ -41,7 +42,9 @@ pub fn participants(hosts: &[String]) -> Result<Vec<Participant>, SweepError> {
                     known.targets.push(target);
                 }
                 _ => {
-                    let problem = format!("--hosts: '{text}' is given twice");
+                    let problem = format!(
+                        "--hosts: '{text}' is given twice: name a host once, or with each of its targets"
+                    );
                     return Err(SweepError::Elsewhere(problem));
                 }
             },
@@ -71,12 +74,21 @@ impl Participant {
 ///
 /// # Errors
 /// If it does not, or has no such program.
-pub fn check_version(shell: &Shell, host: &str, program: &str) -> Result<(), String> {
-    let version = text(shell, host, &format!("{program} -V"), &[]).map_err(|silence| {
-        let advice = "install iosonar there, or use --push to copy this program";
-        match silence {
-            Silence::Unreachable(problem) => problem,
-            Silence::Failed(problem) => format!("{problem}; {advice}"),
+pub fn check_version(
+    shell: &Shell,
+    host: &str,
+    program: &str,
+    is_copied: bool,
+    stop: &Stop,
+) -> Result<(), String> {
+    let line = format!("{program} -V");
+    let version = text(shell, host, &line, &[], stop).map_err(|silence| match silence {
+        Silence::Unreachable(problem) => problem,
+        Silence::Failed(problem) if is_copied => format!(
+            "{problem}; the copy of this program does not run there: install iosonar there, and leave out --push"
+        ),
+        Silence::Failed(problem) => {
+            format!("{problem}; install iosonar there, or use --push to copy this program")
         }
     })?;
     let ours = concat!("iosonar ", env!("CARGO_PKG_VERSION"));
@@ -97,12 +109,18 @@ enum Silence {
 }
 
 /// What a line prints on a host.
-fn text(shell: &Shell, host: &str, line: &str, input: &[u8]) -> Result<String, Silence> {
+fn text(
+    shell: &Shell,
+    host: &str,
+    line: &str,
+    input: &[u8],
+    stop: &Stop,
+) -> Result<String, Silence> {
     let said = |what: &str, ended: &Ended| {
         let text = format!("{host}: {what} ({}) {}", ended.how(), ended.last_words());
         text.trim_end().to_owned()
     };
-    match run_child(&mut shell.on(host, line), input, None) {
+    match run_child(&mut shell.on(host, line), input, Some(stop)) {
         Ok(ended) if ended.status.success() => {
             Ok(String::from_utf8_lossy(&ended.output).trim().to_owned())
         }
@@ -149,18 +167,25 @@ impl Copies {
     ///
     /// # Errors
     /// Of each host that has no copy now, why.
-    pub fn make(&mut self, program: &Path, hosts: &[&str]) -> Result<(), Vec<String>> {
+    pub fn make(&mut self, program: &Path, hosts: &[&str], stop: &Stop) -> Result<(), Vec<String>> {
         let bytes = fs::read(program).map_err(|e| vec![format!("{}: {e}", program.display())])?;
         // A host with two names has it already; any other folder of this name is another's.
         let (folder, copy) = (&self.folder, self.program());
-        let line =
-            format!("[ -O {copy} ] || (mkdir -m 700 {folder} && cat > {copy} && chmod 700 {copy})");
+        let line = format!(
+            "[ -O {copy} ] || {{ mkdir -m 700 {folder} && cat > {copy} && chmod 700 {copy}; }}"
+        );
+        // The user's shell there may be of another kind.
+        let line = format!("sh -c {}", quoted(&line));
         let mut failed = Vec::new();
         for &host in hosts {
+            if stop.is_asked() {
+                failed.push("interrupted".to_owned());
+                break;
+            }
             // Before: a copy may fail in the middle.
             self.hosts.push(host.to_owned());
             if let Err(Silence::Unreachable(problem) | Silence::Failed(problem)) =
-                text(&self.shell, host, &line, &bytes)
+                text(&self.shell, host, &line, &bytes, stop)
             {
                 failed.push(problem);
             }

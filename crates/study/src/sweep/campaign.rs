@@ -159,7 +159,7 @@ impl Campaign<'_> {
             Carrier::Slurm => on_slurm::carry_out_there(self.spec, runs, &how, here, &seen),
             Carrier::Here => carry_out(runs, &how, here, &seen),
             Carrier::Hosts(spec) => {
-                let hosts = Hosts::new(spec, here)?;
+                let hosts = Hosts::new(spec, here, self.stop)?;
                 carry_out(runs, &how, &hosts as &dyn Runner, &seen)
             }
         };

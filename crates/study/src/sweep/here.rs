@@ -146,12 +146,13 @@ impl<'a> Here<'a> {
         })
     }
 
-    /// Replays a run on these targets; `where_to` are further words for the replay.
+    /// Replays a run on these targets; `now` are further words for the replay, and `again` those to repeat it with.
     pub(super) fn replay(
         &self,
         task: &mut Task<'_, '_>,
         targets: &[String],
-        where_to: &[&str],
+        now: &[&str],
+        again: &[&str],
     ) -> Result<Done, Failure> {
         let (run, around) = (task.run, &mut *task.around);
         let records = around.folder.join(RECORDS);
@@ -161,13 +162,13 @@ impl<'a> Here<'a> {
         write_spec(&path, &spec).map_err(|e| failure(e.as_ref(), around.folder))?;
         let mut command = Command::new(&self.program);
         command.args(["replay", "--json", "--spec"]).arg(&path);
-        command.arg("--out").arg(&records).args(where_to);
+        command.arg("--out").arg(&records).args(now);
         command.envs(around.env.iter().map(|(name, value)| (name, value)));
         let output = replayed(&mut command, &mut around.log, around.stop)?;
         let words = ["replay", "--json", "--spec", SPEC, "--out", RECORDS];
         Ok(Done {
             result: output,
-            command: command_line(&[&words, where_to].concat()),
+            command: command_line(&[&words, again].concat()),
         })
     }
 }
@@ -315,7 +316,7 @@ impl Runner for Here<'_> {
         match &run.base {
             Base::Replay => {
                 let targets = task.around.targets.clone();
-                self.replay(task, &targets, &[])
+                self.replay(task, &targets, &[], &[])
             }
             Base::Simulation(scenario) => self
                 .simulate(task, scenario)

@@ -46,7 +46,11 @@ pub(super) struct Hosts<'a> {
 
 impl<'a> Hosts<'a> {
     /// Checks that all hosts can be reached, and have this program.
-    pub(super) fn new(spec: &'a HostsSpec, here: &'a Here<'a>) -> Result<Self, SweepError> {
+    pub(super) fn new(
+        spec: &'a HostsSpec,
+        here: &'a Here<'a>,
+        stop: &Stop,
+    ) -> Result<Self, SweepError> {
         let elsewhere = |problems: Vec<String>| {
             SweepError::Elsewhere(format!("--hosts: {}", problems.join("; ")))
         };
@@ -58,13 +62,18 @@ impl<'a> Hosts<'a> {
             ProgramThere::Copied => {
                 let mut copies = Copies::new(&shell)
                     .map_err(|e| elsewhere(vec![format!("/dev/urandom: {e}")]))?;
-                copies.make(&here.program, &hosts).map_err(elsewhere)?;
+                copies
+                    .make(&here.program, &hosts, stop)
+                    .map_err(elsewhere)?;
                 (copies.program(), Some(copies))
             }
         };
         let wrong: Vec<String> = thread::scope(|scope| {
             let (shell, program) = (&shell, &program);
-            let check = |host| scope.spawn(move || check_version(shell, host, program).err());
+            let is_copied = copies.is_some();
+            let check = |host| {
+                scope.spawn(move || check_version(shell, host, program, is_copied, stop).err())
+            };
             let tasks: Vec<_> = hosts.iter().copied().map(check).collect();
             let joined = tasks.into_iter().map(thread::ScopedJoinHandle::join);
             joined
@@ -98,8 +107,8 @@ impl<'a> Hosts<'a> {
                 hook.name()
             )));
         }
-        let is_of_a_host = |path: &&PathBuf| !path.to_string_lossy().contains(":/");
-        if let Some(path) = destroy.iter().find(is_of_a_host) {
+        let names_no_host = |path: &&PathBuf| !path.to_string_lossy().contains(":/");
+        if let Some(path) = destroy.iter().find(names_no_host) {
             return Err(SweepError::Elsewhere(format!(
                 "--destroy {0} does not name a host: use --destroy HOST:{0}",
                 path.display()
@@ -119,17 +128,22 @@ impl Runner for Hosts<'_> {
         let names = self.participants.iter().flat_map(|p| p.names(of_run));
         let targets: Vec<String> = names.collect();
         let timeout = self.spec.timeout.to_string();
+        let targets_of_all = targets.join(",");
         let words = [
             "--hosts",
-            &targets.join(","),
+            &targets_of_all,
             "--ssh",
             &self.spec.ssh,
-            "--host-program",
-            &self.program,
             "--host-timeout",
             &timeout,
         ];
-        self.here.replay(task, &targets, &words)
+        let now = [&words[..], &["--host-program", &self.program]].concat();
+        // A copy is gone when the command is given again.
+        let again = match self.spec.program {
+            ProgramThere::Installed(_) => &now[..],
+            ProgramThere::Copied => &words[..],
+        };
+        self.here.replay(task, &targets, &now, again)
     }
 
     fn targets(&self, run: &Run) -> Vec<String> {
