@@ -150,11 +150,16 @@ impl OnHosts {
     }
 
     fn sweep(&self, hosts: &str) -> Output {
+        self.sweep_with(hosts, &[])
+    }
+
+    fn sweep_with(&self, hosts: &str, options: &[&str]) -> Output {
         let run = iosonar()
             .arg("sweep")
             .arg(&self.experiment)
             .args(["--hosts", hosts, "--push", "--ssh"])
             .arg(&self.ssh)
+            .args(options)
             .output();
         run.unwrap()
     }
@@ -178,7 +183,7 @@ fn hosts_replay_together_and_what_comes_back_is_merged() {
         scratch.path("one").display(),
         scratch.path("two").display()
     );
-    let run = study.sweep(&format!("{hosts},nowhere"));
+    let run = study.sweep(&format!("{hosts},nowhere:/dev/x"));
     assert_eq!(run.status.code(), Some(2));
     assert!(
         err(&run).contains("nowhere: does not answer"),
@@ -233,4 +238,46 @@ fn hosts_replay_together_and_what_comes_back_is_merged() {
             "{metric}: {points}"
         );
     }
+}
+
+#[test]
+fn what_hosts_cannot_do_is_refused_before_the_first_run_and_other_hosts_are_another_study() {
+    let Some(study) = OnHosts::new() else {
+        return;
+    };
+    let target = |name: &str| study.scratch.path(name).display().to_string();
+    let one = format!("node1:{}", target("one"));
+    for (hosts, options, complaint) in [
+        (format!("{one},node2"), &[][..], "node2 has no target"),
+        (one.clone(), &["--set", "verify=\"reads\""], "'verify'"),
+        (one.clone(), &["--set", "tag=true"], "'tag'"),
+        (
+            one.clone(),
+            &["--destroy", "/dev/x"],
+            "does not name a host",
+        ),
+    ] {
+        let options = [options, &["--dry-run"]].concat();
+        let run = study.sweep_with(&hosts, &options);
+        assert_eq!(run.status.code(), Some(2), "{complaint}: {}", err(&run));
+        assert!(err(&run).contains(complaint), "{}", err(&run));
+    }
+    let run = study.sweep(&one);
+    assert!(run.status.success(), "{}", err(&run));
+    let both = format!("{one},node2:{}", target("two"));
+    let run = study.sweep(&both);
+    assert!(run.status.success(), "{}", err(&run));
+    let noted = "1 run done with a different scenario or different options";
+    assert!(err(&run).contains(noted), "{}", err(&run));
+    let again = study.sweep_with(&both, &["--repeat-changed"]);
+    assert!(!err(&again).contains(noted), "{}", err(&again));
+    let records = study.scratch.path("study/in_flight=16/records.ios");
+    assert_eq!(starts(&records).len(), 100);
+    // The same is not done twice.
+    let again = study.sweep(&both);
+    assert!(
+        again.status.success() && !err(&again).contains(noted),
+        "{}",
+        err(&again)
+    );
 }

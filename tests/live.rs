@@ -423,6 +423,34 @@ fn a_sweep_is_served_while_it_goes_on_and_afterwards() {
 }
 
 #[test]
+fn a_sweep_that_no_longer_goes_on_is_incomplete_and_counts_its_own_runs_only() {
+    let dir = Scratch::new();
+    dir.file("array.toml", SCENARIO);
+    let study = |disks: &str| {
+        let text = format!("scenario = \"array.toml\"\n\n[vary]\narray.disks = {disks}\n");
+        dir.file("study.toml", text)
+    };
+    let path = study("[4, 5]");
+    let tree = dir.path("tree");
+    let run = iosonar()
+        .args(["sweep", "--dir"])
+        .args([&tree, &path])
+        .output();
+    assert!(run.unwrap().status.success());
+    // One of the runs is another now, and a folder that is none looks like one.
+    study("[5, 6]");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(tree.join("sweep.toml"), text).ok();
+    fs::create_dir(tree.join("x.old")).unwrap();
+    fs::write(tree.join("x.old/result.json"), "{}").unwrap();
+    let served = Served::start(&["serve", tree.to_str().unwrap()]);
+    served.wait_for_metric("state=\"incomplete\"} 1");
+    for runs in ["complete\"} 1", "failed\"} 0", "open\"} 1"] {
+        served.wait_for_metric(&format!("iosonar_sweep_runs{{state=\"{runs}"));
+    }
+}
+
+#[test]
 fn a_sweep_on_a_cluster_is_followed_by_a_server_that_reads_its_folder() {
     if !has_cluster() {
         return eprintln!("skipped: there is no Slurm cluster with an idle node here");

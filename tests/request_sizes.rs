@@ -179,6 +179,11 @@ fn sizes_that_cannot_be_are_refused_with_what_to_write_instead() {
             "at_least to be at most at_most",
         ),
         ("{ pareto = { mean = '1GiB', shape = 1.1 } }", "set at_most"),
+        // Few requests are so large, but they would have much of the data.
+        (
+            "{ pareto = { mean = '64KiB', shape = 1.05 } }",
+            "of their data beyond",
+        ),
         ("{ gamma = { mean = 'big', cv = 1.0 } }", "'big'"),
         ("{ gamma = { mean = '64KiB', shape = 1.0 } }", "shape"),
         (

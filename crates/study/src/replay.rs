@@ -14,7 +14,7 @@ use iosonar_trace::TraceError;
 
 pub use plan::{Dealt, Preparer, Preparing, ReplayPlan, create, dealt, open};
 pub use records::{Lacking, RecordsTo};
-pub use refusals::speed_is_changed;
+pub use refusals::{refuse_on_hosts, speed_is_changed};
 pub use tries::Tries;
 
 /// Why a replay is not begun.

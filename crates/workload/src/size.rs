@@ -39,20 +39,20 @@ pub struct RoundedSizes {
 pub enum RoundedSizesError {
     /// There is no such law.
     Law(RenewalError),
-    /// Too many sizes are larger than a request may be: this share.
+    /// Sizes are larger than a request may be, by this share of the mean.
     TooLarge(f64),
 }
 
 impl RoundedSizes {
-    /// The share of sizes that may be larger than the largest request, and become as large as that.
-    const CUT: f64 = 1e-6;
+    /// By this share of the mean, sizes may exceed the largest request, and become as large as that.
+    const CUT: f64 = 1e-4;
     /// The share of sizes that is as good as none.
     const NONE: f64 = 1e-12;
 
     /// Sizes whose law has this mean within the bounds and before they are rounded up; a request has at most `most` blocks.
     ///
     /// # Errors
-    /// If there is no such law, or more than one size in a million is larger than `most` blocks.
+    /// If there is no such law, or sizes above `most` blocks matter.
     pub fn new(
         mean: f64,
         law: Intervals,
@@ -63,10 +63,9 @@ impl RoundedSizes {
         let bounds = bounds.map(|(least, most)| (Nanos::new(least.get()), Nanos::new(most.get())));
         let bytes = Renewal::new(1e9 / mean, law, bounds).map_err(RoundedSizesError::Law)?;
         let mut up_to = match bytes.between() {
-            Law::Empirical(sizes) => Self::shares(sizes, block, most),
+            Law::Empirical(sizes) => Self::shares(sizes, block, most)?,
             law => Self::probabilities(law, block, most)?,
         };
-        Self::check(up_to.last().copied().unwrap_or(0.0))?;
         if let Some(last) = up_to.last_mut() {
             *last = 1.0;
         }
@@ -86,7 +85,11 @@ impl RoundedSizes {
             law.partial_moment(0, end)
                 .expect("a law that a scenario names has probabilities")
         };
-        Self::check(share(most))?;
+        // E[(X - m)+] / E[X], of which the times up to m are known.
+        let largest = (most * block.get()) as f64;
+        if let (Some(mean), Some(below)) = (law.mean_ns(), law.partial_moment(1, largest)) {
+            Self::check((mean - below - largest * (1.0 - share(most))) / mean)?;
+        }
         let mut up_to = Vec::new();
         for share in (1..=most).map(share) {
             up_to.push(share);
@@ -98,18 +101,24 @@ impl RoundedSizes {
     }
 
     /// Whether nearly all sizes are possible.
-    fn check(share: f64) -> Result<(), RoundedSizesError> {
-        match 1.0 - share {
-            beyond if beyond > Self::CUT => Err(RoundedSizesError::TooLarge(beyond)),
-            _ => Ok(()),
+    fn check(beyond: f64) -> Result<(), RoundedSizesError> {
+        match beyond > Self::CUT {
+            true => Err(RoundedSizesError::TooLarge(beyond)),
+            false => Ok(()),
         }
     }
 
-    fn shares(sizes: &[Nanos], block: Bytes, most: u64) -> Vec<f64> {
+    fn shares(sizes: &[Nanos], block: Bytes, most: u64) -> Result<Vec<f64>, RoundedSizesError> {
         let blocks = |size: &Nanos| size.get().div_ceil(block.get()).max(1);
+        let sum: u64 = sizes.iter().map(blocks).sum();
+        let beyond: u64 = sizes
+            .iter()
+            .map(|size| blocks(size).saturating_sub(most))
+            .sum();
+        Self::check(beyond as f64 / sum as f64)?;
         let largest = sizes.iter().map(blocks).max().unwrap_or(1).min(most);
         let mut counts = vec![0_u64; largest as usize];
-        for n in sizes.iter().map(blocks).filter(|n| *n <= largest) {
+        for n in sizes.iter().map(|size| blocks(size).min(largest)) {
             counts[n as usize - 1] += 1;
         }
         let mut sum = 0;
@@ -117,7 +126,7 @@ impl RoundedSizes {
             sum += n;
             sum as f64 / sizes.len() as f64
         });
-        shares.collect()
+        Ok(shares.collect())
     }
 
     /// The mean size that was asked for, before rounding, in bytes.
@@ -274,6 +283,9 @@ mod tests {
         assert!((sizes.mean_blocks - 1.0 / (1.0 - q)).abs() < 1e-3);
         let heavy = Intervals::Pareto { shape: 1.2 };
         let error = RoundedSizes::new(40_960.0, heavy, None, Bytes::new(4096), 1000).unwrap_err();
-        assert!(matches!(error, RoundedSizesError::TooLarge(share) if share > 1e-5));
+        assert!(
+            matches!(error, RoundedSizesError::TooLarge(share) if share > 0.1),
+            "{error:?}"
+        );
     }
 }

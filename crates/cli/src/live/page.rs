@@ -8,13 +8,15 @@ use iosonar_report::{
     Beside, EXPOSITION_TYPE, Growing, LivePage, LookOptions, RunState, exposition,
 };
 use iosonar_serve::{Server, Settings, Stop};
+use rustix::time::{ClockId, clock_gettime};
 
 use super::feed::{Feed, REPORT};
 use crate::exit::note;
 
 /// What is new is shown no more often than this...
 const LEAST: Duration = Duration::from_millis(400);
-/// ...and is drawn for a tenth of the time at most.
+/// ...and is drawn for a tenth of a processor's time at most. How long the thread waits for a processor does not count: behind
+/// all others, that may be long, and what comes next need not wait for it.
 const PAUSE: u32 = 9;
 /// Viewers may fetch the last state within this time.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -83,7 +85,7 @@ impl Live {
     }
 
     fn show(&mut self, feed: &mut Feed) {
-        let begin = Instant::now();
+        let begin = thread_time();
         if let Some(report) = feed.take_report() {
             self.server.put(REPORT, HTML, report);
         }
@@ -94,7 +96,7 @@ impl Live {
         self.server.put("data", DATA, data);
         self.server.announce();
         self.is_due = false;
-        self.next = Instant::now() + LEAST.max(PAUSE * begin.elapsed());
+        self.next = Instant::now() + LEAST.max(PAUSE * (thread_time() - begin));
     }
 
     /// Shows the rest, and ends when viewers have it.
@@ -105,6 +107,12 @@ impl Live {
         self.show(feed);
         self.server.finish(PATIENCE);
     }
+}
+
+/// The time that processors have worked for this thread.
+fn thread_time() -> Duration {
+    let t = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(t.tv_sec.unsigned_abs(), t.tv_nsec as u32)
 }
 
 /// The work of this thread comes behind that of all others.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use iosonar_report::{Beside, LookOptions, RunState, SweepRuns, grouped};
-use iosonar_study::sweep::{FAILED, RESULT, Source};
+use iosonar_study::sweep::{FAILED, RESULT, Source, Tree};
 use iosonar_trace::appended::{name_of, writer_of};
 
 use super::followed::Followed;
@@ -23,6 +23,8 @@ pub(super) struct FollowedTree {
     meant: usize,
     complete: HashSet<PathBuf>,
     failed: HashSet<PathBuf>,
+    /// Whether a sweep works on it.
+    is_taken: bool,
     next: Instant,
 }
 
@@ -90,6 +92,7 @@ impl FollowedTree {
             meant: 0,
             complete: HashSet::new(),
             failed: HashSet::new(),
+            is_taken: false,
             next: Instant::now(),
         }
     }
@@ -123,8 +126,11 @@ impl FollowedTree {
             }
             let n = meant.map_or(walk.complete.len(), |of| of.len());
             is_more = walk.complete != self.complete;
-            is_new = is_more || (n, &walk.failed) != (self.meant, &self.failed);
+            let is_taken = Tree::is_taken(&self.root);
+            let known = (self.meant, &self.failed, self.is_taken);
+            is_new = is_more || (n, &walk.failed, is_taken) != known;
             (self.meant, self.failed, self.complete) = (n, walk.failed, walk.complete);
+            self.is_taken = is_taken;
             if let Some((_, _, path)) = walk.latest
                 && self
                     .shown
@@ -147,9 +153,10 @@ impl FollowedTree {
         self.meant > 0 && self.complete.len() >= self.meant
     }
 
-    /// Whether there will be no other runs, though some have failed.
+    /// Whether there will be no other runs, though some have failed or are open.
     pub(super) fn is_over(&self) -> bool {
-        self.meant > 0 && self.complete.len() + self.failed.len() >= self.meant
+        let ended = self.complete.len() + self.failed.len();
+        self.meant > 0 && ended >= self.meant || self.has_begun() && !self.is_taken
     }
 
     /// Whether a run has records, or has come to its end.

@@ -21,6 +21,8 @@ pub(super) enum Pace {
         lateness: Lateness,
         shares: [f64; 3],
         longest: Nanos,
+        /// Requests of the load that were never submitted, as it ended early.
+        never_submitted: u64,
     },
     /// A simulation or a recording, whose requests start when they were submitted: how many were not complete when the
     /// last one was due, of how many, and the most that were in flight.
@@ -74,6 +76,7 @@ impl Pace {
                     lateness: Lateness::of(late, of),
                     shares: late.map(|n| n as f64 / of as f64),
                     longest: input.longest(Quantity::Delay).unwrap_or_default(),
+                    never_submitted: count(input, Failure::NeverStarted),
                 };
             }
             (false, false) => Submitted::Unknown,
@@ -94,7 +97,11 @@ impl Pace {
     pub(super) fn is_good(self) -> bool {
         match self {
             Self::Empty | Self::Unmeasured => false,
-            Self::Delayed { lateness, .. } => lateness == Lateness::InTime,
+            Self::Delayed {
+                lateness,
+                never_submitted,
+                ..
+            } => lateness == Lateness::InTime && never_submitted == 0,
             Self::Backlog { fell_behind, .. } => !fell_behind,
         }
     }
@@ -110,6 +117,7 @@ impl Pace {
                 lateness,
                 shares,
                 longest,
+                never_submitted,
             } => {
                 let [a, b, c] = shares.map(percent);
                 let shares = format!(
@@ -117,6 +125,10 @@ impl Pace {
                      the longest delay was {longest}"
                 );
                 match (lateness, is_replay) {
+                    (Lateness::InTime, true) if never_submitted > 0 => format!(
+                        "The replay kept up until it ended early: {} requests were never submitted; of the others, {shares}.",
+                        grouped(never_submitted)
+                    ),
                     (Lateness::InTime, true) => format!("The replay kept up: {shares}."),
                     (Lateness::InTime, false) => {
                         format!("Requests were submitted on time: {shares}.")
@@ -186,8 +198,12 @@ impl Lateness {
 
 /// Requests that the device never saw.
 fn not_submitted(input: &Measured) -> u64 {
-    let of = |failure| input.failures().get(&failure).copied().unwrap_or_default();
-    of(Failure::LeftOut) + of(Failure::NeverStarted) + of(Failure::Dropped)
+    let of = [Failure::LeftOut, Failure::NeverStarted, Failure::Dropped];
+    of.map(|failure| count(input, failure)).iter().sum()
+}
+
+fn count(input: &Measured, failure: Failure) -> u64 {
+    input.failures().get(&failure).copied().unwrap_or_default()
 }
 
 /// Whether requests piled up: when the last one was due, at least twice as many were not complete as were in flight or
@@ -374,6 +390,22 @@ mod tests {
         assert!(said("start event", 2_000).starts_with("Requests were submitted late: "));
         let none_late = said("anything", 0);
         assert!(!none_late.contains("The replay"), "{none_late}");
+    }
+
+    #[test]
+    fn a_replay_that_ended_early_did_not_keep_up_with_all() {
+        let pace = Pace::Delayed {
+            is_replay: true,
+            lateness: Lateness::InTime,
+            shares: [0.0; 3],
+            longest: Nanos::ZERO,
+            never_submitted: 4000,
+        };
+        assert!(!pace.is_good());
+        assert!(
+            pace.text()
+                .starts_with("The replay kept up until it ended early: 4 000 requests")
+        );
     }
 
     #[test]

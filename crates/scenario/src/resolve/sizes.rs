@@ -352,7 +352,9 @@ impl Resolver<'_> {
             RoundedSizesError::TooLarge(share) => {
                 let largest = Bytes::new(self.largest() * self.block_bytes().get());
                 let percent = 100.0 * share;
-                let seen = format!("a law by which {percent:.2} % of the sizes exceed {largest}");
+                let seen = format!(
+                    "a law by which requests would have {percent:.2} % of their data beyond {largest}"
+                );
                 let expected = "sizes that the array holds, at most a million blocks: set at_most";
                 self.wrong(seen, expected.to_owned())
             }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use iosonar_guard::Host;
+use iosonar_replay::verify::Verification;
 use iosonar_replay::{EngineKind, Load, ReplaySpec, TaskWork};
 use iosonar_trace::transform::Change;
 use iosonar_trace::{Reading, input};
@@ -16,6 +17,27 @@ use iosonar_trace::apart::{device_number, is_same};
 pub fn speed_is_changed(reading: &Reading) -> bool {
     let mut changes = reading.changes.iter();
     changes.any(|change| matches!(change, Change::Speed(ratio) if ratio.divide(1_000_000) != Some(1_000_000)))
+}
+
+/// Options that are for one machine, in a replay on several hosts.
+///
+/// # Errors
+/// If one of them is set.
+pub fn refuse_on_hosts(spec: &ReplaySpec) -> Result<(), ReplayPlanError> {
+    let (options, default) = (&spec.options.verification, Verification::default());
+    let of_one_machine = [
+        ("verify", options.level != default.level),
+        ("tag", options.tag),
+        ("keep_tables", options.keep_tables.is_some()),
+        ("at", spec.options.begin_at.is_some()),
+        ("self_check", spec.records.self_check),
+    ];
+    match of_one_machine.into_iter().find(|(_, is_set)| *is_set) {
+        Some((name, _)) => Err(refused(&format!(
+            "--hosts cannot be used with the option '{name}' of the spec"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// What the system would refuse later, and with fewer words.

@@ -8,11 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::on_hosts::Hosts;
+use iosonar_replay::ReplaySpec;
+
+use super::on_hosts::{Hosts, names_on};
 use super::{
-    Base, Event, Here, HostsSpec, How, Notice, RESULT, RUN, Run, RunRow, Runner, SCENARIO, Source,
-    State, Study, SweepError, SweepSpec, Tables, Tally, carry_out, estimate, on_slurm, only,
-    rename_repadded, state,
+    Base, Event, Here, HostsSpec, How, Notice, RESULT, RUN, Run, RunRow, Runner, SCENARIO, SPEC,
+    Source, State, Study, SweepError, SweepSpec, Tables, Tally, carry_out, estimate, on_slurm,
+    only, rename_repadded, state,
 };
 use crate::elsewhere::slurm::Tasks;
 use crate::hooks::Stop;
@@ -56,17 +58,47 @@ impl Campaign<'_> {
     /// # Errors
     /// If one of them cannot be carried out.
     pub fn check(&self, runs: &[Run]) -> Result<(), SweepError> {
-        if let Carrier::Hosts(_) = self.carrier {
-            Hosts::check(&self.here.destroy, runs)?;
+        if let Carrier::Hosts(spec) = &self.carrier {
+            Hosts::check(spec, self.here, runs)?;
         }
         check(&self.spec.source, self.here, runs)
     }
 
     /// Runs that are done, but whose scenario or options are others now.
     pub fn changed(&self, runs: &[Run]) -> Vec<PathBuf> {
-        let is_changed = |run: &&Run| is_changed(&self.spec.source, self.here, run);
+        let is_changed = |run: &&Run| {
+            is_changed(&self.spec.source, self.here, run) || self.is_on_other_hosts(run)
+        };
         let changed = runs.iter().filter(is_changed);
         changed.map(|run| run.path.clone()).collect()
+    }
+
+    /// Whether a replay that is done was on other hosts, or on none.
+    fn is_on_other_hosts(&self, run: &Run) -> bool {
+        let folder = self.spec.source.root.join(&run.path);
+        if run.base != Base::Replay || !folder.join(RESULT).is_file() {
+            return false;
+        }
+        let Ok(there) = fs::read_to_string(folder.join(SPEC)) else {
+            return false;
+        };
+        let Ok(there) = ReplaySpec::from_json(&there) else {
+            return false;
+        };
+        let there = there
+            .target
+            .iter()
+            .map(|target| target.display().to_string());
+        let there: Vec<String> = there.collect();
+        let now = match &self.carrier {
+            Carrier::Hosts(spec) => names_on(spec, &self.here.targets(run)),
+            // Hooks may change local targets, and folders may be moved.
+            Carrier::Here | Carrier::Slurm if !there.iter().any(|name| name.contains(":/")) => {
+                return false;
+            }
+            Carrier::Here | Carrier::Slurm => self.here.targets(run),
+        };
+        there != now
     }
 
     /// Removes the results of runs, so that they are open again.

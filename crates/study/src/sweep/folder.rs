@@ -6,6 +6,8 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use iosonar_stats::Metric;
 use rustix::fs::{FlockOperation, flock};
@@ -215,6 +217,9 @@ fn empty(folder: &Path) -> Result<(), SweepError> {
     Ok(())
 }
 
+/// How often a sweep tries to take a tree, as who looks whether it is taken has it for a moment.
+const LOOKS: usize = 10;
+
 /// A tree that one sweep works on.
 #[derive(Debug)]
 pub struct Tree {
@@ -230,13 +235,24 @@ impl Tree {
         fs::create_dir_all(root).map_err(SweepError::io(root, "create the folder"))?;
         let path = root.join(TREE_LOCK);
         let lock = File::create(&path).map_err(SweepError::io(&path, "lock the tree"))?;
-        if try_lock(&lock, &path)? {
-            Ok(Self { _lock: lock })
-        } else {
-            Err(SweepError::InUse {
-                path: root.to_owned(),
-            })
+        for _ in 0..LOOKS {
+            if try_lock(&lock, &path)? {
+                return Ok(Self { _lock: lock });
+            }
+            thread::sleep(Duration::from_millis(10));
         }
+        Err(SweepError::InUse {
+            path: root.to_owned(),
+        })
+    }
+
+    /// Whether a sweep works on the tree at `root` now.
+    pub fn is_taken(root: &Path) -> bool {
+        let lock = File::open(root.join(TREE_LOCK));
+        lock.is_ok_and(|lock| {
+            flock(&lock, FlockOperation::NonBlockingLockShared)
+                == Err(rustix::io::Errno::WOULDBLOCK)
+        })
     }
 }
 

@@ -20,6 +20,7 @@ use super::{
     is_full,
 };
 use crate::hooks::{HookError, Log, Stop, may_be_destroyed, run_child};
+use crate::replay::refuse_on_hosts;
 
 /// Why a run has no result, whatever it is.
 type Problem = Box<dyn std::error::Error + Send + Sync>;
@@ -112,6 +113,16 @@ impl<'a> Here<'a> {
                 })
             }
         }
+    }
+
+    /// Checks that a replay can be carried out on hosts.
+    pub(super) fn check_on_hosts(&self, run: &Run) -> Result<(), SweepError> {
+        let spec = replay_spec(run, &run.settings, &self.targets(run), &[]);
+        let checked = spec.and_then(|spec| refuse_on_hosts(&spec).map_err(|e| e.to_string()));
+        checked.map_err(|problem| SweepError::Syntax {
+            path: run.common.origin.clone(),
+            message: format!("[replay]: {problem} (run {})", run.path.display()),
+        })
     }
 
     fn simulate(&self, task: &mut Task<'_, '_>, scenario: &Path) -> Result<Done, Problem> {

@@ -92,8 +92,8 @@ impl<'a> Hosts<'a> {
         })
     }
 
-    /// Simulations need no hosts, and hooks act on this machine.
-    pub(super) fn check(destroy: &[PathBuf], runs: &[Run]) -> Result<(), SweepError> {
+    /// Simulations need no hosts, hooks act on this machine, and each host needs a target.
+    pub(super) fn check(spec: &HostsSpec, here: &Here<'_>, runs: &[Run]) -> Result<(), SweepError> {
         if let Some(run) = runs.iter().find(|run| run.base != Base::Replay) {
             return Err(SweepError::Elsewhere(format!(
                 "--hosts needs a replay, and {} is a simulation: use --on slurm instead",
@@ -108,14 +108,35 @@ impl<'a> Hosts<'a> {
             )));
         }
         let names_no_host = |path: &&PathBuf| !path.to_string_lossy().contains(":/");
-        if let Some(path) = destroy.iter().find(names_no_host) {
+        if let Some(path) = here.destroy.iter().find(names_no_host) {
             return Err(SweepError::Elsewhere(format!(
                 "--destroy {0} does not name a host: use --destroy HOST:{0}",
                 path.display()
             )));
         }
+        let participants = participants(&spec.hosts)?;
+        for run in runs {
+            let of_run = here.targets(run);
+            let without = participants
+                .iter()
+                .find(|p| p.names(&of_run).next().is_none());
+            if let Some(Participant { host, .. }) = without {
+                return Err(SweepError::Elsewhere(format!(
+                    "--hosts: {host} has no target in {}: use {host}:/dev/NAME, or set 'target' in [replay]",
+                    run.path.display()
+                )));
+            }
+            here.check_on_hosts(run)?;
+        }
         Ok(())
     }
+}
+
+/// The targets of a run on these hosts, as its replay names them.
+pub(super) fn names_on(spec: &HostsSpec, of_run: &[String]) -> Vec<String> {
+    // Hosts that cannot be named were refused.
+    let participants = participants(&spec.hosts).unwrap_or_default();
+    participants.iter().flat_map(|p| p.names(of_run)).collect()
 }
 
 impl Runner for Hosts<'_> {

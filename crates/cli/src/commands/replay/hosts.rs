@@ -9,11 +9,9 @@ use iosonar_hosts::{
     AgentHello, Ending as HostEnding, Facts, HostsError, Loss, Member, Outcome, Patience, Seen,
     Shell, Start, connect,
 };
-use iosonar_replay::{
-    RecordKeeping, ReplaySpec, StopRequest, Target, Writes, verify::Verification,
-};
+use iosonar_replay::{RecordKeeping, ReplaySpec, StopRequest, Target, Writes};
 use iosonar_report::{Notice, grouped};
-use iosonar_study::replay::{Dealt, ReplayPlan, dealt};
+use iosonar_study::replay::{Dealt, ReplayPlan, dealt, refuse_on_hosts};
 use iosonar_trace::{Metadata, Reading, TraceWriter, WriteOptions, input, output};
 use iosonar_units::Bytes;
 
@@ -32,7 +30,8 @@ use crate::signals;
 const CONNECT: Duration = Duration::from_secs(30);
 
 pub(super) fn run(args: &Replay, spec: &ReplaySpec, host: &Host) -> anyhow::Result<Ending> {
-    refuse_what_is_of_one_machine(spec)?;
+    // A file of options may have some that the command line refuses.
+    refuse_on_hosts(spec)?;
     let out = args.out.as_deref();
     let dealt = dealt(spec, host, &Shown::new(args.quiet))?;
     let first = dealt.first().map(|dealt| dealt.load.clone());
@@ -85,22 +84,6 @@ pub(super) fn run(args: &Replay, spec: &ReplaySpec, host: &Host) -> anyhow::Resu
         fail(None, &render::conclusion(&outcome));
     }
     Ok(ending)
-}
-
-/// A file of options may have some that the command line refuses with `--hosts`.
-fn refuse_what_is_of_one_machine(spec: &ReplaySpec) -> anyhow::Result<()> {
-    let options = &spec.options;
-    let of_one_machine = [
-        ("verify", options.verification != Verification::default()),
-        ("at", options.begin_at.is_some()),
-        ("self_check", spec.records.self_check),
-    ];
-    match of_one_machine.into_iter().find(|(_, is_set)| *is_set) {
-        Some((name, _)) => Err(usage(&format!(
-            "--hosts cannot be used with the option '{name}' of the spec"
-        ))),
-        None => Ok(()),
-    }
 }
 
 fn is_interrupted(error: &anyhow::Error) -> bool {
