@@ -96,7 +96,7 @@ impl Live {
         self.server.put("data", DATA, data);
         self.server.announce();
         self.is_due = false;
-        self.next = Instant::now() + LEAST.max(PAUSE * (thread_time() - begin));
+        self.next = Instant::now() + LEAST.max(PAUSE * thread_time().saturating_sub(begin));
     }
 
     /// Shows the rest, and ends when viewers have it.
