@@ -53,7 +53,7 @@ pub use like::Likeness;
 pub use parse::ParseLawError;
 pub use probe::{ProbeLoad, ProbeShape};
 pub use renewal::{Intervals, Renewal, RenewalError};
-pub use size::{RoundedSizes, RoundedSizesError, Size};
+pub use size::{DrawnSizes, RoundedSizes, RoundedSizesError, Size};
 pub use time_law::TimeLaw;
 
 /// The laws of a class of requests.

@@ -1,9 +1,10 @@
 //! How large requests are.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use iosonar_sim_core::{Law, Stream};
+use iosonar_sim_core::{Law, Seed, Stream};
 use iosonar_units::{Bytes, Nanos};
 
 use crate::{Intervals, Renewal, RenewalError};
@@ -22,6 +23,43 @@ pub enum Size {
     Table(Vec<(f64, u32)>),
     /// Sizes in bytes of another law, rounded up to whole blocks.
     Rounded(RoundedSizes),
+    /// Sizes in bytes of a law of one's own, rounded up to whole blocks.
+    Drawn(DrawnSizes),
+}
+
+/// Sizes in bytes of a law that a scenario cannot name, rounded up to whole blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrawnSizes {
+    bytes: Law,
+    block: Bytes,
+    /// The sizes with their shares of some that were drawn.
+    sample: Arc<[(f64, u64)]>,
+}
+
+impl DrawnSizes {
+    /// How many are drawn to know the mean and the distribution.
+    const DRAWN: u32 = 1 << 16;
+
+    fn new(bytes: Law, block: Bytes) -> Self {
+        let mut sizes = Self {
+            bytes,
+            block,
+            sample: Arc::default(),
+        };
+        let mut stream = Seed::new(0).stream("load", "sample of sizes");
+        let mut counts: BTreeMap<u64, u32> = BTreeMap::new();
+        for _ in 0..Self::DRAWN {
+            *counts.entry(sizes.draw(&mut stream)).or_default() += 1;
+        }
+        let share = |(blocks, n): (u64, u32)| (f64::from(n) / f64::from(Self::DRAWN), blocks);
+        sizes.sample = counts.into_iter().map(share).collect();
+        sizes
+    }
+
+    fn draw(&self, stream: &mut Stream) -> u64 {
+        let bytes = self.bytes.draw(stream).get();
+        bytes.div_ceil(self.block.get()).max(1)
+    }
 }
 
 /// Sizes in bytes of a law, rounded up to whole blocks.
@@ -159,11 +197,31 @@ impl RoundedSizes {
 }
 
 impl Size {
+    /// Sizes in bytes of any law, rounded up to whole blocks. A nanosecond of the law is a byte; so `Law::sampled` takes any
+    /// distribution of the `rand` crates, and `Law::from_fn` a function. The mean and the distribution are those of 65 536
+    /// sizes that are drawn here.
+    ///
+    /// ```
+    /// use iosonar_sim_core::Law;
+    /// use iosonar_units::{Bytes, Nanos};
+    /// use iosonar_workload::Size;
+    ///
+    /// let kib = Law::from_fn(|stream| Nanos::new(1024 * stream.below(8)));
+    /// let size = Size::of_law(kib, Bytes::new(4096));
+    /// // From 0 to 7 KiB are one block or two: 5 of 8 have one, as there is no request without a block.
+    /// assert!((size.mean() - 11.0 / 8.0).abs() < 0.01);
+    /// ```
+    pub fn of_law(bytes: Law, block: Bytes) -> Self {
+        Self::Drawn(DrawnSizes::new(bytes, block))
+    }
+
     /// The recording that its sizes are drawn from, if there is one.
     pub fn trace(&self) -> Option<&Path> {
         match self {
             Self::Rounded(sizes) => sizes.law().trace(),
-            Self::Blocks(_) | Self::GeometricBlocks { .. } | Self::Table(_) => None,
+            Self::Blocks(_) | Self::GeometricBlocks { .. } | Self::Table(_) | Self::Drawn(_) => {
+                None
+            }
         }
     }
 
@@ -174,15 +232,18 @@ impl Size {
             Self::GeometricBlocks { mean } => *mean,
             Self::Table(table) => table.iter().map(|(p, b)| p * f64::from(*b)).sum(),
             Self::Rounded(sizes) => sizes.mean_blocks,
+            Self::Drawn(sizes) => sizes.sample.iter().map(|(p, b)| p * *b as f64).sum(),
         }
     }
 
-    /// The sizes with their probabilities; of geometric ones, those that are not below one in a million.
+    /// The sizes with their probabilities; of geometric ones, those that are not below one in a million, and of laws of one's
+    /// own the shares of some that were drawn.
     pub fn distribution(&self) -> Vec<(f64, u64)> {
         match self {
             Self::Blocks(blocks) => vec![(1.0, u64::from(*blocks))],
             Self::Table(table) => table.iter().map(|(p, b)| (*p, u64::from(*b))).collect(),
             Self::Rounded(sizes) => sizes.pieces().collect(),
+            Self::Drawn(sizes) => sizes.sample.to_vec(),
             Self::GeometricBlocks { mean } => {
                 let q = 1.0 - 1.0 / mean;
                 let (mut left, mut all) = (1.0, Vec::new());
@@ -204,6 +265,7 @@ impl Size {
             Self::Blocks(blocks) => u64::from(*blocks),
             Self::GeometricBlocks { mean } => stream.geometric(*mean),
             Self::Rounded(sizes) => sizes.draw(stream),
+            Self::Drawn(sizes) => sizes.draw(stream),
             Self::Table(table) => {
                 let mut u = stream.uniform();
                 for (p, blocks) in table {
@@ -267,6 +329,36 @@ mod tests {
             let told: f64 = size.distribution().iter().map(|(p, b)| p * *b as f64).sum();
             assert!((told / size.mean() - 1.0).abs() < 1e-4, "{told}");
         }
+    }
+
+    #[test]
+    fn any_law_gives_sizes() {
+        let law = Law::LogNormal {
+            median: Nanos::new(20_000),
+            sigma: 0.7,
+        };
+        let size = Size::of_law(law, Bytes::new(4096));
+        let named = RoundedSizes::new(
+            20_000.0 * (0.5_f64 * 0.7 * 0.7).exp(),
+            Intervals::LogNormal {
+                cv: ((0.7_f64 * 0.7).exp() - 1.0).sqrt(),
+            },
+            None,
+            Bytes::new(4096),
+            1000,
+        );
+        let named = Size::Rounded(named.unwrap());
+        // A standard error of 0.02 blocks.
+        assert!(
+            (size.mean() - named.mean()).abs() < 0.08,
+            "{} {}",
+            size.mean(),
+            named.mean()
+        );
+        let mut stream = Seed::new(2).stream("load", "size");
+        let n = 100_000;
+        let sum: u64 = (0..n).map(|_| size.draw(&mut stream)).sum();
+        assert!((sum as f64 / f64::from(n) - named.mean()).abs() < 0.07);
     }
 
     #[test]

@@ -33,6 +33,7 @@ fn size_law(law: &Size) -> String {
             let rows: Vec<String> = table.iter().map(row).collect();
             format!("{{ table = [{}] }}", rows.join(", "))
         }
+        Size::Drawn(_) => unreachable!("a scenario names its laws of sizes"),
         Size::Rounded(sizes) => {
             let mean = match sizes.law() {
                 Intervals::Empirical { .. } => String::new(),
