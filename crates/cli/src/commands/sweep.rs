@@ -12,11 +12,12 @@ use iosonar_analysis::objective::Objective;
 use iosonar_plot::Size;
 use iosonar_report::{LookOptions, grouped};
 use iosonar_stats::Output;
+use iosonar_study::elsewhere::hosts::participants;
 use iosonar_study::elsewhere::slurm::Tasks;
 use iosonar_study::hooks::Stop;
 use iosonar_study::sweep::{
-    Basis, Campaign, Carrier, Here, HostsSpec, ProgramThere, Run, Source, State, Tables, Tally,
-    Tree, Undrawn, expected, rename_repadded, state,
+    Basis, Campaign, Carrier, Here, HostsSpec, ProgramThere, Run, Source, State, SweepError,
+    Tables, Tally, Tree, Undrawn, expected, rename_repadded, state,
 };
 
 use crate::beside::{Working, beside};
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
     let campaign = Campaign {
         spec: &spec,
         only: &args.only,
-        carrier: carrier(args),
+        carrier: carrier(args)?,
         here: &here,
         stop: &stop,
     };
@@ -129,12 +130,12 @@ fn here<'a>(destroy: &[PathBuf], shown: &'a Shown) -> anyhow::Result<Here<'a>> {
     Ok(Here::new(program, destroy.to_vec(), shown))
 }
 
-fn carrier(args: &Sweep) -> Carrier {
-    match args.on {
+fn carrier(args: &Sweep) -> Result<Carrier, SweepError> {
+    Ok(match args.on {
         Where::Slurm => Carrier::Slurm,
         Where::Here if args.hosts.is_empty() => Carrier::Here,
         Where::Here => Carrier::Hosts(HostsSpec {
-            hosts: args.hosts.clone(),
+            participants: participants(&args.hosts)?,
             ssh: args.connection.ssh.clone(),
             program: match args.push {
                 true => ProgramThere::Copied,
@@ -142,7 +143,7 @@ fn carrier(args: &Sweep) -> Carrier {
             },
             timeout: args.connection.host_timeout,
         }),
-    }
+    })
 }
 
 /// How a sweep that came to this ends.

@@ -143,7 +143,7 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// None yet, in folders whose name cannot be foreseen.
+    /// No copies yet. The name of their folders cannot be guessed.
     ///
     /// # Errors
     /// If there are no random numbers here.

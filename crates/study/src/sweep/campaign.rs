@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use iosonar_replay::ReplaySpec;
 
-use super::on_hosts::{Hosts, names_on};
+use super::on_hosts::Hosts;
 use super::{
     Base, Event, Here, HostsSpec, How, Notice, RESULT, RUN, Run, RunRow, Runner, SCENARIO, SPEC,
     Source, State, Study, SweepError, SweepSpec, Tables, Tally, carry_out, estimate, on_slurm,
@@ -91,7 +91,7 @@ impl Campaign<'_> {
             .map(|target| target.display().to_string());
         let there: Vec<String> = there.collect();
         let now = match &self.carrier {
-            Carrier::Hosts(spec) => names_on(spec, &self.here.targets(run)),
+            Carrier::Hosts(spec) => spec.names(&self.here.targets(run)),
             // Hooks may change local targets, and folders may be moved.
             Carrier::Here | Carrier::Slurm if !there.iter().any(|name| name.contains(":/")) => {
                 return false;

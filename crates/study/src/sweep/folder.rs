@@ -217,7 +217,7 @@ fn empty(folder: &Path) -> Result<(), SweepError> {
     Ok(())
 }
 
-/// How often a sweep tries to take a tree, as who looks whether it is taken has it for a moment.
+/// How often a sweep tries to take a tree: a server that checks whether it is taken holds it for a moment.
 const LOOKS: usize = 10;
 
 /// A tree that one sweep works on.

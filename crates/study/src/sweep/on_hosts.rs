@@ -8,14 +8,14 @@ use iosonar_units::Nanos;
 
 use super::here::Here;
 use super::{Base, Done, Failure, Run, Runner, SweepError, Task};
-use crate::elsewhere::hosts::{Copies, Participant, check_version, participants};
+use crate::elsewhere::hosts::{Copies, Participant, check_version};
 use crate::hooks::{HookError, Stop};
 
-/// Hosts that replay at once, as they are named.
+/// Hosts that replay at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostsSpec {
-    /// The hosts, or pairs such as `host:/dev/sdb`.
-    pub hosts: Vec<String>,
+    /// The hosts with their targets.
+    pub participants: Vec<Participant>,
     /// The ssh client with its options.
     pub ssh: String,
     /// What is run there.
@@ -37,7 +37,6 @@ pub enum ProgramThere {
 pub(super) struct Hosts<'a> {
     here: &'a Here<'a>,
     spec: &'a HostsSpec,
-    participants: Vec<Participant>,
     /// The command that runs this program there.
     program: String,
     /// Removed at the end.
@@ -55,8 +54,8 @@ impl<'a> Hosts<'a> {
             SweepError::Elsewhere(format!("--hosts: {}", problems.join("; ")))
         };
         let shell = Shell::new(&spec.ssh);
-        let participants = participants(&spec.hosts)?;
-        let hosts: Vec<&str> = participants.iter().map(|p| p.host.as_str()).collect();
+        let hosts = spec.participants.iter().map(|p| p.host.as_str());
+        let hosts: Vec<&str> = hosts.collect();
         let (program, copies) = match &spec.program {
             ProgramThere::Installed(program) => (program.clone(), None),
             ProgramThere::Copied => {
@@ -86,7 +85,6 @@ impl<'a> Hosts<'a> {
         Ok(Self {
             here,
             spec,
-            participants,
             program,
             _copies: copies,
         })
@@ -114,15 +112,13 @@ impl<'a> Hosts<'a> {
                 path.display()
             )));
         }
-        let participants = participants(&spec.hosts)?;
         for run in runs {
             let of_run = here.targets(run);
-            let without = participants
-                .iter()
-                .find(|p| p.names(&of_run).next().is_none());
+            let mut participants = spec.participants.iter();
+            let without = participants.find(|p| p.names(&of_run).next().is_none());
             if let Some(Participant { host, .. }) = without {
                 return Err(SweepError::Elsewhere(format!(
-                    "--hosts: {host} has no target in {}: use {host}:/dev/NAME, or set 'target' in [replay]",
+                    "--hosts: {host} has no target in run {}: use {host}:/dev/NAME, or set 'target' in [replay]",
                     run.path.display()
                 )));
             }
@@ -132,11 +128,12 @@ impl<'a> Hosts<'a> {
     }
 }
 
-/// The targets of a run on these hosts, as its replay names them.
-pub(super) fn names_on(spec: &HostsSpec, of_run: &[String]) -> Vec<String> {
-    // Hosts that cannot be named were refused.
-    let participants = participants(&spec.hosts).unwrap_or_default();
-    participants.iter().flat_map(|p| p.names(of_run)).collect()
+impl HostsSpec {
+    /// The targets of a run on these hosts, as its replay names them.
+    pub(super) fn names(&self, of_run: &[String]) -> Vec<String> {
+        let names = self.participants.iter().flat_map(|p| p.names(of_run));
+        names.collect()
+    }
 }
 
 impl Runner for Hosts<'_> {
@@ -145,9 +142,7 @@ impl Runner for Hosts<'_> {
     }
 
     fn carry_out(&self, task: &mut Task<'_, '_>) -> Result<Done, Failure> {
-        let of_run = &task.around.targets;
-        let names = self.participants.iter().flat_map(|p| p.names(of_run));
-        let targets: Vec<String> = names.collect();
+        let targets = self.spec.names(&task.around.targets);
         let timeout = self.spec.timeout.to_string();
         let targets_of_all = targets.join(",");
         let words = [
