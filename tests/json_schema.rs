@@ -147,7 +147,7 @@ impl Outputs<'_> {
         assert!(self.files.len() > before, "{arguments}: {}", err(run));
     }
 
-    /// What watches a device while it is read from; `false` where there is none, or no trace points.
+    /// Runs the commands that watch a device while it is read; `false` without a device or trace points.
     fn run_on_a_device(&mut self) -> bool {
         let image = self.scratch.path("target");
         let Some(device) = Loop::over(&image).filter(|_| has_trace_points()) else {

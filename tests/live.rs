@@ -437,7 +437,7 @@ fn a_sweep_that_no_longer_goes_on_is_incomplete_and_counts_its_own_runs_only() {
         .args([&tree, &path])
         .output();
     assert!(run.unwrap().status.success());
-    // One of the runs is another now, and a folder that is none looks like one.
+    // One run has been replaced in the experiment, and a folder that is not a run has a result.
     study("[5, 6]");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(tree.join("sweep.toml"), text).ok();

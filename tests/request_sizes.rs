@@ -34,7 +34,7 @@ fn sizes(scratch: &Scratch, scenario: &Path) -> [Vec<f64>; 2] {
     sizes
 }
 
-/// The share of sizes up to so many KiB, and its standard error.
+/// The share of the sizes that are at most `kib`, and its standard error.
 fn share(sizes: &[f64], kib: f64) -> (f64, f64) {
     let n = sizes.len() as f64;
     let share = sizes.iter().filter(|size| **size <= kib).count() as f64 / n;
@@ -44,7 +44,8 @@ fn share(sizes: &[f64], kib: f64) -> (f64, f64) {
 #[test]
 fn sizes_follow_the_law_rounded_up_to_blocks() {
     let scratch = Scratch::new();
-    // Probabilities of at most so many KiB, of scipy.stats 1.17.1; multiples of a block are not moved by rounding.
+    // Sizes in KiB with the probability of at most that size, from scipy.stats 1.17.1. Rounding does not move multiples of a
+    // block.
     for (size, shares) in [
         (
             "{ log_normal = { mean = '64KiB', cv = 1.5 } }",
@@ -90,8 +91,8 @@ fn sizes_follow_the_law_rounded_up_to_blocks() {
             .lines()
             .find(|line| line.starts_with("size = "))
             .unwrap();
-        let (_, told) = line.split_once("# ").unwrap();
-        let blocks: f64 = told.split(' ').next().unwrap().parse().unwrap();
+        let (_, comment) = line.split_once("# ").unwrap();
+        let blocks: f64 = comment.split(' ').next().unwrap().parse().unwrap();
         let n = all.len() as f64;
         let mean = all.iter().sum::<f64>() / n;
         let variance = all.iter().map(|kib| (kib - mean).powi(2)).sum::<f64>() / n;
