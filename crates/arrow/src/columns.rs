@@ -1,6 +1,7 @@
 //! Records to columns.
 
-use std::collections::HashMap;
+mod builders;
+
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -8,16 +9,16 @@ use std::sync::Arc;
 use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, DurationNanosecondArray, Int8Array, Int32Array,
-    RecordBatch, StringArray, UInt16Array, UInt32Array, UInt64Array,
+    RecordBatch, UInt16Array, UInt32Array, UInt64Array,
 };
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer, ToByteSlice};
+use arrow_buffer::{NullBuffer, ScalarBuffer, ToByteSlice};
 use arrow_schema::{ArrowError, Schema};
-use iosonar_trace::fields::{flags_text, status_text};
-use iosonar_trace::{Batch, Flags, Metadata, Op, Status, TraceError, TraceReader};
+use iosonar_trace::fields::flags_text;
+use iosonar_trace::{Batch, Flags, Metadata, Op};
 use iosonar_units::Nanos;
 
+use self::builders::{Bits, Plain, Statuses, Times, strings};
 use crate::devices::labels;
-use crate::schema::schema;
 
 /// A time of a record is beyond what a column holds: 2^63 - 1 ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,207 +49,6 @@ impl From<TooLong> for ArrowError {
     fn from(error: TooLong) -> Self {
         Self::InvalidArgumentError(error.to_string())
     }
-}
-
-/// Bits, 64 to a word.
-#[derive(Default)]
-struct Bits {
-    words: Vec<u64>,
-    len: usize,
-    ones: usize,
-}
-
-impl Bits {
-    /// Appends `count` bits, as `bit` says of each.
-    #[inline]
-    fn extend(&mut self, count: usize, bit: impl Fn(usize) -> bool) {
-        let mut done = 0;
-        while done < count {
-            let offset = self.len % 64;
-            let taken = (64 - offset).min(count - done);
-            let word = (0..taken).fold(0, |word, i| word | u64::from(bit(done + i)) << i);
-            self.append(word, (offset, taken));
-            done += taken;
-        }
-    }
-
-    /// Appends the same bit `count` times.
-    fn extend_same(&mut self, count: usize, bit: bool) {
-        let mut left = count;
-        while left > 0 {
-            let offset = self.len % 64;
-            let taken = (64 - offset).min(left);
-            let word = if bit { u64::MAX >> (64 - taken) } else { 0 };
-            self.append(word, (offset, taken));
-            left -= taken;
-        }
-    }
-
-    fn append(&mut self, word: u64, (offset, taken): (usize, usize)) {
-        if offset == 0 {
-            self.words.push(0);
-        }
-        let last = self.words.last_mut().expect("a word was begun");
-        // On a machine that has the least significant byte first, as all have that this runs on.
-        *last |= (word << offset).to_le();
-        self.ones += word.count_ones() as usize;
-        self.len += taken;
-    }
-
-    fn zeros(&self) -> usize {
-        self.len - self.ones
-    }
-
-    fn clear(&mut self) {
-        self.words.clear();
-        (self.len, self.ones) = (0, 0);
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.words.to_byte_slice()[..self.len.div_ceil(8)]
-    }
-
-    fn take(&mut self) -> BooleanBuffer {
-        let Self { words, len, .. } = std::mem::take(self);
-        BooleanBuffer::new(Buffer::from_vec(words), 0, len)
-    }
-}
-
-/// Values of which the first `rows` count. Those that are all the usual one, zero, are written once and stay.
-#[derive(Default)]
-struct Plain<T> {
-    values: Vec<T>,
-    rows: usize,
-    /// Whether a value may be another than zero.
-    is_varied: bool,
-}
-
-impl<T: Copy + Default> Plain<T> {
-    /// Appends `count` values: `into` of what is known, zero of the rest.
-    #[inline]
-    fn extend<S: Copy>(&mut self, known: &[S], count: usize, into: impl Fn(S) -> T) {
-        if !known.is_empty() {
-            self.is_varied = true;
-            self.values.truncate(self.rows);
-            self.values.extend(known.iter().map(|value| into(*value)));
-        }
-        self.rows += count;
-        if self.values.len() < self.rows {
-            self.values.resize(self.rows, T::default());
-        }
-    }
-
-    fn all(&self) -> &[T] {
-        &self.values[..self.rows]
-    }
-
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.is_varied) {
-            self.values.clear();
-        }
-        self.rows = 0;
-    }
-
-    fn take(&mut self) -> Vec<T> {
-        let mut values = std::mem::take(&mut self.values);
-        values.truncate(self.rows);
-        self.clear();
-        values
-    }
-}
-
-/// A column of times, some of which are not known.
-#[derive(Default)]
-struct Times {
-    values: Plain<i64>,
-    known: Bits,
-}
-
-impl Times {
-    fn extend(&mut self, times: &[Option<Nanos>], count: usize) {
-        let ns = |time: Option<Nanos>| time.map_or(0, |t| t.get() as i64);
-        self.values.extend(times, count, ns);
-        match times.iter().all(Option::is_some) {
-            true => self.known.extend_same(times.len(), true),
-            false => self.known.extend(times.len(), |row| times[row].is_some()),
-        }
-        self.known.extend_same(count - times.len(), false);
-    }
-
-    fn held(&self) -> Held<'_> {
-        Held::Times {
-            values: self.values.all(),
-            known: self.known.bytes(),
-            nulls: self.known.zeros(),
-        }
-    }
-
-    fn clear(&mut self) {
-        self.values.clear();
-        self.known.clear();
-    }
-
-    fn take(&mut self) -> ArrayRef {
-        let values = ScalarBuffer::from(self.values.take());
-        let known = NullBuffer::new(self.known.take());
-        let nulls = (known.null_count() > 0).then_some(known);
-        Arc::new(DurationNanosecondArray::new(values, nulls))
-    }
-}
-
-/// The words for how requests ended: the numbers of errors join them as they turn up.
-struct Statuses {
-    words: Vec<String>,
-    errors: HashMap<u16, i32>,
-    array: Option<ArrayRef>,
-}
-
-impl Statuses {
-    const WITHOUT_NUMBER: [Status; 7] = [
-        Status::Done,
-        Status::Short,
-        Status::Dropped,
-        Status::Skipped,
-        Status::Missed,
-        Status::Cancelled,
-        Status::VerifyFailed,
-    ];
-
-    fn new() -> Self {
-        Self {
-            words: Self::WITHOUT_NUMBER.map(status_text).to_vec(),
-            errors: HashMap::new(),
-            array: None,
-        }
-    }
-
-    #[inline]
-    fn key(&mut self, status: Status) -> i32 {
-        match status {
-            Status::Done => 0,
-            Status::Short => 1,
-            Status::Dropped => 2,
-            Status::Skipped => 3,
-            Status::Missed => 4,
-            Status::Cancelled => 5,
-            Status::VerifyFailed => 6,
-            Status::Error(errno) => *self.errors.entry(errno).or_insert_with(|| {
-                self.array = None;
-                self.words.push(status_text(status));
-                self.words.len() as i32 - 1
-            }),
-        }
-    }
-
-    fn array(&mut self) -> ArrayRef {
-        let words = &self.words;
-        let array = self.array.get_or_insert_with(|| strings(words));
-        Arc::clone(array)
-    }
-}
-
-fn strings(words: &[String]) -> ArrayRef {
-    Arc::new(StringArray::from_iter_values(words))
 }
 
 /// The words of a dictionary.
@@ -561,105 +361,5 @@ impl Columns {
             Arc::new(BooleanArray::new(self.pushed_back.take(), None)),
         ];
         RecordBatch::try_new(Arc::clone(schema), columns)
-    }
-}
-
-/// The records of a batch as columns.
-///
-/// # Errors
-/// If a time of a record is too long.
-pub fn record_batch(batch: &Batch, metadata: &Metadata) -> Result<RecordBatch, ArrowError> {
-    let mut columns = Columns::default();
-    columns.extend(batch, (0, batch.len()), &metadata.devices)?;
-    columns.take(&schema(metadata), metadata)
-}
-
-/// A trace as record batches of a number of rows, the last one with fewer.
-pub struct RecordBatches<R> {
-    reader: R,
-    rows: usize,
-    batch: Batch,
-    /// How many rows of the batch have been taken.
-    taken: usize,
-    columns: Columns,
-}
-
-impl<R: TraceReader> RecordBatches<R> {
-    /// Of a reader; `rows` is at least 1.
-    pub fn new(reader: R, rows: usize) -> Self {
-        Self {
-            reader,
-            rows: rows.max(1),
-            batch: Batch::default(),
-            taken: 0,
-            columns: Columns::default(),
-        }
-    }
-
-    /// What the trace says of itself, as far as it has been read.
-    pub fn metadata(&self) -> &Metadata {
-        self.reader.metadata()
-    }
-
-    fn filled(&mut self) -> Result<RecordBatch, RecordBatchError> {
-        while self.columns.len() < self.rows {
-            if self.taken == self.batch.len() {
-                self.taken = 0;
-                if self.reader.next_batch(&mut self.batch)? == 0 {
-                    break;
-                }
-            }
-            let to = (self.taken + self.rows - self.columns.len()).min(self.batch.len());
-            let devices = &self.reader.metadata().devices;
-            let taken = self.columns.extend(&self.batch, (self.taken, to), devices);
-            taken.map_err(ArrowError::from)?;
-            self.taken = to;
-        }
-        let metadata = self.reader.metadata();
-        Ok(self.columns.take(&schema(metadata), metadata)?)
-    }
-}
-
-/// Why there is no next record batch.
-#[derive(Debug)]
-pub enum RecordBatchError {
-    /// The trace cannot be read.
-    Trace(TraceError),
-    /// A record cannot be held.
-    Arrow(ArrowError),
-}
-
-impl fmt::Display for RecordBatchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Trace(error) => error.fmt(f),
-            Self::Arrow(error) => error.fmt(f),
-        }
-    }
-}
-
-impl Error for RecordBatchError {}
-
-impl From<TraceError> for RecordBatchError {
-    fn from(error: TraceError) -> Self {
-        Self::Trace(error)
-    }
-}
-
-impl From<ArrowError> for RecordBatchError {
-    fn from(error: ArrowError) -> Self {
-        Self::Arrow(error)
-    }
-}
-
-impl<R: TraceReader> Iterator for RecordBatches<R> {
-    type Item = Result<RecordBatch, RecordBatchError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let filled = self.filled();
-        if filled.as_ref().is_ok_and(|batch| batch.num_rows() == 0) {
-            return None;
-        }
-        Some(filled)
     }
 }

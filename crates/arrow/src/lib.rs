@@ -54,12 +54,14 @@ mod guarded;
 mod ipc;
 mod parquet_file;
 mod positioned;
+mod record_batches;
 mod results;
 mod schema;
 mod table;
 
-pub use columns::{Columns, RecordBatchError, RecordBatches, TooLong, record_batch};
+pub use columns::{Columns, TooLong};
 pub use formats::{ARROW, FEATHER, Ipc, Parquet, register};
+pub use record_batches::{RecordBatchError, RecordBatches, record_batch};
 pub use results::table_batch;
 pub use schema::{TRACE_KEY, VERSION, VERSION_KEY, schema};
 
