@@ -1,18 +1,22 @@
 //! A host, and the threads that speak with it.
 
-use std::io::{BufRead, BufReader, BufWriter, Read};
+mod link;
+mod load;
+
+use std::io::{BufReader, BufWriter, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender as Queue, bounded, unbounded};
-use iosonar_trace::{Batch, TraceError, TraceReader, input};
+use iosonar_trace::{Batch, TraceError};
 use iosonar_units::Nanos;
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use self::link::{Link, keep_words, locked};
 use super::{Loss, Member, zero_of};
 use crate::clock::{Clock, Sample, monotonic};
 use crate::frame::{Frames, Received, Sender};
@@ -22,12 +26,8 @@ use crate::message::{
 
 /// How often the time is asked for during a replay.
 const PING_EVERY: Duration = Duration::from_millis(250);
-/// How long an answer is waited for among several questions.
-const PONG_WAIT: Duration = Duration::from_millis(500);
 /// How long a command that connects may take to end after it was dismissed.
 const ENDING: Duration = Duration::from_secs(2);
-/// As many bytes of what a command reports are kept.
-const WORDS: usize = 4096;
 
 /// What is received from a host.
 #[derive(Debug)]
@@ -75,62 +75,6 @@ enum Task {
     Measure(u32),
     /// Says goodbye and closes the connection.
     Dismiss,
-}
-
-/// What the threads of a host share.
-struct Link {
-    /// `None` when it is closed.
-    out: Mutex<Option<Sender<BufWriter<ChildStdin>>>>,
-    clock: Mutex<Clock>,
-    answered: Condvar,
-    /// When something was received last, on the monotonic clock.
-    heard: AtomicU64,
-    /// The last that the command reported.
-    words: Mutex<Vec<u8>>,
-    /// No more of the load is needed.
-    has_enough: AtomicBool,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Link {
-    /// Sends by `send`. That the connection has ended, the thread hears that receives.
-    fn send(&self, send: impl FnOnce(&mut Sender<BufWriter<ChildStdin>>) -> std::io::Result<()>) {
-        let mut out = locked(&self.out);
-        if let Some(sender) = &mut *out
-            && send(sender).is_err()
-        {
-            *out = None;
-        }
-    }
-
-    fn message(&self, message: &ToAgent) {
-        self.send(|sender| sender.message(message));
-    }
-
-    fn ping(&self) {
-        // The time is taken last: before, the load may have been sent.
-        self.send(|sender| sender.message(&ToAgent::Ping { sent: monotonic() }));
-    }
-
-    /// Asks for the time `n` times, one after the other.
-    fn measure(&self, n: u32) {
-        for _ in 0..n {
-            let before = locked(&self.clock).count();
-            self.ping();
-            let clock = locked(&self.clock);
-            let waited = self
-                .answered
-                .wait_timeout_while(clock, PONG_WAIT, |clock| clock.count() == before);
-            drop(waited);
-        }
-    }
-
-    fn close(&self) {
-        *locked(&self.out) = None;
-    }
 }
 
 /// A host that takes part.
@@ -245,7 +189,7 @@ impl Host {
                     let _ = events.send((number, Event::LoadSent));
                 }
             };
-            if let Err(error) = load(&link, &member, &room, &mut first) {
+            if let Err(error) = load::send(&link, &member, &room, &mut first) {
                 let _ = events.send((number, Event::LoadFailed(error)));
             }
         })
@@ -346,22 +290,6 @@ impl Drop for Host {
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     let thread = thread::Builder::new().name(name.to_owned());
     thread.spawn(work).map(drop)
-}
-
-/// Keeps the last that a command reports.
-fn keep_words(link: &Link, stderr: impl Read) {
-    let mut line = Vec::new();
-    let mut stderr = BufReader::new(stderr);
-    while let Ok(1..) = stderr
-        .by_ref()
-        .take(WORDS as u64)
-        .read_until(b'\n', &mut line)
-    {
-        let mut words = locked(&link.words);
-        words.append(&mut line);
-        let surplus = words.len().saturating_sub(WORDS);
-        words.drain(..surplus);
-    }
 }
 
 /// Receives until the connection ends; why it ended.
@@ -465,54 +393,6 @@ fn speak(link: &Link, number: usize, tasks: &Receiver<Task>, events: &Queue<(usi
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }
-}
-
-/// Sends the load of a member; `sent_first` is called when the host has as much as it takes in advance.
-fn load(
-    link: &Link,
-    member: &Member,
-    room: &Receiver<()>,
-    sent_first: &mut dyn FnMut(),
-) -> Result<(), TraceError> {
-    let zero = zero_of(member);
-    let mut reader = input::open_load(&member.load.path, &member.load.reading)?;
-    let mut batch = Batch::default();
-    while !link.has_enough.load(Relaxed) && reader.next_batch(&mut batch)? > 0 {
-        batch.clear_outcomes();
-        for start in batch.starts_mut() {
-            *start = start.saturating_sub(zero);
-        }
-        for rows in split(&batch) {
-            if room.is_empty() {
-                sent_first();
-            }
-            if room.recv().is_err() {
-                // The host is lost.
-                return Ok(());
-            }
-            link.send(|sender| sender.batch(&rows));
-        }
-    }
-    link.message(&ToAgent::LoadEnds);
-    sent_first();
-    Ok(())
-}
-
-/// A batch in parts that are sent as one each.
-fn split(batch: &Batch) -> Vec<Batch> {
-    if batch.len() <= Batch::ROWS {
-        return vec![batch.clone()];
-    }
-    let mut parts = vec![Batch::default()];
-    for row in 0..batch.len() {
-        if parts.last().is_some_and(|part| part.len() == Batch::ROWS) {
-            parts.push(Batch::default());
-        }
-        if let Some(part) = parts.last_mut() {
-            part.push_row(batch, row);
-        }
-    }
-    parts
 }
 
 /// How much later than `at` of our clock a host's time zero was, by the offset of `before`.
