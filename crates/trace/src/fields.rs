@@ -6,15 +6,19 @@
 //! [`mapped`] finds out which column of a table holds which [`Field`]. [`Rows`] makes records of rows of [`Cell`]s,
 //! by the same rules whatever the file they come from.
 
+mod names;
+
 use std::path::{Path, PathBuf};
 
 use iosonar_units::{Nanos, Sector, Sectors};
 
 use crate::error::Place;
-use crate::text::{Axis, Context, Line, Rebased, direction, op_of_letters, possible};
-use crate::{Flags, Metadata, Op, ReadOptions, Record, Status, TraceError, TraceReader};
+use crate::text::{Axis, Context, Line, Rebased, op_of_letters, possible};
+use crate::{Metadata, ReadOptions, Record, TraceError, TraceReader};
 
 pub use crate::text::{skipped, unreadable_row};
+use names::{flags_named, op_named, status_named};
+pub use names::{flags_text, status_text};
 
 /// The names under which we write.
 pub const WRITTEN: [&str; 13] = [
@@ -498,75 +502,5 @@ impl Building {
         };
         possible(&zero, &self.record.request, zero.bytes)?;
         Ok((self.record, self.think))
-    }
-}
-
-fn op_named(text: &[u8]) -> Option<Op> {
-    Op::ALL
-        .into_iter()
-        .find(|op| op.name().as_bytes().eq_ignore_ascii_case(text))
-        .or_else(|| direction(text).filter(|_| text.len() > 1))
-}
-
-const FLAG_NAMES: [(&str, Flags); 4] = [
-    ("sync", Flags::SYNC),
-    ("fua", Flags::FUA),
-    ("meta", Flags::META),
-    ("read-ahead", Flags::READ_AHEAD),
-];
-
-fn flags_named(line: &Line<'_>, name: &str, text: &[u8]) -> Result<Flags, TraceError> {
-    text.split(|&b| b == b'+')
-        .try_fold(Flags::NONE, |flags, word| {
-            let known = FLAG_NAMES.iter().find(|(n, _)| n.as_bytes() == word);
-            match known {
-                Some((_, flag)) => Ok(flags.with(*flag)),
-                None => Err(line.wrong(name, word, "sync, fua, meta and read-ahead, joined by +")),
-            }
-        })
-}
-
-/// Flags in words: `sync+fua`; empty for none.
-pub fn flags_text(flags: Flags) -> String {
-    let set = FLAG_NAMES.iter().filter(|(_, f)| flags.contains(*f));
-    set.map(|(name, _)| *name).collect::<Vec<_>>().join("+")
-}
-
-const STATUS_NAMES: [(&str, Status); 7] = [
-    ("done", Status::Done),
-    ("short", Status::Short),
-    ("dropped", Status::Dropped),
-    ("skipped", Status::Skipped),
-    ("missed", Status::Missed),
-    ("cancelled", Status::Cancelled),
-    ("verify", Status::VerifyFailed),
-];
-
-/// The word for an error, with its number behind a colon.
-const ERROR: &str = "error:";
-
-fn status_named(line: &Line<'_>, name: &str, text: &[u8]) -> Result<Status, TraceError> {
-    if let Some(number) = text.strip_prefix(ERROR.as_bytes()) {
-        let errno = line.number_up_to(name, number, u64::from(u16::MAX))?;
-        return Ok(Status::Error(errno as u16));
-    }
-    let known = STATUS_NAMES.iter().find(|(n, _)| n.as_bytes() == text);
-    known.map(|(_, status)| *status).ok_or_else(|| {
-        line.wrong(
-            name,
-            text,
-            "done, error:ERRNO, short, dropped, skipped, missed, cancelled or verify",
-        )
-    })
-}
-
-/// A status in a word: `done`, `error:5`.
-pub fn status_text(status: Status) -> String {
-    match status {
-        Status::Error(errno) => format!("{ERROR}{errno}"),
-        status => {
-            let known = STATUS_NAMES.iter().find(|(_, s)| *s == status);
-            known.map_or("done", |(name, _)| name).to_owned()
-        }
     }
 }
