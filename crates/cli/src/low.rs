@@ -15,6 +15,7 @@ mod help;
 mod hosts;
 mod misplaced;
 mod named;
+mod output;
 mod pictures;
 mod reading;
 mod replay;
@@ -43,6 +44,7 @@ pub(crate) use generate::Generate;
 pub(crate) use help::{NOTES, command, examples_of};
 pub(crate) use misplaced::explained;
 pub(crate) use named::Named;
+use output::{OutputArgs, QuietArgs};
 pub(crate) use pictures::{LookArgs, PixelArgs, Plot, Report};
 pub(crate) use reading::ReadArgs;
 pub(crate) use replay::Replay;
@@ -250,9 +252,8 @@ pub(crate) struct Demo {
     pub(crate) open: bool,
     #[command(flatten)]
     pub(crate) pixels: PixelArgs,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: QuietArgs,
 }
 
 #[derive(Args, Debug)]
@@ -360,10 +361,6 @@ pub(crate) struct Sim {
     pub(crate) reading: ReadArgs,
     #[command(flatten)]
     pub(crate) live: ServeArgs,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }

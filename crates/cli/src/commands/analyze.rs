@@ -26,11 +26,11 @@ pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
     for (i, paths) in inputs.iter().enumerate() {
         let begin = Instant::now();
         let reading = args.reading.reading()?;
-        let measured = progress::while_reading(reading, args.quiet, |reading| {
+        let measured = progress::while_reading(reading, args.output.quiet, |reading| {
             let options = args.options(reading);
             in_order(paths, reading, |reader| measure(paths, &options, reader))
         })?;
-        remarks::print(&measured.metadata, args.quiet);
+        remarks::print(&measured.metadata, args.output.quiet);
         if let Some(dir) = &args.csv {
             let dir = if several {
                 dir.join(format!("{}-{}", i + 1, stem(&paths[0])))
@@ -39,13 +39,13 @@ pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
             };
             measured.write_tables(&dir, &args.tables)?;
         }
-        if args.json {
+        if args.output.json {
             output.metrics(measured.metrics(several));
             output.append("traces", json!({ "file": measured.name }));
         } else {
             print(&tables::text(&measured))?;
         }
-        if !args.quiet {
+        if !args.output.quiet {
             let seconds = begin.elapsed().as_secs_f64();
             let rate = measured.load.requests() as f64 / seconds.max(1e-9);
             note(&format!(
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
             ));
         }
     }
-    if args.json {
+    if args.output.json {
         print_data(&output.text())?;
     }
     Ok(Ending::Done)

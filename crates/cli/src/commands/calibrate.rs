@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     };
     let mut reader = input::open_changed(&args.records, &reading)?;
     let observed = Observed::read(&mut *reader).map_err(named)?;
-    if observed.without_time() > 0 && !args.quiet {
+    if observed.without_time() > 0 && !args.output.quiet {
         warn(
             Warning::ImplausibleLatency,
             &format!(
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     if let (Some(path), Verdict::HeldOut(held_out, _)) = (&args.cdf, &fitted.verdict) {
         draw(args, held_out, path)?;
     }
-    if args.json {
+    if args.output.json {
         fitted.json.set("requests", json!(observed.len()));
         print_data(&fitted.json.text())?;
     } else {
@@ -90,7 +90,11 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
         let out = args.out.as_deref().unwrap_or(Path::new("-"));
         print_beside(Some(out), &format!("{}\n", fitted.words))?;
     }
-    if let Some(out) = args.out.as_ref().filter(|_| !args.quiet && !args.json) {
+    if let Some(out) = args
+        .out
+        .as_ref()
+        .filter(|_| !args.output.quiet && !args.output.json)
+    {
         let device = match start {
             Start::Disk(_) => "disk",
             Start::Flash(_) | Start::Ssd => "ssd",
@@ -227,7 +231,7 @@ fn judge(args: &Calibrate, held_out: &Quality, before: Option<&Quality>) -> Endi
     if is_worse.is_some() {
         return Ending::Flagged;
     }
-    if !args.quiet && !args.json {
+    if !args.output.quiet && !args.output.json {
         note(&format!(
             "acceptable fit: the KS distance on the held-out half is {:.3}, and the limit is {}",
             held_out.ks,
@@ -275,7 +279,7 @@ fn check(args: &Calibrate) -> anyhow::Result<()> {
         apart::refuse_same(Path::new(&args.profile), cdf)?;
         apart::refuse_without_folder(cdf)?;
     }
-    if args.json && args.out.is_none() {
+    if args.output.json && args.out.is_none() {
         return Err(Usage(
             "--json prints figures only: give --out FILE for the profile".to_owned(),
         )

@@ -48,12 +48,12 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<Ending> {
             args.done.display()
         );
     }
-    if args.json {
+    if args.output.json {
         print_data(&to_json(&found).text())?;
     } else {
         print(&describe(&found))?;
     }
-    if !args.quiet {
+    if !args.output.quiet {
         for (path, reader) in [(&args.wanted, &wanted), (&args.done, &done)] {
             for remark in &reader.metadata().remarks {
                 let text = format!("{}: {}", path.display(), words_of(remark));

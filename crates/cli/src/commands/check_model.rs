@@ -54,7 +54,7 @@ pub(crate) fn run(args: &CheckModel) -> anyhow::Result<Ending> {
         let title = format!("{named}: device and model");
         picture::draw(&render::chart(&check, &title), path, args.pixels.scale())?;
     }
-    match args.json {
+    match args.output.json {
         true => print_data(&render::as_json(&check).text())?,
         false => print(&render::text(&check))?,
     }
@@ -69,7 +69,7 @@ fn replayed(args: &CheckModel, wanted: &Replay, out: &Path) -> anyhow::Result<Su
     let spec = wanted.to_spec()?;
     replay::check_out(wanted, &spec, out)?;
     let summary = replay::record(wanted, &spec, Some(out), &Host::default())?;
-    if !args.quiet {
+    if !args.output.quiet {
         for text in &summary.notes {
             warn(codes::of_note(text), &render_replay::notes::of_replay(text));
         }
@@ -114,8 +114,8 @@ fn judged(
         }
         (observed, _) => observed?,
     };
-    remarks::print(reader.metadata(), args.quiet);
-    if observed.without_time() > 0 && !args.quiet {
+    remarks::print(reader.metadata(), args.output.quiet);
+    if observed.without_time() > 0 && !args.output.quiet {
         note(&format!(
             "note: {} requests are left out: their latency of 0 s is not plausible",
             grouped(observed.without_time())

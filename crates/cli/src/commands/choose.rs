@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
     check(args)?;
     let spec = spec(args)?;
     refuse_inputs_as_outputs(args, &spec)?;
-    let is_quiet = args.common.quiet || args.common.json;
+    let is_quiet = args.common.output.quiet || args.common.output.json;
     let watch = |considered: &Considered| {
         if !is_quiet {
             note(&format!("{}: {}", considered.name, judged(considered)));
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
         conclusion: Conclusion::of(&all, &spec.targets[0]),
         all: &all,
     };
-    match args.common.json {
+    match args.common.output.json {
         true => print_data(&as_json(&answer).text())?,
         false => print(&text(&answer))?,
     }
@@ -149,7 +149,7 @@ fn refuse_inputs_as_outputs(args: &Choose, spec: &ChooseSpec) -> anyhow::Result<
 /// The files that were asked for.
 fn write(args: &Choose, spec: &ChooseSpec, answer: &Answer<'_>) -> anyhow::Result<()> {
     let wrote = |what: &str, path: &std::path::Path| {
-        if !args.common.quiet {
+        if !args.common.output.quiet {
             note(&format!("{what}: {}", path.display()));
         }
     };

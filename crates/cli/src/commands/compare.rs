@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
             true,
         )?,
     };
-    if args.json {
+    if args.output.json {
         let mut json = as_json(&samples, quantity, pairs.as_ref());
         for input in &judged {
             for verdict in verdicts(input) {
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
             }
         }
     }
-    if !args.json {
+    if !args.output.json {
         print(&conclusion(&samples, quantity))?;
     }
     if let Some(dir) = &args.plot {
@@ -377,7 +377,7 @@ fn draw(args: &Compare, inputs: &Inputs, dir: &Path, samples: &[Sample]) -> anyh
         size.at(scale),
         Theme::Light,
     )?;
-    if !args.quiet {
+    if !args.output.quiet {
         note(&format!(
             "pictures: {0}/cdf.png, {0}/qq.png, {0}/sonar.png",
             dir.display()

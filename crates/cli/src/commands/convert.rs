@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
         return Err(Usage("several outputs need a common name: give -o NAME".to_owned()).into());
     }
     let reading = args.reading.reading()?;
-    let done = progress::while_reading(reading, args.quiet, |reading| {
+    let done = progress::while_reading(reading, args.output.quiet, |reading| {
         convert(
             (&args.inputs, &args.out),
             args.conversion(),
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
         ConvertError::Trace(error) => error.into(),
         other => other.into(),
     })?;
-    remarks::print(&done.metadata, args.quiet);
+    remarks::print(&done.metadata, args.output.quiet);
     if done.metadata.devices.len() > 1 && args.split.is_none() {
         let format = match &options.format {
             Some(name) => by_format_name(name)?,
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
             ),
         );
     }
-    if !args.quiet {
+    if !args.output.quiet {
         let seconds = begin.elapsed().as_secs_f64();
         let outputs = done.outputs.iter().map(|path| path.display().to_string());
         let outputs: Vec<String> = outputs.collect();

@@ -128,7 +128,7 @@ fn make_folder(dir: &Path) -> anyhow::Result<()> {
 }
 
 fn say(args: &Demo, text: &str) {
-    if !args.quiet {
+    if !args.output.quiet {
         note(text);
     }
 }
@@ -185,7 +185,7 @@ fn replay(args: &Demo, files: &Files, part: &Reading) -> anyhow::Result<Summary>
     );
     say(args, &text);
     for attempt in 1.. {
-        let summary = replay_on_scratch(files, part, args.quiet)?;
+        let summary = replay_on_scratch(files, part, args.output.quiet)?;
         let completed = grouped(summary.completed);
         let Some(how_busy) = how_busy(&summary.verdict) else {
             say(

@@ -139,7 +139,7 @@ fn laws(shape: &Shape, arrivals: ArrivalLaw) -> anyhow::Result<Ending> {
         shape.seed,
         &shape.writing.options(),
         &room,
-        shape.quiet,
+        shape.output.quiet,
     )
 }
 
@@ -168,7 +168,7 @@ fn artificial(args: &ArtificialArgs, plan: Artificial) -> anyhow::Result<Ending>
         args.seed,
         &args.writing.options(),
         &room,
-        args.quiet,
+        args.output.quiet,
     )
 }
 
@@ -204,7 +204,7 @@ fn probe(args: &Probe) -> anyhow::Result<Ending> {
         args.seed,
         &args.writing.options(),
         &room,
-        args.quiet,
+        args.output.quiet,
     )
 }
 

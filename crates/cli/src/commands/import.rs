@@ -32,13 +32,13 @@ fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
         .filter(|cache| cache.immediate_reads || cache.free_blocks);
     match (reads_on_arrival, args.arrival) {
         (Some(cache), ArrivalArg::AsDocumented) => cache.arrival = Arrival::AsDocumented,
-        (Some(_), ArrivalArg::AsDisksim) if !args.quiet => hint(
+        (Some(_), ArrivalArg::AsDisksim) if !args.output.quiet => hint(
             "this drive reads on arrival, which DiskSim 4.0 does not simulate; if you have a recording \
              of the drive, 'iosonar validate' shows whether --arrival as-documented fits better",
         ),
         _ => {}
     }
-    if !args.quiet {
+    if !args.output.quiet {
         for warning in &imported.warnings {
             warn(codes::of_disksim(warning.about), &warning.to_string());
         }
@@ -67,7 +67,7 @@ fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
         apart::refuse_same(input, out)?;
     }
     write_file(out, &text, "write the profile")?;
-    if !args.quiet {
+    if !args.output.quiet {
         let profile = &imported.profile;
         note(&format!(
             "{}: {}, {} sectors; '[disk] profile = \"{0}\"' in a scenario, or 'iosonar validate {0} TRACE'",

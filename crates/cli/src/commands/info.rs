@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Info) -> anyhow::Result<Ending> {
     for path in &args.inputs {
         let begin = Instant::now();
         let reading = args.reading.reading()?;
-        let (summary, metadata) = progress::while_reading(reading, args.quiet, |reading| {
+        let (summary, metadata) = progress::while_reading(reading, args.output.quiet, |reading| {
             let mut reader = input::open_changed(path, reading)?;
             let (mut summary, mut batch) = (TraceSummary::default(), Batch::default());
             while reader.next_batch(&mut batch)? > 0 {
@@ -27,12 +27,12 @@ pub(crate) fn run(args: &Info) -> anyhow::Result<Ending> {
             }
             anyhow::Ok((summary, reader.metadata().clone()))
         })?;
-        remarks::print(&metadata, args.quiet);
-        if args.json {
+        remarks::print(&metadata, args.output.quiet);
+        if args.output.json {
             output.append("traces", json(path, &summary, &metadata));
         } else {
             print(&text(path, &summary, &metadata))?;
-            if !args.quiet {
+            if !args.output.quiet {
                 let seconds = begin.elapsed().as_secs_f64();
                 note(&format!(
                     "read in {seconds:.2} s ({} records/s)",
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Info) -> anyhow::Result<Ending> {
             }
         }
     }
-    if args.json {
+    if args.output.json {
         print_data(&output.text())?;
     }
     Ok(Ending::Done)

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
         return varied::run(args, &targets);
     }
     let (headline, answer) = planned(args, &targets)?;
-    if args.common.json {
+    if args.common.output.json {
         print_data(&as_json(&headline, &targets, &answer).text())?;
     } else {
         print(&describe(&headline, &targets, &answer))?;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     if let Some(path) = &args.curve {
         let chart = chart(&headline, &targets.0, &answer);
         picture::draw(&chart, path, args.pixels.scale())?;
-        if !args.common.quiet {
+        if !args.common.output.quiet {
             note(&format!("the curves are in {}", path.display()));
         }
     }
@@ -91,13 +91,13 @@ fn spec(args: &Plan) -> PlanSpec {
         most: args.most,
         threads: threads(args.common.threads),
         around: args.curve.is_some(),
-        curve: args.curve.is_some() || args.common.json,
+        curve: args.curve.is_some() || args.common.output.json,
     }
 }
 
 /// Prints a load that was simulated, of the system that `of` names.
 fn tried(args: &Plan, targets: &Objectives, of: &str, sought: Sought, point: &Point) {
-    if !args.common.quiet && !args.common.json {
+    if !args.common.output.quiet && !args.common.output.json {
         let (load, unit) = (load_text(point.load), sought.unit());
         note(&format!("{of}{load} {unit}: {}", outcomes(targets, point)));
     }

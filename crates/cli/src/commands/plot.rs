@@ -92,9 +92,9 @@ fn measure(args: &Plot, entries: &[&Entry]) -> anyhow::Result<Vec<Measured>> {
         &args.look,
         &args.reading,
         &options,
-        args.quiet,
+        args.output.quiet,
     )?;
-    if !args.quiet {
+    if !args.output.quiet {
         tell_of_overlap(&inputs);
     }
     Ok(inputs)
@@ -146,7 +146,7 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
         return Ok(Ending::Done);
     }
     picture::save(&charts, &out, args.size(charts.len()), args.theme())?;
-    if !args.quiet {
+    if !args.output.quiet {
         let records: u64 = inputs.iter().map(Measured::records).sum();
         let (read, all) = (read.as_secs_f64(), begin.elapsed().as_secs_f64());
         note(&format!(
@@ -297,7 +297,7 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
             failed = failed.or(Some(error));
         }
     }
-    if !args.quiet {
+    if !args.output.quiet {
         let without: Vec<&str> = entries
             .iter()
             .zip(&drawn)

@@ -33,10 +33,10 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
         &args.target,
         &intent,
         &Host::default(),
-        &Shown::new(args.quiet),
+        &Shown::new(args.output.quiet),
     )?;
     signals::watch()?;
-    if !args.quiet {
+    if !args.output.quiet {
         note(&format!(
             "{} all {} of {}",
             if fills { "OVERWRITING" } else { "reading" },
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
         ));
     }
     let bar = bar(
-        args.quiet,
+        args.output.quiet,
         target.size().get(),
         "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
     )?;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
     bar.finish_and_clear();
     let seconds = prepared.elapsed.as_secs_f64().max(1e-9);
     let rate = prepared.bytes.get() as f64 / seconds;
-    if args.json {
+    if args.output.json {
         let mut json = Output::new("prepare");
         json.set("what", json!(args.what));
         json.set("target", json!(args.target.display().to_string()));

@@ -26,11 +26,11 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
     let host = Host::default();
     refuse_recorded(args, &host)?;
     let recorded = watch_and_record(args, &host)?;
-    if args.json {
+    if args.output.json {
         print_data_beside(Some(&args.out), &json(args, &recorded).text())?;
     } else {
         print_beside(Some(&args.out), &text(args, &recorded))?;
-        if !args.quiet {
+        if !args.output.quiet {
             recorded.remarks.iter().for_each(|remark| note(remark));
         }
     }
@@ -101,7 +101,7 @@ fn watch_and_record(args: &Record, host: &Host) -> anyhow::Result<Recorded> {
         beside(watcher, || {
             let shown = Arc::clone(&progress);
             watched(
-                args.quiet,
+                args.output.quiet,
                 None,
                 "{spinner} {msg}",
                 move |bar| {

@@ -43,13 +43,13 @@ pub(crate) fn run(args: &Replay) -> anyhow::Result<Ending> {
     }
     let out = args.out.as_deref();
     let summary = record(args, &spec, out, &host)?;
-    if args.json {
+    if args.output.json {
         print_data_beside(out, &render::json(&summary).text())?;
     } else {
         print_beside(out, &render::text(&summary))?;
     }
     let ending = ending(&summary);
-    if args.quiet && ending != Ending::Done {
+    if args.output.quiet && ending != Ending::Done {
         fail(None, &render::why_not_done(&summary));
     }
     Ok(ending)
@@ -62,11 +62,11 @@ pub(crate) fn record(
     out: Option<&Path>,
     host: &Host,
 ) -> anyhow::Result<Summary> {
-    let plan = ReplayPlan::of(spec, out, host, &Shown::new(args.quiet))?;
+    let plan = ReplayPlan::of(spec, out, host, &Shown::new(args.output.quiet))?;
     if let Some(out) = out {
         refuse_without_room(out, &plan)?;
     }
-    if !args.quiet {
+    if !args.output.quiet {
         announce(&plan);
     }
     let records = out.map(|path| RecordsTo {
@@ -76,7 +76,7 @@ pub(crate) fn record(
     });
     signals::watch()?;
     // Put back however the replay ends.
-    let queues = queue_settings(&plan, spec, host, args.quiet)?;
+    let queues = queue_settings(&plan, spec, host, args.output.quiet)?;
     let mut summary = served(args, &plan, records.as_ref())?;
     queues.note(&mut summary);
     drop(queues);
@@ -98,7 +98,7 @@ fn served(
         .filter(|path| *path != Path::new("-"));
     match file {
         Some(path) => live::during(&args.live, &title, live::of_records(path), || {
-            carry_out(plan, records, args.quiet, args.watch)
+            carry_out(plan, records, args.output.quiet, args.watch)
         })?,
         None if args.live.serve.is_some() => {
             let (tee, passing) = Tee::new(&title);
@@ -106,10 +106,10 @@ fn served(
                 &args.live,
                 &title,
                 || Feed::of_passing(passing),
-                || carry_out_past(Some(tee), plan, records, args.quiet, args.watch),
+                || carry_out_past(Some(tee), plan, records, args.output.quiet, args.watch),
             )?
         }
-        None => carry_out(plan, records, args.quiet, args.watch),
+        None => carry_out(plan, records, args.output.quiet, args.watch),
     }
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn check_out(args: &Replay, spec: &ReplaySpec, out: &Path) -> anyhow:
             "--durable needs a file for the records: name one with -o",
         ));
     }
-    if !spec.records.self_check && !args.quiet && account.exists() {
+    if !spec.records.self_check && !args.output.quiet && account.exists() {
         warn(
             Warning::OldSelfCheck,
             &format!(

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
         let title = args.title.as_deref().or(tree.name.as_deref());
         let targets = &args.look.options().targets;
         let runs = sweep::write_page(&tree.path, &args.out, title, targets)?;
-        if !args.quiet {
+        if !args.output.quiet {
             note(&format!(
                 "{} runs reported in {}",
                 grouped(runs as u64),
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
         &args.look,
         &args.reading,
         &options,
-        args.quiet,
+        args.output.quiet,
     )?;
     if looks.iter().all(|look| look.records() == 0) {
         return Err(anyhow!(
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
     };
     let page = page.text();
     write_file(&args.out, &page, "write the page")?;
-    if !args.quiet {
+    if !args.output.quiet {
         let records: u64 = looks.iter().map(Measured::records).sum();
         note(&format!(
             "{} requests reported in {} ({:.1} MB, {:.2} s)",

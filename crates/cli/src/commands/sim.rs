@@ -107,12 +107,12 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
             ending = Ending::Flagged;
         }
         write_result(args, named, &result, &targets)?;
-        if args.json {
+        if args.output.json {
             figures::add_to(&mut json, name, simulation, &result, &targets);
             figures::add_speed(&mut json, name, &result);
         } else {
             print_beside(trace_out, &described(named, &result, &targets))?;
-            if !args.quiet {
+            if !args.output.quiet {
                 note(&shown::speed(name, &result));
             }
         }
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
             drawn.push(shown);
         }
     }
-    if args.json {
+    if args.output.json {
         print_data_beside(trace_out, &json.text())?;
     }
     if let Some(path) = &args.cdf {
@@ -137,7 +137,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         write_table(path, numbers)?;
     }
     if let Some(path) = &args.records
-        && !args.quiet
+        && !args.output.quiet
     {
         note(&where_records_are(path, replications));
     }
@@ -154,7 +154,7 @@ fn draw(args: &Sim, named: &Named, drawn: &Drawn<'_>) -> anyhow::Result<()> {
     chart.subtitle = shown::subtitle(&named.simulation, &drawn.result);
     let path = dir.join(format!("{name}.png"));
     picture::draw(&chart, &path, args.pixels.scale())?;
-    if !args.quiet {
+    if !args.output.quiet {
         note(&format!(
             "{name}: distribution written to {}",
             path.display()
@@ -167,7 +167,7 @@ fn draw(args: &Sim, named: &Named, drawn: &Drawn<'_>) -> anyhow::Result<()> {
 fn write_load(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
     if let (Some(out), [only]) = (&args.load_out, all) {
         load_out::write(&only.simulation, out)?;
-        if !args.quiet {
+        if !args.output.quiet {
             note(&format!(
                 "load of the first run written to {}",
                 out.display()
@@ -186,7 +186,7 @@ fn served(
 ) -> anyhow::Result<SimulationResult> {
     let feed = live::of_records(args.records.as_deref().unwrap_or(Path::new("-")));
     live::during(&args.live, &named.name, feed, || {
-        simulate(&named.simulation, threads, files, !args.quiet)
+        simulate(&named.simulation, threads, files, !args.output.quiet)
     })?
 }
 
@@ -214,7 +214,7 @@ fn note_remarks(args: &Sim, name: &str, result: &SimulationResult) {
             ),
         );
     }
-    if args.quiet {
+    if args.output.quiet {
         return;
     }
     for (of, text) in remarks::warnings_of_load(&result.remarks, &result.fitted) {
@@ -225,7 +225,7 @@ fn note_remarks(args: &Sim, name: &str, result: &SimulationResult) {
 /// Prints what the scenario does not say and the results depend on.
 fn note_assumptions(args: &Sim, named: &Named) {
     for Assumption::Geometry { profile } in named.simulation.assumptions() {
-        if !args.quiet {
+        if !args.output.quiet {
             warn(
                 Warning::GeometryAssumed,
                 &format!(

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
     if args.replot {
         return replot(args, source);
     }
-    let shown = Shown::new(args.quiet);
+    let shown = Shown::new(args.output.quiet);
     let here = here(&spec.destroy, &shown)?;
     let stop = Stop::default();
     let campaign = Campaign {
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
     let made = finish(args, &mut tables);
     let tally = outcome?;
     made?;
-    if !args.quiet {
+    if !args.output.quiet {
         summarise(args, source, &first, &tally, begin.elapsed());
         if !changed.is_empty() && !args.repeat_changed {
             warn(
@@ -194,7 +194,7 @@ fn finish(args: &Sweep, tables: &mut Tables<'_>) -> anyhow::Result<()> {
     }
     note_undrawn(&written.undrawn);
     match written.json {
-        Some(json) if args.json => print_data(&format!("{json}\n")),
+        Some(json) if args.output.json => print_data(&format!("{json}\n")),
         _ => Ok(()),
     }
 }
@@ -216,12 +216,12 @@ fn note_undrawn(undrawn: &[Undrawn]) {
 /// Lists the runs, and says how long they may take.
 fn list(args: &Sweep, campaign: &Campaign<'_>, runs: &[Run]) -> anyhow::Result<Ending> {
     let source = &campaign.spec.source;
-    if args.json {
+    if args.output.json {
         return print_data(&planned(&source.root, runs).text()).map(|()| Ending::Done);
     }
     let (text, open) = listed(&source.root, runs);
     print(&text)?;
-    if args.quiet {
+    if args.output.quiet {
         return Ok(Ending::Done);
     }
     let jobs = campaign.jobs(runs);
@@ -348,7 +348,7 @@ fn replot(args: &Sweep, source: &Source) -> anyhow::Result<Ending> {
         return Err(Usage(problem).into());
     }
     finish(args, &mut tables)?;
-    if !args.quiet {
+    if !args.output.quiet {
         note(&format!(
             "{} runs: {root}/points.csv, runs.csv, runs.jsonl, results.json, charts/, report.html",
             tables.len()

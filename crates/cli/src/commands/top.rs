@@ -224,7 +224,7 @@ impl Session<'_> {
     /// What it was, when it is over.
     fn conclude(&self, processor_share: f64) -> Ending {
         let Self { counted, watch, .. } = self;
-        if !self.args.quiet {
+        if !self.args.output.quiet {
             note(&format!(
                 "{} requests ({} events, {} lost) in {}; watching used {:.2} % of a CPU",
                 grouped(counted.completed),

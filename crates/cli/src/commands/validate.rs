@@ -36,8 +36,8 @@ pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
     let mut recording = input::open_changed(&args.trace, &reading)?;
     let of =
         validate(&profile, &mut *recording).with_context(|| args.trace.display().to_string())?;
-    remarks::print(recording.metadata(), args.quiet);
-    match args.json {
+    remarks::print(recording.metadata(), args.output.quiet);
+    match args.output.json {
         true => {
             let input = args.trace.display().to_string();
             let labels = Labels::of("profile", &args.profile).with("input", input);
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
         let mut chart = cdf_of(&title, Quantity::Latency, marks);
         show_quantiles(&mut chart, &curves);
         picture::draw(&chart, plot, args.pixels.scale())?;
-        if !args.quiet {
+        if !args.output.quiet {
             note(&format!("picture: {}", plot.display()));
         }
     }

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
         &args.target,
         &intent,
         &Host::default(),
-        &Shown::new(args.quiet),
+        &Shown::new(args.output.quiet),
     )?;
     let sectors = target.size().get() / SECTOR_BYTES;
     if sectors != kept.sectors {
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
         ))
         .into());
     }
-    if !args.quiet {
+    if !args.output.quiet {
         announce(&kept);
     }
     signals::watch()?;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
         only_durable: args.after_crash,
         all_known: kept.is_complete,
     };
-    let (survival, whole) = verifying(args.quiet, |progress| {
+    let (survival, whole) = verifying(args.output.quiet, |progress| {
         check_again(
             &target,
             kept.run,
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
         )
     })?;
     let survival = survival?;
-    if args.json {
+    if args.output.json {
         print_data(&to_json(&kept, &findings, &survival, args).text())?;
     } else {
         let text = describe(&kept, &findings, &survival, args.after_crash, whole);

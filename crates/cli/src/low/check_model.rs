@@ -11,7 +11,7 @@ use super::hosts::HostArgs;
 use super::replay::{
     ConflictArgs, EngineArgs, FindArgs, LimitArgs, PaceArgs, TargetArgs, VerifyArgs,
 };
-use super::{PixelArgs, ReadArgs, Replay, ServeArgs};
+use super::{OutputArgs, PixelArgs, ReadArgs, Replay, ServeArgs};
 use crate::exit::Usage;
 
 #[derive(Args, Debug)]
@@ -63,12 +63,8 @@ pub(crate) struct CheckModel {
     pub(crate) engine: EngineArgs,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 impl CheckModel {
@@ -103,8 +99,7 @@ impl CheckModel {
             conflicts: self.conflicts.clone(),
             engine: self.engine.clone(),
             out: Some(out),
-            json: self.json,
-            quiet: self.quiet,
+            output: self.output,
             reading: self.reading.clone(),
             spec: None,
             at: None,

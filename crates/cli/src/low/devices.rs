@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use iosonar_units::{Bytes, Nanos};
 
-use super::{ReadArgs, ServeArgs};
+use super::{OutputArgs, ReadArgs, ServeArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct Record {
@@ -49,12 +49,8 @@ pub(crate) struct Record {
     pub(crate) buffer: Bytes,
     #[command(flatten)]
     pub(crate) live: ServeArgs,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Args, Debug)]
@@ -73,12 +69,8 @@ pub(crate) struct Check {
     /// How WANTED is read and changed: as in the replay (--lenient is for DONE as well)
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Args, Debug)]
@@ -115,12 +107,8 @@ pub(crate) struct Verify {
         default_value = "1GiB"
     )]
     pub(crate) table_memory: Bytes,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Args, Debug)]
@@ -157,10 +145,6 @@ pub(crate) struct Prepare {
     /// Use the page cache
     #[arg(long, help_heading = "Data", alias = "no-o-direct")]
     pub(crate) no_direct: bool,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }

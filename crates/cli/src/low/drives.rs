@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{PixelArgs, ReadArgs};
+use super::{OutputArgs, PixelArgs, QuietArgs, ReadArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct Import {
@@ -50,9 +50,8 @@ pub(crate) struct ImportDisksim {
     /// Select when reading on arrival begins
     #[arg(long, help_heading = "Import", value_name = "HOW", value_enum, default_value_t = ArrivalArg::AsDisksim)]
     pub(crate) arrival: ArrivalArg,
-    /// Print only results and errors, no notes
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: QuietArgs,
 }
 
 /// How reading on arrival is simulated.
@@ -88,10 +87,6 @@ pub(crate) struct Validate {
     pub(crate) pixels: PixelArgs,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }

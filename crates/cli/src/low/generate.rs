@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use iosonar_units::{Bytes, Nanos, Share};
 
-use super::ReadArgs;
 use super::traces::WriteArgs;
+use super::{OutputArgs, QuietArgs, ReadArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct Generate {
@@ -110,9 +110,8 @@ pub(crate) struct Shape {
         default_value_t = 1
     )]
     pub(crate) seed: u64,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: QuietArgs,
     /// Write the load even if it takes most of the free space
     #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
@@ -247,9 +246,8 @@ pub(crate) struct ArtificialArgs {
         default_value_t = 1
     )]
     pub(crate) seed: u64,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: QuietArgs,
     /// Write the load even if it takes most of the free space
     #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
@@ -358,9 +356,8 @@ pub(crate) struct Probe {
         default_value_t = 1
     )]
     pub(crate) seed: u64,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: QuietArgs,
     /// Write the load even if it takes most of the free space
     #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
@@ -396,12 +393,8 @@ pub(crate) struct Like {
         default_value_t = 1
     )]
     pub(crate) seed: u64,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     /// Write the load even if it takes most of the free space
     #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,

@@ -10,7 +10,7 @@ use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
 use super::named::named;
 use super::traces::above_zero;
-use super::{Named, ReadArgs};
+use super::{Named, QuietArgs, ReadArgs};
 
 /// The formats of tables, by the endings of names.
 pub(super) const TABLES: [&str; 4] = ["csv", "parquet", "arrow", "feather"];
@@ -120,9 +120,8 @@ pub(crate) struct Plot {
     /// Overlay the points of several inputs instead of stacking charts
     #[arg(long, help_heading = "Charts", conflicts_with = "merge")]
     overlay: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: QuietArgs,
     #[command(flatten)]
     pub(crate) look: LookArgs,
 }
@@ -277,9 +276,8 @@ pub(crate) struct Report {
     /// Open the page in a browser, if there is a desktop
     #[arg(long, help_heading = "Output")]
     pub(crate) open: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: QuietArgs,
     #[command(flatten)]
     pub(crate) look: LookArgs,
 }

@@ -2,24 +2,26 @@
 
 #![allow(clippy::doc_markdown)] // The texts of the help.
 
+mod engine;
+
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use iosonar_replay::verify::{Verification, Verify};
 use iosonar_replay::{
-    Answer, Conflicts, Data, Durability, EngineKind, FileSize, Fit, Merges, Options, Pacing,
-    Processors, RecordKeeping, ReplaySpec, RingOptions, Strong, Style, TaskWork, ThreadPriority,
-    Writes, ZoneOptions,
+    Answer, Conflicts, Data, Durability, FileSize, Fit, Merges, Options, Pacing, Processors,
+    RecordKeeping, ReplaySpec, Strong, Style, ThreadPriority, Writes, ZoneOptions,
 };
 use iosonar_units::{Bytes, Nanos};
 
 use super::hosts::HostArgs;
-use super::{BeyondArgs, ReadArgs, ServeArgs};
+use super::{BeyondArgs, OutputArgs, ReadArgs, ServeArgs};
 use crate::exit::Usage;
 use iosonar_study::highest_rate::Limit;
+
+pub(crate) use engine::EngineArgs;
 
 #[derive(Args, Debug)]
 pub(crate) struct Replay {
@@ -105,12 +107,8 @@ pub(crate) struct Replay {
     pub(crate) watch: bool,
     #[command(flatten)]
     pub(crate) live: ServeArgs,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -304,100 +302,6 @@ pub(crate) struct VerifyArgs {
 }
 
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Engine")]
-pub(crate) struct EngineArgs {
-    /// Submit requests with this engine
-    ///
-    /// One of auto, io_uring, sync (one at a time), threads, passthrough (NVMe commands to a character device such as
-    /// /dev/ng0n1), dry (submits nothing) and simulate (a model answers).
-    #[arg(long, alias = "ioengine", value_name = "NAME", default_value = "auto", value_parser = engine)]
-    pub(crate) engine: EngineKind,
-    /// Complete every request after TIME [default: 100us]
-    ///
-    /// This needs --engine simulate.
-    #[arg(
-        long,
-        help_heading = "Simulated device",
-        value_name = "TIME",
-        conflicts_with = "model"
-    )]
-    pub(crate) latency: Option<Nanos>,
-    /// Complete requests as this disk profile predicts
-    ///
-    /// This needs --engine simulate and the name of a profile or a .toml file. The disk serves requests in the order of
-    /// arrival, at random positions.
-    #[arg(long, help_heading = "Simulated device", value_name = "PROFILE")]
-    pub(crate) model: Option<String>,
-    /// Seed the random choices of --model with N [default: 1]
-    #[arg(
-        long,
-        help_heading = "Simulated device",
-        value_name = "N",
-        alias = "randseed",
-        requires = "model"
-    )]
-    pub(crate) seed: Option<u64>,
-    /// Submit with a kernel thread (io_uring SQPOLL)
-    #[arg(long, alias = "sqthread_poll")]
-    pub(crate) sqpoll: bool,
-    /// Poll the device for completions (IOPOLL)
-    ///
-    /// The device needs poll queues, and the engine must be io_uring or passthrough.
-    #[arg(long, alias = "hipri")]
-    pub(crate) iopoll: bool,
-    /// Set a rarely needed option of io_uring [repeatable]
-    ///
-    /// task-work=interrupt, coop or defer: when the kernel does its part of a completion [default: coop];
-    /// buffers=registered or plain [default: registered].
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) engine_opt: Vec<EngineOption>,
-}
-
-/// An option of an engine that only those ask for who study the engine itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EngineOption {
-    TaskWork(TaskWork),
-    PlainBuffers(bool),
-}
-
-impl FromStr for EngineOption {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Ok(match text {
-            "task-work=interrupt" => Self::TaskWork(TaskWork::Interrupt),
-            "task-work=coop" => Self::TaskWork(TaskWork::Cooperative),
-            "task-work=defer" => Self::TaskWork(TaskWork::Deferred),
-            "buffers=registered" => Self::PlainBuffers(false),
-            "buffers=plain" => Self::PlainBuffers(true),
-            _ => {
-                return Err(
-                    "expected task-work=interrupt, coop or defer, or buffers=registered or plain"
-                        .to_owned(),
-                );
-            }
-        })
-    }
-}
-
-impl EngineArgs {
-    fn ring(&self) -> RingOptions {
-        let mut ring = RingOptions {
-            submission_thread: self.sqpoll,
-            poll_completions: self.iopoll,
-            ..RingOptions::default()
-        };
-        for option in &self.engine_opt {
-            match *option {
-                EngineOption::TaskWork(when) => ring.task_work = when,
-                EngineOption::PlainBuffers(plain) => ring.plain_buffers = plain,
-            }
-        }
-        ring
-    }
-}
-
-#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Highest rate")]
 pub(crate) struct FindArgs {
     /// Find the highest rate that meets this limit
@@ -542,13 +446,6 @@ fn named<T: Copy>(all: &[(T, &str)], text: &str) -> Result<T, String> {
         let names: Vec<&str> = all.iter().map(|(_, name)| *name).collect();
         format!("expected one of: {}", names.join(", "))
     })
-}
-
-fn engine(text: &str) -> Result<EngineKind, String> {
-    named(
-        &EngineKind::ALL,
-        if text == "io-uring" { "io_uring" } else { text },
-    )
 }
 
 fn level(text: &str) -> Result<Verify, String> {

@@ -9,7 +9,7 @@ use iosonar_units::Bytes;
 
 use super::hosts::ConnectionArgs;
 use super::named::named;
-use super::{LookArgs, Named, PixelArgs, ReadArgs, ServeArgs, key_and_value};
+use super::{LookArgs, Named, OutputArgs, PixelArgs, ReadArgs, ServeArgs, key_and_value};
 
 #[derive(Args, Debug)]
 #[command(
@@ -101,12 +101,8 @@ pub(crate) struct Sweep {
     /// FORMAT is csv, parquet, arrow or feather. The files are called points.FORMAT and runs.FORMAT.
     #[arg(long, help_heading = "Runs", value_name = "FORMAT", default_value = "csv", value_parser = super::pictures::TABLES, hide_possible_values = true)]
     pub(crate) tables: String,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 impl Sweep {
@@ -163,12 +159,8 @@ pub(crate) struct Compare {
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pixels: PixelArgs,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) look: LookArgs,
 }
@@ -207,10 +199,6 @@ pub(crate) struct Calibrate {
     pub(crate) pixels: PixelArgs,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }

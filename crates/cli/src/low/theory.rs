@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use iosonar_study::plan;
 
-use super::{BeyondArgs, PixelArgs, ReadArgs, key_and_value, key_and_values};
+use super::{BeyondArgs, OutputArgs, PixelArgs, ReadArgs, key_and_value, key_and_values};
 
 /// What both take.
 #[derive(Args, Debug)]
@@ -21,12 +21,8 @@ pub(crate) struct Common {
     /// The number does not change the results.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Args, Debug)]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use iosonar_units::{Bytes, Nanos};
 
-use super::ServeArgs;
+use super::{QuietArgs, ServeArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct Top {
@@ -43,9 +43,8 @@ pub(crate) struct Top {
     /// Print one JSON object per interval, each on its line
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: QuietArgs,
 }
 
 fn interval(text: &str) -> Result<Nanos, String> {

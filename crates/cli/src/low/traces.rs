@@ -10,7 +10,7 @@ use iosonar_trace::transform::Window;
 use iosonar_trace::{Reading, WriteOptions};
 use iosonar_units::{Bytes, Nanos};
 
-use super::ReadArgs;
+use super::{OutputArgs, QuietArgs, ReadArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct Convert {
@@ -59,9 +59,8 @@ pub(crate) struct Convert {
     pub(crate) split: Option<Split>,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: QuietArgs,
     #[command(flatten)]
     pub(crate) writing: WriteArgs,
 }
@@ -135,12 +134,8 @@ pub(crate) struct Info {
     pub(crate) inputs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Args, Debug)]
@@ -189,12 +184,8 @@ pub(crate) struct Analyze {
     /// FORMAT is csv, parquet, arrow or feather.
     #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "csv", value_parser = super::pictures::TABLES, hide_possible_values = true)]
     pub(crate) tables: String,
-    /// Print the results as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Print only results and errors, no notes or progress
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 pub(super) fn above_zero(text: &str) -> Result<Nanos, String> {

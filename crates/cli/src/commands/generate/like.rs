@@ -16,10 +16,10 @@ use crate::render::{progress, remarks};
 pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
     apart::refuse_same(&args.trace, &args.out)?;
     let reading = args.reading.reading()?;
-    let (fitted, metadata) = progress::while_reading(reading, args.quiet, |reading| {
+    let (fitted, metadata) = progress::while_reading(reading, args.output.quiet, |reading| {
         FittedLoad::of(&mut *input::open_load(&args.trace, reading)?)
     })?;
-    remarks::print(&metadata, args.quiet);
+    remarks::print(&metadata, args.output.quiet);
     let Some(fitted) = fitted else {
         return Err(Usage(format!(
             "{}: too few requests to derive a load from; expected at least 16 reads or writes that do not all start \
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
             expected: fitted.requests(length),
             force: args.force,
         },
-        args.quiet,
+        args.output.quiet,
     )?;
     let Some(rows) = fitted.compared(fitted.load(args.seed, length)) else {
         return Err(Usage("the generated load is empty: use a longer --length".to_owned()).into());
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
 
 /// Prints the laws of the load, and how it differs from the real one.
 fn print_likeness(args: &Like, workloads: &[Workload], rows: &[Row]) -> anyhow::Result<()> {
-    if args.json {
+    if args.output.json {
         let mut output = Output::new("generate");
         output.set("seed", json!(args.seed));
         output.set(

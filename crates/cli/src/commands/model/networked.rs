@@ -66,7 +66,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         let problem = "--budget needs at least one [[upgrade]] with 'cost' and 'set' in the file";
         return Err(Usage(problem.to_owned()).into());
     }
-    if args.common.json {
+    if args.common.output.json {
         let mut json = as_json(&system, &analysis, &simulated, at)?;
         add_purchases(&mut json, &bought, at);
         add_varied(&mut json, args, &varied);
@@ -86,13 +86,13 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
             None => chart(&system, &analysis, &simulated, measured.as_deref()),
         };
         picture::draw(&chart, out, args.pixels.scale())?;
-        if !args.common.quiet {
+        if !args.common.output.quiet {
             note(&format!("curves written to {}", out.display()));
         }
-    } else if args.vary.is_some() && !args.common.json {
+    } else if args.vary.is_some() && !args.common.output.json {
         print(&table_of_varied(&varied))?;
     }
-    if !args.common.json {
+    if !args.common.output.json {
         let of = match args.vary {
             Some(_) => "Without --vary and with",
             None => "With",
@@ -194,7 +194,7 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
         true => simulate(args, system, &[system.most_jobs()])?.pop(),
         false => None,
     };
-    if args.common.json {
+    if args.common.output.json {
         let mut json = Output::new("model");
         json.set("system", json!(system.headline()));
         for (i, class) in all.iter().enumerate() {

@@ -42,12 +42,12 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
                 simulation,
                 threads(args.common.threads),
                 &OutputFiles::default(),
-                !args.common.quiet,
+                !args.common.output.quiet,
             )?;
             answered.result = Some(result);
         }
     }
-    if args.common.json {
+    if args.common.output.json {
         let mut json = Output::new("model");
         for answered in &all {
             add_to(&mut json, answered);
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
     }
     if let Some(path) = &args.cdf {
         draw(&all, measured.as_ref(), (path, args.pixels.scale()))?;
-        if !args.common.quiet {
+        if !args.common.output.quiet {
             note(&format!("distributions written to {}", path.display()));
         }
     }

@@ -55,7 +55,7 @@ pub(super) fn run(args: &Plan, targets: &Objectives) -> anyhow::Result<Ending> {
         _ => refused(args, error),
     })?;
     let best = best_of(&all);
-    if args.common.json {
+    if args.common.output.json {
         print_data(&as_json(args, targets, &all, &best).text())?;
     } else {
         print(&describe(args, targets, &all, &best))?;

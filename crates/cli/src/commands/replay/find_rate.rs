@@ -18,7 +18,7 @@ pub(super) fn run(
     limit: Limit,
     host: &Host,
 ) -> anyhow::Result<Ending> {
-    let shown = Shown::new(args.quiet);
+    let shown = Shown::new(args.output.quiet);
     let plan = ReplayPlan::of(spec, None, host, &shown)?;
     Tries::check(&plan, spec)?;
     if args.out.is_some() || plan.options.verification.is_tagging() {
@@ -32,20 +32,20 @@ pub(super) fn run(
             "--serve cannot be combined with --find-rate: find the rate first, then serve a replay at that rate",
         ));
     }
-    if !args.quiet {
+    if !args.output.quiet {
         announce(&plan);
         note(&format!("searching for the highest rate with {limit}"));
     }
     let tries = Tries::new(&plan, spec, limit, args.find.find_time, host)?;
     // Put back however the search ends.
-    let queues = super::queue_settings(&plan, spec, host, args.quiet)?;
+    let queues = super::queue_settings(&plan, spec, host, args.output.quiet)?;
     drop(plan);
     let mut search = Search {
         slowest: tries.slowest(),
         attempt: |factor| -> anyhow::Result<_> {
             let attempt =
                 tries.attempt(factor, &shown, |plan| carry_out(plan, None, true, false))?;
-            if !args.quiet {
+            if !args.output.quiet {
                 note(&format!(
                     "  {:.1} requests/s wanted, {:.1} achieved: {}, {}",
                     attempt.wanted,
@@ -67,7 +67,7 @@ pub(super) fn run(
         answer: &answer,
         tries: &search.tries,
     };
-    if args.json {
+    if args.output.json {
         print_data(&found.json().text())?;
     } else {
         print(&found.text())?;

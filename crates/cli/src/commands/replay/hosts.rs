@@ -33,7 +33,7 @@ pub(super) fn run(args: &Replay, spec: &ReplaySpec, host: &Host) -> anyhow::Resu
     // A file of options may have some that the command line refuses.
     refuse_on_hosts(spec)?;
     let out = args.out.as_deref();
-    let dealt = dealt(spec, host, &Shown::new(args.quiet))?;
+    let dealt = dealt(spec, host, &Shown::new(args.output.quiet))?;
     let first = dealt.first().map(|dealt| dealt.load.clone());
     let Some(first) = first.filter(|_| dealt.iter().all(|dealt| dealt.load.scan.is_known)) else {
         return Err(usage(
@@ -74,13 +74,13 @@ pub(super) fn run(args: &Replay, spec: &ReplaySpec, host: &Host) -> anyhow::Resu
         }
         outcome => outcome?,
     };
-    if args.json {
+    if args.output.json {
         print_data_beside(out, &render::json(&outcome).text())?;
     } else {
         print_beside(out, &render::text(&outcome))?;
     }
     let ending = ending(&outcome);
-    if args.quiet && ending != Ending::Done {
+    if args.output.quiet && ending != Ending::Done {
         fail(None, &render::conclusion(&outcome));
     }
     Ok(ending)
@@ -245,7 +245,7 @@ impl Group<'_> {
         for fake in &facts.fakes {
             warn(Warning::Fake, &format!("FAKE: {name}: {}", printable(fake)));
         }
-        if self.args.quiet {
+        if self.args.output.quiet {
             return;
         }
         let writes = match self.spec.options.writes {
@@ -279,7 +279,7 @@ impl Group<'_> {
         records: Option<Box<dyn TraceWriter>>,
         stop: &StopRequest,
     ) -> anyhow::Result<Outcome> {
-        let bar = match is_hidden(self.args.quiet) {
+        let bar = match is_hidden(self.args.output.quiet) {
             true => ProgressBar::hidden(),
             false => ProgressBar::new(self.requests),
         };

@@ -17,7 +17,7 @@ pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
     } in all
     {
         let offered = simulation.offered();
-        if args.json {
+        if args.output.json {
             let scenario = json!({ "name": name, "toml": simulation.explain() });
             json.append("scenarios", scenario);
             figures::add_assumptions(&mut json, name, simulation);
@@ -41,7 +41,7 @@ pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
         }
         print_data(&text)?;
     }
-    if args.json {
+    if args.output.json {
         print_data(&json.text())?;
     }
     Ok(Ending::Done)

@@ -38,12 +38,12 @@ pub(super) fn run(args: &Sim, all: &[Named], threads: usize) -> anyhow::Result<E
         };
         let tried = pool.install(|| sensitivity(&named.simulation, other, args.unstable))?;
         is_known &= matches!(Verdict::of(&tried), Verdict::Matter { .. });
-        match args.json {
+        match args.output.json {
             true => add_to(&mut json, &named.name, &tried),
             false => text += &described(named, &tried),
         }
     }
-    match args.json {
+    match args.output.json {
         true => print_data(&json.text())?,
         false => print(&text)?,
     }

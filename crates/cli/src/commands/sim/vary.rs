@@ -50,7 +50,7 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
     let points = points.into_iter();
     let points = points.map(|(named, values)| (named.name, named.simulation, values));
     let points: Vec<_> = points.collect();
-    let points = progress::counted(args.quiet, points.len(), "simulations", |done| {
+    let points = progress::counted(args.output.quiet, points.len(), "simulations", |done| {
         pool.install(|| simulate(&keys, points, &pictures.wanted, done))
     })?;
     let names = args.scenarios.iter().filter_map(|path| path.file_stem());
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
     refuse_targets_of_nothing(&varied)?;
     let points = &varied.points;
     let found = || points.iter().filter_map(|point| point.result.as_ref().ok());
-    if !args.quiet {
+    if !args.output.quiet {
         // Mostly the same of each: it is the same trace.
         let remarks =
             found().flat_map(|found| remarks::warnings_of_load(&found.remarks, &found.fitted));
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
             .iter()
             .for_each(|text| warn(Warning::MayBeUnstable, text));
     }
-    if args.json {
+    if args.output.json {
         print_data(&as_json(&varied).text())?;
     } else {
         print(&(table(&varied) + &conclusion(&varied)))?;
@@ -195,7 +195,7 @@ impl Pictures {
                     "--theory: there is no theory of these response times; 'iosonar model SCENARIO' shows why",
                 );
             }
-            if !args.quiet {
+            if !args.output.quiet {
                 note(&format!("curves written to {}", path.display()));
             }
         }
