@@ -17,7 +17,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use super::Arguments;
 use crate::{Build, completion};
-use pages::{Example, GROUPS, PAGES, Page};
+use pages::{Example, GROUPS, Page, page_of};
 
 /// Where an option's heading is the last: what is printed, and how.
 const OUTPUT: &str = "Output";
@@ -72,7 +72,7 @@ pub(crate) fn command(width: usize, build: Build) -> Command {
 
 /// `command` and those below it, whose names follow `path`.
 fn arranged(command: Command, path: &str, width: usize) -> Command {
-    let page = PAGES.iter().find(|page| page.command == path);
+    let page = page_of(path);
     let brief = page.map_or(&[][..], |page| page.brief);
     let help = Arg::new("help")
         .short('h')
@@ -105,8 +105,7 @@ fn arranged(command: Command, path: &str, width: usize) -> Command {
 
 /// The examples of the command at `path`.
 pub(crate) fn examples_of(path: &str) -> &'static [Example] {
-    let page = PAGES.iter().find(|page| page.command == path);
-    page.map_or(&[], |page| page.examples)
+    page_of(path).map_or(&[], |page| page.examples)
 }
 
 /// Whether `-h` shows an option.

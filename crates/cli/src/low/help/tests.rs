@@ -3,7 +3,7 @@
 use clap::{Arg, Command};
 
 use super::is_brief;
-use super::pages::{GROUPS, PAGES};
+use super::pages::{self, GROUPS, page_of};
 use crate::Build;
 
 fn command(columns: usize) -> Command {
@@ -342,7 +342,7 @@ fn every_command_is_in_one_group() {
 #[test]
 fn what_the_short_help_is_to_show_exists_and_is_shown() {
     let commands = all();
-    for page in &PAGES {
+    for page in pages::all() {
         let found = commands.iter().find(|(path, _)| path == page.command);
         let (_, of) = found.unwrap_or_else(|| panic!("no command {}", page.command));
         for id in page.brief {
@@ -375,7 +375,7 @@ fn words(lines: &[&str]) -> Vec<String> {
 #[test]
 fn every_command_has_examples_and_they_are_accepted() {
     for (path, _) in all().into_iter().filter(|(path, _)| !path.is_empty()) {
-        let page = PAGES.iter().find(|page| page.command == path);
+        let page = page_of(&path);
         let page = page.unwrap_or_else(|| panic!("{path} has no page"));
         assert!(!page.examples.is_empty(), "{path}");
         for example in page.examples {
