@@ -9,7 +9,7 @@ use std::time::Instant;
 use iosonar_guard::free_space;
 use iosonar_report::grouped;
 use iosonar_sim_core::Seed;
-use iosonar_trace::{Request, WriteOptions};
+use iosonar_trace::Request;
 use iosonar_units::{Bytes, Nanos, Sectors};
 use iosonar_workload::{
     ArrivalLaw, Artificial, ArtificialLoad, ArtificialShape, ParseLawError, ProbeLoad, ProbeShape,
@@ -18,7 +18,7 @@ use iosonar_workload::{
 
 use crate::exit::{Ending, Usage, note};
 use crate::low::Generate;
-use crate::low::generate::{ArtificialArgs, Kind, Probe, Shape};
+use crate::low::generate::{ArtificialArgs, Destination, Kind, Probe, Shape};
 use iosonar_trace::{apart, output::write_requests};
 
 pub(crate) fn run(args: &Generate) -> anyhow::Result<Ending> {
@@ -126,21 +126,11 @@ fn laws(shape: &Shape, arrivals: ArrivalLaw) -> anyhow::Result<Ending> {
     let expected = shape
         .requests
         .map_or(per_s * until.as_secs_f64(), |n| n as f64);
-    let room = Room {
-        expected,
-        force: shape.force,
-    };
     let requests = load
         .take(shape.requests.map_or(usize::MAX, |n| n as usize))
         .take_while(|r| r.start < until);
-    write(
-        requests,
-        &shape.out,
-        shape.seed,
-        &shape.writing.options(),
-        &room,
-        shape.output.quiet,
-    )
+    write(requests, &shape.to, shape.seed, expected)?.report(shape.output.quiet);
+    Ok(Ending::Done)
 }
 
 fn artificial(args: &ArtificialArgs, plan: Artificial) -> anyhow::Result<Ending> {
@@ -157,19 +147,10 @@ fn artificial(args: &ArtificialArgs, plan: Artificial) -> anyhow::Result<Ending>
         ))
         .into());
     }
-    let room = Room {
-        expected: plan.requests(&shape),
-        force: args.force,
-    };
+    let expected = plan.requests(&shape);
     let load = ArtificialLoad::new(plan, shape, &Seed::new(args.seed));
-    write(
-        load,
-        &args.out,
-        args.seed,
-        &args.writing.options(),
-        &room,
-        args.output.quiet,
-    )
+    write(load, &args.to, args.seed, expected)?.report(args.output.quiet);
+    Ok(Ending::Done)
 }
 
 fn probe(args: &Probe) -> anyhow::Result<Ending> {
@@ -193,73 +174,72 @@ fn probe(args: &Probe) -> anyhow::Result<Ending> {
         );
         return Err(Usage(problem).into());
     }
-    let room = Room {
-        expected: args.requests as f64,
-        force: args.force,
-    };
     let load = ProbeLoad::new(shape, &Seed::new(args.seed)).take(args.requests as usize);
-    write(
-        load,
-        &args.out,
-        args.seed,
-        &args.writing.options(),
-        &room,
-        args.output.quiet,
-    )
+    write(load, &args.to, args.seed, args.requests as f64)?.report(args.output.quiet);
+    Ok(Ending::Done)
 }
 
 fn short(n: u64, option: &str) -> Result<u32, Usage> {
     u32::try_from(n).map_err(|_| Usage(format!("{option} must be at most 2 TiB")))
 }
 
-/// How much of the disk a load takes.
-struct Room {
-    /// About how many requests it has.
-    expected: f64,
-    /// Whether it is written anyway.
-    force: bool,
+/// Refuses a load of about `requests` that takes more than half of the space that is free where it goes.
+fn refuse_without_room(to: &Destination, requests: f64) -> anyhow::Result<()> {
+    if to.force || !apart::takes_room(&to.out) {
+        return Ok(());
+    }
+    // Of each request: of rows of text, of compressed ones, and of our own format.
+    let text = [
+        "load", "replay", "csv", "tsv", "jsonl", "ndjson", "fio", "iolog",
+    ];
+    let bytes_each = match to.out.extension() {
+        Some(ending) if text.iter().any(|t| ending == *t) => 70.0,
+        Some(ending) if ending == "gz" || ending == "zst" => 16.0,
+        _ => 10.0,
+    };
+    let needed = requests * bytes_each;
+    match free_space(&to.out) {
+        Some(free) if needed > free.get() as f64 / 2.0 => Err(Usage(format!(
+            "{}: the load of about {} requests takes about {}, but only {free} is free: generate fewer \
+             requests (--requests, --duration), write elsewhere, or use --force",
+            to.out.display(),
+            grouped(requests as u64),
+            Bytes::new(needed as u64),
+        ))
+        .into()),
+        _ => Ok(()),
+    }
 }
 
-impl Room {
-    /// Refuses a load that takes more than half of what is free where it goes.
-    fn check(&self, path: &Path) -> anyhow::Result<()> {
-        if self.force || !apart::takes_room(path) {
-            return Ok(());
-        }
-        // Of each request: of rows of text, of compressed ones, and of our own format.
-        let text = [
-            "load", "replay", "csv", "tsv", "jsonl", "ndjson", "fio", "iolog",
-        ];
-        let bytes_each = match path.extension() {
-            Some(ending) if text.iter().any(|t| ending == *t) => 70.0,
-            Some(ending) if ending == "gz" || ending == "zst" => 16.0,
-            _ => 10.0,
-        };
-        let needed = self.expected * bytes_each;
-        match free_space(path) {
-            Some(free) if needed > free.get() as f64 / 2.0 => Err(Usage(format!(
-                "{}: the load of about {} requests takes about {}, but only {free} is free: generate fewer \
-                 requests (--requests, --duration), write elsewhere, or use --force",
-                path.display(),
-                grouped(self.expected as u64),
-                Bytes::new(needed as u64),
-            ))
-            .into()),
-            _ => Ok(()),
+/// A load that was written.
+struct Written<'a> {
+    requests: u64,
+    path: &'a Path,
+    seconds: f64,
+}
+
+impl Written<'_> {
+    fn report(&self, quiet: bool) {
+        if !quiet {
+            note(&format!(
+                "{} requests written to {} in {:.2} s ({} requests/s)",
+                grouped(self.requests),
+                self.path.display(),
+                self.seconds,
+                grouped((self.requests as f64 / self.seconds.max(1e-9)) as u64)
+            ));
         }
     }
 }
 
-/// Writes requests as a load.
+/// Writes requests, of which about `expected` are to come, as a load.
 fn write(
     requests: impl Iterator<Item = Request>,
-    path: &Path,
+    to: &Destination,
     seed: u64,
-    options: &WriteOptions,
-    room: &Room,
-    quiet: bool,
-) -> anyhow::Result<Ending> {
-    room.check(path)?;
+    expected: f64,
+) -> anyhow::Result<Written<'_>> {
+    refuse_without_room(to, expected)?;
     let begin = Instant::now();
     let typed: Vec<String> = std::env::args().skip(1).collect();
     let notice = format!(
@@ -267,17 +247,11 @@ fn write(
         env!("CARGO_PKG_VERSION"),
         typed.join(" ")
     );
-    let written = write_requests(requests, path, notice, options)?;
-    if !quiet {
-        let seconds = begin.elapsed().as_secs_f64();
-        note(&format!(
-            "{} requests written to {} in {seconds:.2} s ({} requests/s)",
-            grouped(written),
-            path.display(),
-            grouped((written as f64 / seconds.max(1e-9)) as u64)
-        ));
-    }
-    Ok(Ending::Done)
+    Ok(Written {
+        requests: write_requests(requests, &to.out, notice, &to.writing.options())?,
+        path: &to.out,
+        seconds: begin.elapsed().as_secs_f64(),
+    })
 }
 
 /// A law as it is typed.

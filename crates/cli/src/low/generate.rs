@@ -38,9 +38,9 @@ pub(crate) enum Kind {
     Like(Box<Like>),
 }
 
-/// What all synthetic loads have.
+/// Where a synthetic load is written.
 #[derive(Args, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct Destination {
     /// Write the load to this trace (- for standard output)
     #[arg(
         short,
@@ -50,6 +50,20 @@ pub(crate) struct Shape {
         value_name = "OUT"
     )]
     pub(crate) out: PathBuf,
+    /// Write the load even if it takes most of the free space
+    #[arg(long, help_heading = "Output")]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) writing: WriteArgs,
+}
+
+/// What all synthetic loads have.
+#[derive(Args, Debug)]
+pub(crate) struct Shape {
+    #[command(flatten)]
+    pub(crate) to: Destination,
+    #[command(flatten)]
+    pub(crate) output: QuietArgs,
     /// Generate N requests
     #[arg(
         long,
@@ -110,13 +124,6 @@ pub(crate) struct Shape {
         default_value_t = 1
     )]
     pub(crate) seed: u64,
-    #[command(flatten)]
-    pub(crate) output: QuietArgs,
-    /// Write the load even if it takes most of the free space
-    #[arg(long, help_heading = "Output")]
-    pub(crate) force: bool,
-    #[command(flatten)]
-    pub(crate) writing: WriteArgs,
 }
 
 #[derive(Args, Debug)]
@@ -211,15 +218,10 @@ pub(crate) struct Noise {
 /// What artificial loads have.
 #[derive(Args, Debug)]
 pub(crate) struct ArtificialArgs {
-    /// Write the load to this trace (- for standard output)
-    #[arg(
-        short,
-        long,
-        help_heading = "Output",
-        alias = "output",
-        value_name = "OUT"
-    )]
-    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) to: Destination,
+    #[command(flatten)]
+    pub(crate) output: QuietArgs,
     /// Generate requests of SIZE
     #[arg(long, help_heading = "Requests", alias = "bs", value_name = "SIZE", default_value = "1KiB", value_parser = super::traces::whole_sectors)]
     pub(crate) size: Bytes,
@@ -246,13 +248,6 @@ pub(crate) struct ArtificialArgs {
         default_value_t = 1
     )]
     pub(crate) seed: u64,
-    #[command(flatten)]
-    pub(crate) output: QuietArgs,
-    /// Write the load even if it takes most of the free space
-    #[arg(long, help_heading = "Output")]
-    pub(crate) force: bool,
-    #[command(flatten)]
-    pub(crate) writing: WriteArgs,
 }
 
 #[derive(Args, Debug)]
@@ -314,15 +309,10 @@ pub(crate) struct Impulse {
 
 #[derive(Args, Debug)]
 pub(crate) struct Probe {
-    /// Write the load to this trace (- for standard output)
-    #[arg(
-        short,
-        long,
-        help_heading = "Output",
-        alias = "output",
-        value_name = "OUT"
-    )]
-    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) to: Destination,
+    #[command(flatten)]
+    pub(crate) output: QuietArgs,
     /// Generate N requests
     #[arg(long, help_heading = "Probe", alias = "number_ios", value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub(crate) requests: u64,
@@ -356,13 +346,6 @@ pub(crate) struct Probe {
         default_value_t = 1
     )]
     pub(crate) seed: u64,
-    #[command(flatten)]
-    pub(crate) output: QuietArgs,
-    /// Write the load even if it takes most of the free space
-    #[arg(long, help_heading = "Output")]
-    pub(crate) force: bool,
-    #[command(flatten)]
-    pub(crate) writing: WriteArgs,
 }
 
 #[derive(Args, Debug)]
@@ -372,15 +355,8 @@ pub(crate) struct Like {
     pub(crate) trace: PathBuf,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
-    /// Write the generated load to this trace
-    #[arg(
-        short,
-        long,
-        help_heading = "Output",
-        alias = "output",
-        value_name = "OUT"
-    )]
-    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) to: Destination,
     /// Generate a load of this duration [default: as recorded]
     #[arg(long, help_heading = "Output", value_name = "TIME")]
     pub(crate) length: Option<Nanos>,
@@ -395,11 +371,6 @@ pub(crate) struct Like {
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// Write the load even if it takes most of the free space
-    #[arg(long, help_heading = "Output")]
-    pub(crate) force: bool,
-    #[command(flatten)]
-    pub(crate) writing: WriteArgs,
 }
 
 fn probability(text: &str) -> Result<f64, String> {

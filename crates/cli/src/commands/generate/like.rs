@@ -7,14 +7,14 @@ use iosonar_units::Nanos;
 use iosonar_workload::{Addresses, ArrivalLaw, Workload};
 use serde_json::json;
 
-use super::{Room, write};
+use super::write;
 use crate::exit::{Ending, Usage, print_beside, print_data_beside};
 use crate::low::generate::Like;
 use crate::render::table::Table;
 use crate::render::{progress, remarks};
 
 pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
-    apart::refuse_same(&args.trace, &args.out)?;
+    apart::refuse_same(&args.trace, &args.to.out)?;
     let reading = args.reading.reading()?;
     let (fitted, metadata) = progress::while_reading(reading, args.output.quiet, |reading| {
         FittedLoad::of(&mut *input::open_load(&args.trace, reading)?)
@@ -29,22 +29,13 @@ pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
         .into());
     };
     let length = args.length.unwrap_or(fitted.span);
-    let ending = write(
-        fitted.load(args.seed, length),
-        &args.out,
-        args.seed,
-        &args.writing.options(),
-        &Room {
-            expected: fitted.requests(length),
-            force: args.force,
-        },
-        args.output.quiet,
-    )?;
+    let load = fitted.load(args.seed, length);
+    write(load, &args.to, args.seed, fitted.requests(length))?.report(args.output.quiet);
     let Some(rows) = fitted.compared(fitted.load(args.seed, length)) else {
         return Err(Usage("the generated load is empty: use a longer --length".to_owned()).into());
     };
     print_likeness(args, &fitted.workloads, &rows)?;
-    Ok(ending)
+    Ok(Ending::Done)
 }
 
 /// Prints the laws of the load, and how it differs from the real one.
@@ -61,7 +52,7 @@ fn print_likeness(args: &Like, workloads: &[Workload], rows: &[Row]) -> anyhow::
                 output.figure(row.name, &Labels::of("load", load), row.unit.clone(), value);
             }
         }
-        print_data_beside(Some(&args.out), &output.text())
+        print_data_beside(Some(&args.to.out), &output.text())
     } else {
         let mut text = String::from("Laws\n");
         for workload in workloads {
@@ -81,7 +72,7 @@ fn print_likeness(args: &Like, workloads: &[Workload], rows: &[Row]) -> anyhow::
                 },
             ]);
         }
-        print_beside(Some(&args.out), &(text + &table.text()))
+        print_beside(Some(&args.to.out), &(text + &table.text()))
     }
 }
 
