@@ -46,7 +46,7 @@ pub use measure::{
 pub use page::{Beside, LivePage, Page, RunState};
 pub use plain_page::{AnswerPage, RowMark, in_page};
 pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_self_check};
-pub use targets::{Verdict, Word, mark_on_distribution, verdicts};
+pub use targets::{Assessment, Word, mark_on_distribution, verdicts};
 pub use words::{describe, joined, remark};
 
 pub use iosonar_plot::grouped;

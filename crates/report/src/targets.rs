@@ -10,7 +10,7 @@ use crate::words::joined;
 
 /// What is said of a target and an input.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Verdict<'a> {
+pub struct Assessment<'a> {
     /// What must hold.
     pub target: &'a Objective,
     /// `None` where it was not measured.
@@ -79,7 +79,7 @@ impl Word {
 }
 
 /// The verdicts on an input, in the order of the targets.
-pub fn verdicts(input: &Measured) -> Vec<Verdict<'_>> {
+pub fn verdicts(input: &Measured) -> Vec<Assessment<'_>> {
     let is_fake = input.fakes().next().is_some();
     let word = |attained: &Option<Attained>| match attained.as_ref().map(|of| of.verdict) {
         None => Word::Unknown,
@@ -90,7 +90,7 @@ pub fn verdicts(input: &Measured) -> Vec<Verdict<'_>> {
         Some(judgement) => Word::of(judgement),
     };
     let all = input.options().targets.iter().zip(input.attained());
-    all.map(|(target, attained)| Verdict {
+    all.map(|(target, attained)| Assessment {
         target,
         attained: attained.as_ref(),
         word: word(attained),
@@ -98,7 +98,7 @@ pub fn verdicts(input: &Measured) -> Vec<Verdict<'_>> {
     .collect()
 }
 
-impl Verdict<'_> {
+impl Assessment<'_> {
     /// The value that was found.
     pub fn value(&self) -> String {
         self.attained.map_or("-".to_owned(), found_of)

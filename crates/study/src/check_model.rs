@@ -52,7 +52,7 @@ pub struct ModelCheck {
 
 /// Whether the model predicts the device.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Verdict {
+pub enum Rating {
     /// On the half that it was not fitted to, the distributions are at most [`Quality::POOR`] apart, and the 99 % quantile is
     /// off by at most [`Quality::tail_limit`]; so it is for reads and for writes where there are enough.
     Good,
@@ -162,17 +162,17 @@ impl ModelCheck {
     }
 
     /// Whether the model predicts the device.
-    pub fn verdict(&self) -> Verdict {
+    pub fn rating(&self) -> Rating {
         let fits = self.classes().map(|(_, of)| Quality::fit_of(&of));
         if fits[0] == Fit::TooFew {
             let held_out = self.held_out().recorded.count();
-            return Verdict::CannotTell(Unjudged::TooFew { held_out });
+            return Rating::CannotTell(Unjudged::TooFew { held_out });
         }
         match self.submission {
-            Some(of) if of.late > MOST_DELAYED => Verdict::CannotTell(Unjudged::Late(of)),
-            Some(of) if of.held_back > MOST_DELAYED => Verdict::CannotTell(Unjudged::HeldBack(of)),
-            _ if fits.contains(&Fit::Poor) => Verdict::Poor,
-            _ => Verdict::Good,
+            Some(of) if of.late > MOST_DELAYED => Rating::CannotTell(Unjudged::Late(of)),
+            Some(of) if of.held_back > MOST_DELAYED => Rating::CannotTell(Unjudged::HeldBack(of)),
+            _ if fits.contains(&Fit::Poor) => Rating::Poor,
+            _ => Rating::Good,
         }
     }
 

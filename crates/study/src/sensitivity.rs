@@ -80,7 +80,7 @@ pub fn moves_much(factor: f64) -> bool {
 
 /// What the answers say together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Influence {
     /// The scenario as given has no result.
     NoBase,
     /// No choice could be made otherwise.
@@ -94,8 +94,8 @@ pub enum Verdict {
     },
 }
 
-impl Verdict {
-    /// The verdict on these.
+impl Influence {
+    /// What these answers say together.
     pub fn of(tried: &[Tried]) -> Self {
         let Some(base) = base(tried) else {
             return Self::NoBase;
@@ -127,7 +127,7 @@ pub fn base(tried: &[Tried]) -> Option<[f64; 2]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Choice, Nothing, Tried, Verdict, factors, moves_much};
+    use super::{Choice, Influence, Nothing, Tried, factors, moves_much};
 
     #[test]
     fn what_moves_an_answer_much_moves_its_mean_or_its_p99() {
@@ -153,6 +153,6 @@ mod tests {
             result: Err(Nothing::NotApplicable(String::new())),
         };
         let of_ssd = nothing(Some(Choice::NoWriteCache));
-        assert_eq!(Verdict::of(&[nothing(None), of_ssd]), Verdict::NoBase);
+        assert_eq!(Influence::of(&[nothing(None), of_ssd]), Influence::NoBase);
     }
 }

@@ -36,11 +36,11 @@ struct Fitted {
     /// What is said of it.
     words: String,
     json: Output,
-    verdict: Verdict,
+    verdict: Judged,
 }
 
 /// How good a fit is.
-enum Verdict {
+enum Judged {
     /// On the held-out half; and how well the profile before fits, where there is one.
     HeldOut(Box<Quality>, Option<Box<Quality>>),
     /// The largest difference of the throughput over time, as a share; and what says that the device was not busy.
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
         Some(out) => write_file(out, &fitted.text, "write the profile")?,
         None => print_data(&fitted.text)?,
     }
-    if let (Some(path), Verdict::HeldOut(held_out, _)) = (&args.cdf, &fitted.verdict) {
+    if let (Some(path), Judged::HeldOut(held_out, _)) = (&args.cdf, &fitted.verdict) {
         draw(args, held_out, path)?;
     }
     if args.output.json {
@@ -106,8 +106,8 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
         ));
     }
     Ok(match &fitted.verdict {
-        Verdict::HeldOut(held_out, before) => judge(args, held_out, before.as_deref()),
-        Verdict::Throughput(off, missing) => judge_throughput(*off, *missing),
+        Judged::HeldOut(held_out, before) => judge(args, held_out, before.as_deref()),
+        Judged::Throughput(off, missing) => judge_throughput(*off, *missing),
     })
 }
 
@@ -124,7 +124,7 @@ fn fit_disk(
         ),
         words: disk_words(start, &fit),
         json: disk_json(&fit),
-        verdict: Verdict::HeldOut(Box::new(fit.held_out), Some(Box::new(fit.before))),
+        verdict: Judged::HeldOut(Box::new(fit.held_out), Some(Box::new(fit.before))),
     })
 }
 
@@ -135,7 +135,7 @@ fn fit_ssd(args: &Calibrate, observed: &Observed) -> Result<Fitted, CalibrateErr
         text: fit.text(&provenance(args, observed, &fit.held_out), &description),
         words: ssd_words(&fit),
         json: ssd_json(&fit),
-        verdict: Verdict::HeldOut(Box::new(fit.held_out), None),
+        verdict: Judged::HeldOut(Box::new(fit.held_out), None),
     })
 }
 
@@ -157,7 +157,7 @@ fn fit_flash(
         text: fit.text(&args.records.display().to_string(), &provenance),
         words: flash_words(&fit),
         json: flash_json(&fit),
-        verdict: Verdict::Throughput(fit.off(), fit.program.err()),
+        verdict: Judged::Throughput(fit.off(), fit.program.err()),
     })
 }
 

@@ -7,7 +7,7 @@ use iosonar_guard::Host;
 use iosonar_replay::Summary;
 use iosonar_report::grouped;
 use iosonar_study::calibrate::{CalibrateError, Observed, Start};
-use iosonar_study::check_model::{ModelCheck, Verdict, check_model, refuse_whole_runs};
+use iosonar_study::check_model::{ModelCheck, Rating, check_model, refuse_whole_runs};
 use iosonar_trace::{Reading, apart, input};
 
 use super::replay;
@@ -58,9 +58,9 @@ pub(crate) fn run(args: &CheckModel) -> anyhow::Result<Ending> {
         true => print_data(&render::as_json(&check).text())?,
         false => print(&render::text(&check))?,
     }
-    Ok(match check.verdict() {
-        Verdict::Good => Ending::Done,
-        Verdict::Poor | Verdict::CannotTell(_) => Ending::Flagged,
+    Ok(match check.rating() {
+        Rating::Good => Ending::Done,
+        Rating::Poor | Rating::CannotTell(_) => Ending::Flagged,
     })
 }
 

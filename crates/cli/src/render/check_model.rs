@@ -5,7 +5,7 @@ use iosonar_report::{Quantity, cdf_of, curve, grouped, show_quantiles};
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Output};
 use iosonar_study::calibrate::Quality;
-use iosonar_study::check_model::{Fitted, MOST_DELAYED, ModelCheck, Unjudged, Verdict};
+use iosonar_study::check_model::{Fitted, MOST_DELAYED, ModelCheck, Rating, Unjudged};
 use iosonar_study::validate::{Compared, Fit};
 use serde_json::json;
 
@@ -34,11 +34,11 @@ fn signed(share: f64) -> String {
 }
 
 /// What the verdict is called for programs and in pages.
-pub(crate) fn name(verdict: Verdict) -> &'static str {
+pub(crate) fn name(verdict: Rating) -> &'static str {
     match verdict {
-        Verdict::Good => "good",
-        Verdict::Poor => "poor",
-        Verdict::CannotTell(_) => "cannot tell",
+        Rating::Good => "good",
+        Rating::Poor => "poor",
+        Rating::CannotTell(_) => "cannot tell",
     }
 }
 
@@ -53,23 +53,23 @@ pub(crate) fn sentence(check: &ModelCheck) -> String {
             all.ks()
         )
     };
-    match check.verdict() {
-        Verdict::Good => format!("GOOD: {}", errors()),
-        Verdict::Poor => format!("POOR: {}{}{}", errors(), why_poor(check), changed(check)),
-        Verdict::CannotTell(Unjudged::TooFew { held_out }) => format!(
+    match check.rating() {
+        Rating::Good => format!("GOOD: {}", errors()),
+        Rating::Poor => format!("POOR: {}{}{}", errors(), why_poor(check), changed(check)),
+        Rating::CannotTell(Unjudged::TooFew { held_out }) => format!(
             "CANNOT TELL: the held-out half has only {} requests with a latency, expected at least {}. Replay more of \
              the load",
             grouped(held_out),
             grouped(Quality::FEWEST)
         ),
-        Verdict::CannotTell(Unjudged::Late(of)) => format!(
+        Rating::CannotTell(Unjudged::Late(of)) => format!(
             "CANNOT TELL: {} of the requests were submitted more than {} late (the limit is {}), so this machine is \
              part of the latencies. Replay when it is idle, or at a lower rate",
             percent(of.late),
             of.limit,
             percent(MOST_DELAYED)
         ),
-        Verdict::CannotTell(Unjudged::HeldBack(of)) => format!(
+        Rating::CannotTell(Unjudged::HeldBack(of)) => format!(
             "CANNOT TELL: {} of the requests waited because the queue was full (the limit is {}), so their submission \
              times depend on the device. Replay at a lower rate, with more --in-flight, or with --engine io_uring",
             percent(of.held_back),
@@ -172,10 +172,10 @@ pub(crate) fn text(check: &ModelCheck) -> String {
 /// The sentence with its verdict in colour.
 fn toned(check: &ModelCheck) -> String {
     let sentence = sentence(check);
-    let tone = match check.verdict() {
-        Verdict::Good => Tone::Good,
-        Verdict::Poor => Tone::Bad,
-        Verdict::CannotTell(_) => Tone::Doubtful,
+    let tone = match check.rating() {
+        Rating::Good => Tone::Good,
+        Rating::Poor => Tone::Bad,
+        Rating::CannotTell(_) => Tone::Doubtful,
     };
     match sentence.split_once(':') {
         Some((verdict, errors)) => format!("{}:{errors}", tone.of(verdict)),
@@ -195,15 +195,15 @@ fn fit(of: &Compared) -> &'static str {
 /// The results for programs.
 pub(crate) fn as_json(check: &ModelCheck) -> Output {
     let mut json = Output::new("check-model");
-    let verdict = check.verdict();
+    let verdict = check.rating();
     json.set("verdict", json!(name(verdict)));
     json.set(
         "why",
         match verdict {
-            Verdict::CannotTell(Unjudged::TooFew { .. }) => json!("too few requests"),
-            Verdict::CannotTell(Unjudged::Late(_)) => json!("submitted late"),
-            Verdict::CannotTell(Unjudged::HeldBack(_)) => json!("waited for a place"),
-            Verdict::Good | Verdict::Poor => json!(null),
+            Rating::CannotTell(Unjudged::TooFew { .. }) => json!("too few requests"),
+            Rating::CannotTell(Unjudged::Late(_)) => json!("submitted late"),
+            Rating::CannotTell(Unjudged::HeldBack(_)) => json!("waited for a place"),
+            Rating::Good | Rating::Poor => json!(null),
         },
     );
     json.set("sentence", json!(sentence(check)));

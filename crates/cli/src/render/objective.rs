@@ -1,7 +1,7 @@
 //! The outcome of objectives, in lines and for programs.
 
 use iosonar_analysis::objective::{Attained, Judgement};
-use iosonar_report::{Verdict, distance_of, found_of, grouped, interval_of};
+use iosonar_report::{Assessment, distance_of, found_of, grouped, interval_of};
 use iosonar_stats::Labels;
 use iosonar_units::Nanos;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub(crate) fn line(of: &Attained) -> String {
 }
 
 /// What a recording says of an objective, in a line.
-pub(crate) fn of_verdict(of: &Verdict<'_>) -> String {
+pub(crate) fn of_verdict(of: &Assessment<'_>) -> String {
     let (target, word) = (of.target, style::word(of.word));
     match of.attained {
         None => format!("{target}: {word}"),
@@ -44,7 +44,7 @@ pub(crate) fn of_verdict(of: &Verdict<'_>) -> String {
 }
 
 /// The same for programs.
-pub(crate) fn of_recording(input: &str, of: &Verdict<'_>) -> Value {
+pub(crate) fn of_recording(input: &str, of: &Assessment<'_>) -> Value {
     let labels = Labels::of("input", input);
     let mut json = match of.attained {
         Some(attained) => as_json(&labels, attained),

@@ -5,7 +5,7 @@ use iosonar_scenario::{ControllerLike, Overrides};
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Output};
 use iosonar_study::sensitivity::{
-    MUCH, Nothing, Tried, Verdict, base, factors, figures, moves_much, sensitivity,
+    Influence, MUCH, Nothing, Tried, base, factors, figures, moves_much, sensitivity,
 };
 use iosonar_units::Nanos;
 
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Sim, all: &[Named], threads: usize) -> anyhow::Result<E
             prepared(args, &named.path, &overrides)
         };
         let tried = pool.install(|| sensitivity(&named.simulation, other, args.unstable))?;
-        is_known &= matches!(Verdict::of(&tried), Verdict::Matter { .. });
+        is_known &= matches!(Influence::of(&tried), Influence::Matter { .. });
         match args.output.json {
             true => add_to(&mut json, &named.name, &tried),
             false => text += &described(named, &tried),
@@ -77,25 +77,25 @@ fn why_nothing(why: &Nothing) -> String {
 }
 
 /// What the answers say together.
-fn verdict(of: Verdict) -> String {
+fn conclusion(of: Influence) -> String {
     match of {
-        Verdict::NoBase => {
+        Influence::NoBase => {
             "the scenario as given has no result to compare with".to_owned()
         }
-        Verdict::NothingTried => {
+        Influence::NothingTried => {
             "there are no alternatives to try: how much the answer depends on its assumptions is not known"
                 .to_owned()
         }
-        Verdict::Matter {
+        Influence::Matter {
             choices: 0,
             tried: 1,
         } => format!(
             "the only other choice changes neither the mean nor the p99 by more than a factor of {MUCH}"
         ),
-        Verdict::Matter { choices: 0, tried } => format!(
+        Influence::Matter { choices: 0, tried } => format!(
             "none of {tried} choices changes the mean or the p99 by more than a factor of {MUCH}"
         ),
-        Verdict::Matter { choices, tried } => format!(
+        Influence::Matter { choices, tried } => format!(
             "{choices} of {tried} choices {} the mean or the p99 by more than a factor of {MUCH}, or {} no result: verify \
                  {} on the real system",
             if choices == 1 { "changes" } else { "change" },
@@ -142,7 +142,7 @@ pub(crate) fn table(tried: &[Tried]) -> String {
     format!(
         "{}{reasons}  {}\n",
         table.text(),
-        verdict(Verdict::of(tried))
+        conclusion(Influence::of(tried))
     )
 }
 
