@@ -21,8 +21,8 @@ table_of_keys! {
         #[comment = "number of disks, without spares"]
         pub disks: Spanned<usize>,
         /// `"linux-md"`: the array has the layout and the rules of [Linux's software RAID](md.md), and requests have
-        /// addresses; RAID 0, 1, 10, 5 and 6
-        #[default = "as in the papers"]
+        /// addresses; for RAID 0, 1, 10, 5 and 6
+        #[default = "as in the literature"]
         #[comment = "layout and rules of Linux md"]
         pub like: Option<Spanned<LikeName>>,
         /// The table `[array.md]`, with `like = "linux-md"`.
@@ -33,9 +33,9 @@ table_of_keys! {
         #[default = "128 KiB"]
         #[comment = "size in bytes"]
         pub stripe_unit: Option<Spanned<String>>,
-        /// where requests go: `"random"` (to random stripe units, as in the papers) or `"addressed"` (to their
+        /// where requests go: `"random"` (to random stripe units, as in the literature) or `"addressed"` (to their
         /// addresses)
-        #[default = "random for synthetic loads with sizes in blocks and without `addresses` on sampled disks with a built-in level, else addressed"]
+        #[default = "random for synthetic loads with sizes in blocks and without `addresses`, on sampled disks and with a built-in level; otherwise addressed"]
         #[comment = "where requests go"]
         pub placement: Option<Spanned<Given<Placement>>>,
         /// for parity levels with `"addressed"`: `"left-symmetric"`, `"left-asymmetric"`, `"right-symmetric"`,
@@ -49,7 +49,7 @@ table_of_keys! {
         #[comment = "first disk of a write"]
         pub write_start: Option<Given<WriteStart>>,
         /// for RAID 1, 10 and 01, which copy is read: `"random"`, `"turns"`, `"shorter-queue"`, `"nearer-arm"`
-        /// (positional disks only); as in the papers `"halves"`, `"round-robin"`, `"alternating-rows"`,
+        /// (positional disks only); as in the literature `"halves"`, `"round-robin"`, `"alternating-rows"`,
         /// `"random-per-block"`
         #[default = "RAID 01: halves, else random"]
         #[comment = "which copy is read"]
@@ -73,8 +73,8 @@ table_of_keys! {
         #[default = "revolution"]
         #[comment = "rotation in read-modify-writes"]
         pub full_turn: Option<Given<FullTurn>>,
-        /// for parity levels, which track a write is on: that of the `"last-access"` of its request to the disk, or
-        /// `"one-per-request"`
+        /// for parity levels, the track on which a write is assumed to be: that of the `"last-access"` of its request
+        /// to the disk, or `"one-per-request"`
         #[default = "last-access"]
         #[comment = "which track a write is on"]
         pub transfer_memory: Option<Given<TransferMemory>>,

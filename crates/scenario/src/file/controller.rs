@@ -84,12 +84,13 @@ table_of_keys! {
         #[default = "none"]
         #[comment = "sets the defaults of these keys"]
         pub like: Option<Spanned<Given<ControllerLike>>>,
-        /// time from the arrival of a request until its data cross the link to the host or its sub-requests are issued
+        /// time from the arrival of a request until its data begin to cross the link to the host or its sub-requests
+        /// are issued
         #[default = "0; with a `cache` 6.5"]
         #[comment = "time from arrival to issue"]
         pub command_us: Option<Spanned<f64>>,
-        /// rate of the link to the host, in 10^6 bytes/s each way. Data of a write cross it before they reach the cache
-        /// or the disks, data of a read before the read is complete
+        /// rate of the link to the host in each direction, in 10^6 bytes/s. The data of a write cross it before they
+        /// reach the cache or the disks, and the data of a read before the read is complete
         #[default = "no link; with a `cache` 7877"]
         #[comment = "link to the host, each way"]
         pub host_mb_per_s: Option<Spanned<f64>>,

@@ -7,8 +7,9 @@ use super::{TimeLawFile, table_of_keys};
 table_of_keys! {
     /// The table `[device]`.
     pub struct DeviceFile {
-        /// how long each access takes, wherever it is: `{ exponential_ms = 5.0 }`, `{ constant_ms = 5.0 }` or one of
-        /// the laws of think times; `{ empirical = { trace = "alone.ios" } }` draws from the latencies of records
+        /// the service time of each access, regardless of its position: `{ exponential_ms = 5.0 }`, `{ constant_ms =
+        /// 5.0 }` or one of the distributions of think times; `{ empirical = { trace = "alone.ios" } }` draws from the
+        /// latencies of records
         pub service: Option<Spanned<TimeLawFile>>,
         /// instead of `service`: the name of a model that [the program registers](extend.md)
         pub model: Option<Spanned<String>>,

@@ -14,8 +14,8 @@ table_of_keys! {
         /// instead of a profile: what a data sheet says of the drive
         #[table = "[disk.from_data_sheet]"]
         pub from_data_sheet: Option<DataSheet>,
-        /// `"positional"` (with arm and rotation) or `"sampled"` (every position is random, as in the papers)
-        #[default = "positional if requests have addresses and the profile a geometry, otherwise and for profiles from papers sampled"]
+        /// `"positional"` (with arm and rotation) or `"sampled"` (every position is random, as in the literature)
+        #[default = "positional if requests have addresses and the profile has a geometry; otherwise, and for profiles from papers, sampled"]
         pub model: Option<DiskModelName>,
         /// `"fcfs"`; for sampled disks also `"rpo"`; for positional disks also `"sstf"`, `"look"`, `"c-look"`, `"sptf"`
         #[default = "the drive's, or fcfs"]
@@ -24,7 +24,7 @@ table_of_keys! {
         #[default = "the drive's, or no limit"]
         #[comment = "jobs that the disk chooses from"]
         pub queue_depth: Option<Spanned<usize>>,
-        /// for positional disks, the wait after which a job is served next
+        /// for positional disks, the waiting time after which a job takes precedence over all others
         #[default = "2 000 for SSTF and SPTF, else no limit"]
         #[comment = "wait after which a job is next"]
         pub most_wait_ms: Option<Spanned<f64>>,

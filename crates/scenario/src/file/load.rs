@@ -35,7 +35,7 @@ table_of_keys! {
         /// number of requests that each run measures
         #[comment = "requests measured in each run"]
         pub requests: Option<Spanned<u64>>,
-        /// how requests arrive: one of the laws below
+        /// how requests arrive: one of the distributions below
         pub arrivals: Option<Spanned<ArrivalsFile>>,
         /// requests per second, such as `75.0`: short for `arrivals = { poisson_per_s = 75.0 }`; `rate` is another name
         /// of this key
@@ -43,9 +43,9 @@ table_of_keys! {
         #[comment = "requests per second, Poisson"]
         pub rate_per_s: Option<Spanned<f64>>,
         /// instead of `arrivals`: `{ outstanding = 8, think_ms = 5.0 }` is 8 users who each wait for a request and then
-        /// think for an exponential time of 5 ms on average; with `think` in place of `think_ms`, think times follow one
-        /// of the laws below; `requests` must be at least the number of users, and 10 per user are enough for a steady
-        /// state
+        /// think for an exponential time of 5 ms on average; with `think` instead of `think_ms`, think times follow one
+        /// of the distributions below; `requests` must be at least the number of users, and 10 per user are enough for
+        /// a steady state
         #[comment = "users who wait for their requests"]
         pub closed: Option<Spanned<ClosedFile>>,
         /// number of requests at each arrival: `{ requests = 3 }` or `{ geometric_mean = 3.0 }`, `{ table = [{ requests
@@ -54,24 +54,25 @@ table_of_keys! {
         #[comment = "requests per arrival"]
         pub batch: Option<Spanned<BatchFile>>,
         /// in bytes: `"8KiB"` or `{ bytes = "8KiB" }`, `{ geometric_mean_bytes = "16KiB" }` or `{ table = [{ bytes =
-        /// "4KiB", share = 0.75 }, { bytes = "64KiB", share = 0.25 }] }`; by a law, rounded up to whole blocks: `{ log_normal = {
-        /// mean = "64KiB", cv = 1.5 } }` or `gamma`, `{ pareto = { mean = "64KiB", shape = 1.5 } }` or `weibull`, each also
-        /// with `at_least` and `at_most` (the mean is that within them), and `{ empirical = { trace = "monday.ios" } }`, the sizes of a recording; in blocks: `{ blocks = 4 }`, `{
+        /// "4KiB", share = 0.75 }, { bytes = "64KiB", share = 0.25 }] }`; from a distribution, rounded up to whole
+        /// blocks: `{ log_normal = { mean = "64KiB", cv = 1.5 } }` or `gamma`, `{ pareto = { mean = "64KiB", shape =
+        /// 1.5 } }` or `weibull`, each also with `at_least` and `at_most` (`mean` is the mean within these bounds), and
+        /// `{ empirical = { trace = "monday.ios" } }`, the sizes of a recording; in blocks: `{ blocks = 4 }`, `{
         /// geometric_mean_blocks = 4.0 }` or `{ table = [{ blocks = 1, share = 1.0 }] }`; separately for reads and
         /// writes: `{ read = "8KiB", write = "64KiB" }`, where each value may have any of these forms
         pub size: Option<Spanned<SizeFile>>,
         /// the unit of sizes and the alignment of addresses, such as `"4KiB"`; allowed only if requests have addresses
-        #[default = "sizes in bytes: the greatest common divisor of all sizes, 4 KiB for laws; in blocks: the stripe unit, for SSDs 4 KiB"]
+        #[default = "for sizes in bytes, the greatest common divisor of all sizes, or 4 KiB with a distribution; for sizes in blocks, the stripe unit, or 4 KiB for SSDs"]
         #[comment = "unit of sizes, in bytes"]
         pub block: Option<Spanned<String>>,
         /// probability of a read, `0.7` or `"70%"`
         #[default = "1"]
         #[comment = "share of reads"]
         pub read_share: Option<Spanned<Share>>,
-        /// the law of the positions: `{ sequential_run = 16.0 }` (the mean number of requests of a sequential run, or
-        /// `inf`), `{ zipf = 0.9 }` (the exponent), `{ mixed = { follow = 0.3, zipf = 0.9, used = 0.1 } }` (`follow` is
-        /// the share of requests that continue the previous one, `used` the share of blocks that are ever accessed), `{
-        /// hot = { space = 0.1, requests = 0.9 } }` (10 % of the space receive 90 % of the requests)
+        /// the distribution of the positions: `{ sequential_run = 16.0 }` (the mean number of requests of a sequential
+        /// run, or `inf`), `{ zipf = 0.9 }` (the exponent), `{ mixed = { follow = 0.3, zipf = 0.9, used = 0.1 } }`
+        /// (`follow` is the share of requests that continue the previous one, `used` the share of blocks that are ever
+        /// accessed), `{ hot = { space = 0.1, requests = 0.9 } }` (10 % of the space receive 90 % of the requests)
         #[default = "uniform"]
         pub addresses: Option<Spanned<AddressesFile>>,
         /// Several classes, each with laws of its own, in place of the laws above.
