@@ -38,7 +38,7 @@ table_of_keys! {
         /// how requests arrive: one of the distributions below
         pub arrivals: Option<Spanned<ArrivalsFile>>,
         /// requests per second, such as `75.0`: short for `arrivals = { poisson_per_s = 75.0 }`; `rate` is another name
-        /// of this key
+        /// for this key
         #[serde(alias = "rate")]
         #[comment = "requests per second, Poisson"]
         pub rate_per_s: Option<Spanned<f64>>,
