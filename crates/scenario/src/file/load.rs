@@ -35,7 +35,7 @@ table_of_keys! {
         /// number of requests that each run measures
         #[comment = "requests measured in each run"]
         pub requests: Option<Spanned<u64>>,
-        /// how requests arrive: one of the distributions below
+        /// the arrival process: one of those listed below
         pub arrivals: Option<Spanned<ArrivalsFile>>,
         /// requests per second, such as `75.0`: short for `arrivals = { poisson_per_s = 75.0 }`; `rate` is another name
         /// for this key
