@@ -41,6 +41,7 @@ const FAILURES: &[&str] = &[
     "sim @raid10-database.toml",
     "sim @raid10-database.toml --set array.disks=7 --trace load.ios",
     "sim @raid10-database.toml --unknown",
+    "generate poisson --read-share 7 -o other.load",
 ];
 
 /// A folder with a load and the records of two simulations of it.

@@ -89,7 +89,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
             let text = low::explained(error).render().ansi().to_string();
-            exit::write_error(&screen::screen().err.adapted(&text));
+            exit::write_error(&screen::screen().err.shown(&text));
             return ExitCode::from(exit::USAGE);
         }
         // Help or version.
