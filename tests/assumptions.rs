@@ -103,7 +103,7 @@ fn a_data_sheet_in_the_scenario_makes_a_drive() {
         "{text}"
     );
     assert!(
-        text.contains("assumed: usual for this speed of rotation"),
+        text.contains("assumed: typical of this rotational speed"),
         "{text}"
     );
     let again = simulate(&scratch.file("b.toml", &text));

@@ -167,7 +167,7 @@ fn a_loop_device_is_replayed_on_and_guarded() {
 
     // The file behind it is in use as long as the loop device is there.
     let assert = replay(&["--no-direct"], &reads, &backing).code(2);
-    assert!(stderr_of(&assert).contains("it is the storage of /dev/loop"));
+    assert!(stderr_of(&assert).contains("it is the backing storage of /dev/loop"));
 
     // Nor is it one's own as long as another loop device has the same file.
     if let Some(second) = Loop::over(&backing) {

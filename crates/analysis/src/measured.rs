@@ -122,8 +122,8 @@ pub fn measure(
         return Err(TraceError::Option(match left_out {
             0 => format!("{names}: the selection contains no requests"),
             n => format!(
-                "{names}: none of its {n} requests was submitted when it was recorded, so the load \
-                 is empty; use --include-skipped to include them"
+                "{names}: none of its {n} requests was submitted during the recording, so the load is empty; use \
+                 --include-skipped to include them"
             ),
         }));
     };

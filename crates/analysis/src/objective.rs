@@ -115,7 +115,7 @@ impl FromStr for Figure {
         let statistic = statistic(&names.join(" "))?;
         if statistic == Statistic::Throughput && (requests != Requests::All || quantity.is_some()) {
             return Err(ObjectiveError(
-                "a throughput counts all requests: write it without 'read', 'write', 'delay' or 'latency'".to_owned(),
+                "throughput counts all requests: write it without 'read', 'write', 'delay' or 'latency'".to_owned(),
             ));
         }
         Ok(Self {

@@ -63,7 +63,10 @@ pub(crate) fn expected_instead(field: Field, data_type: &DataType) -> Option<&'s
             "durations or numbers",
         ),
         Field::Op | Field::Flags | Field::Status => (is_text, "texts"),
-        Field::Device => (is_text || data_type.is_integer(), "texts or whole numbers"),
+        Field::Device => (
+            is_text || data_type.is_integer(),
+            "strings or whole numbers",
+        ),
         Field::PushedBack => (
             is_text || data_type.is_integer() || *data_type == DataType::Boolean,
             "booleans",

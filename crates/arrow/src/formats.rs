@@ -30,7 +30,7 @@ pub struct Ipc {
 pub static ARROW: Ipc = Ipc {
     name: "arrow",
     extensions: &["arrow", "ipc"],
-    description: "Apache Arrow IPC file: the columns of CSV with types, as they are in memory; --columns maps others",
+    description: "Apache Arrow IPC file: the CSV columns with types, laid out as in memory; --columns maps other names",
     magic: ipc::MAGIC,
 };
 
@@ -66,7 +66,8 @@ impl Format for Parquet {
     }
 
     fn description(&self) -> &'static str {
-        "Apache Parquet: the columns of CSV with types, small, read by every data frame; --columns maps others"
+        "Apache Parquet: the CSV columns with types, compact, read by every data frame library; --columns maps other \
+         names"
     }
 
     fn columns(&self) -> &'static str {
@@ -155,8 +156,8 @@ impl Format for Ipc {
             .is_ok_and(|head| head == ipc::FIRST_FEATHER)
         {
             return Err(file.damaged(
-                "this is Feather version 1, expected version 2, which is an Arrow IPC file: write it with pyarrow or \
-                 Polars of 2020 or later",
+                "this is Feather version 1, expected version 2, which is an Arrow IPC file: write it again with \
+                 pyarrow or Polars (2020 or later)",
             ));
         }
         let mut blocks = guarded(&path, || Blocks::open(file))?;
@@ -186,7 +187,7 @@ fn refuse_compressed(path: &Path, format: &str) -> Result<(), TraceError> {
     {
         None => Ok(()),
         Some(ending) => Err(TraceError::Option(format!(
-            "{}: a {format} file that is compressed as a whole cannot be read: leave out {ending}",
+            "{}: a {format} file cannot be compressed as a whole: leave out {ending}",
             path.display()
         ))),
     }

@@ -22,7 +22,7 @@ pub(crate) fn guarded<T>(
             place: Place::of(path, 0),
             problem: format!(
                 "the decoder failed ({}): the file may be damaged",
-                text.unwrap_or("without a reason")
+                text.unwrap_or("no reason given")
             ),
         })
     })

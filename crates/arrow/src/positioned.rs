@@ -33,7 +33,7 @@ impl Positioned {
                 path.display().to_string()
             };
             return Err(TraceError::Option(format!(
-                "{what}: the index of a {format} file is at its end, so it is read from a regular file that is not \
+                "{what}: the index of a {format} file is at its end, so it must be a regular file that is not \
                  compressed as a whole: save or decompress it first"
             )));
         };
@@ -107,9 +107,9 @@ impl Positioned {
             return Ok(());
         }
         Err(self.damaged(format!(
-            "the file ends in '{}', expected '{}': it is truncated, its writer was killed or is still running, or it is \
-             not a {format} file. Without the index at its end none of it can be read, not even with --lenient: fetch or \
-             write it again",
+            "the file ends in '{}', expected '{}': it is truncated, its writer was killed or is still running, or it \
+             is not a {format} file. Without the index at its end nothing can be read, not even with --lenient: fetch \
+             or write the file again",
             end.escape_ascii(),
             mark.escape_ascii()
         )))

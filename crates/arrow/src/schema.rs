@@ -78,7 +78,7 @@ pub(crate) fn trace_of(path: &Path, schema: &Schema) -> Result<Option<Metadata>,
             VERSION_KEY,
             version,
             format!(
-                "at most {VERSION} in the schema's metadata: read it with the iosonar that wrote it"
+                "at most {VERSION} in the schema's metadata: read it with the version of iosonar that wrote it"
             ),
         ));
     }

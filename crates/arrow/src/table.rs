@@ -178,7 +178,7 @@ impl<S: RecordBatchSource + 'static> TableReader<S> {
                     place: Place::of(&self.path, 0),
                     field: name.clone(),
                     seen: array.data_type().to_string(),
-                    expected: "the type that the schema has".to_owned(),
+                    expected: "the type given in the schema".to_owned(),
                 })
             });
             self.piece = columns.collect::<Result<_, _>>()?;

@@ -35,7 +35,7 @@ const CASES: [Case; 6] = [
         disk: "",
     },
     Case {
-        name: "RAID 01 reads of 4 with RPO (figure 7)",
+        name: "RAID 01 reads of 4 blocks, RPO (figure 7)",
         load: "arrivals = { poisson_per_s = 60.0 }\nsize = { blocks = 4 }",
         array: "level = 'raid01'\ndisks = 4",
         disk: "scheduler = 'rpo'",

@@ -26,7 +26,7 @@ impl Group {
     pub fn name(self) -> &'static str {
         match self {
             Self::Calendar => "Event calendar, hold model: pop and schedule",
-            Self::SingleServer => "M/M/1 at 0.9, two events a job",
+            Self::SingleServer => "M/M/1 at 0.9, two events per job",
             Self::ForkJoin => "Fork-join of four servers at 0.5",
             Self::Arrays => "Arrays of four disks, 128 KiB blocks",
             Self::Ssds => "SSDs, requests of 4 KiB",

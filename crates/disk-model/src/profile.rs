@@ -217,7 +217,7 @@ fn of_a_sheet(error: &toml::de::Error) -> &'static str {
     };
     match sheet.iter().any(is_meant) {
         true => {
-            "; this is a figure of a data sheet: write it under [from_data_sheet], which replaces the other tables"
+            "; this figure is from a data sheet: write it under [from_data_sheet], which replaces the other tables"
         }
         false => "",
     }
@@ -415,7 +415,7 @@ mod tests {
             .to_string();
         assert_eq!(
             message,
-            "x.toml: 'capacity_sectors' is 18033754, expected 18033753, the sum of the zones of [layout]: use \
+            "x.toml: 'capacity_sectors' is 18033754, expected 18033753, the sum of the zones in [layout]: use \
              this value, or correct the zones"
         );
         assert!(DiskProfile::parse(text, "x.toml").is_ok());

@@ -477,7 +477,7 @@ mod tests {
         let shown = format!("{}\n", file.display());
         fs::write(directory.join("backing_file"), shown).unwrap();
         let usage = machine.host().usage_of_file(&file).unwrap();
-        assert_eq!(usage.to_string(), "it is the storage of /dev/loop3");
+        assert_eq!(usage.to_string(), "it is the backing storage of /dev/loop3");
     }
 
     #[test]
@@ -518,7 +518,7 @@ mod tests {
         assert!(
             usage
                 .to_string()
-                .contains("it is the storage of /dev/loop2"),
+                .contains("it is the backing storage of /dev/loop2"),
             "{usage}"
         );
     }

@@ -173,7 +173,7 @@ fn held(mut file: &File, metadata: &Metadata) -> Option<String> {
         return match contents::contents(file, size, &extents, contents::WHOLE_FILE) {
             Ok(Looked::Everywhere) => None,
             Ok(Looked::InPlaces) => Some(format!(
-                "{bytes} bytes, too many to check all of them (zeros in every place checked)"
+                "{bytes} bytes, too many to check in full (all bytes checked are zero)"
             )),
             Err(Content { what, at }) => Some(format!("{bytes} bytes of data (byte {at}: {what})")),
         };

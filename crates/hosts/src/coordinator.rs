@@ -153,10 +153,13 @@ impl std::fmt::Display for Loss {
                 write!(f, ": {last_words}")
             }
             Self::Silent(time) => write!(f, "no answer for {} s", time.as_secs_f64()),
-            Self::Garbled(problem) => write!(f, "its answer makes no sense: {problem}"),
-            Self::Failed(problem) => write!(f, "the replay broke off: {problem}"),
+            Self::Garbled(problem) => write!(f, "its answer is invalid: {problem}"),
+            Self::Failed(problem) => write!(f, "the replay was aborted: {problem}"),
             Self::Miscounted { sent, came } => {
-                write!(f, "{came} records arrived of {sent} that it sent")
+                write!(
+                    f,
+                    "only {came} of the {sent} records that it sent have arrived"
+                )
             }
             Self::Version { theirs } => write!(
                 f,
@@ -165,7 +168,7 @@ impl std::fmt::Display for Loss {
             Self::Incapable { lacks } => {
                 write!(
                     f,
-                    "its iosonar cannot do '{lacks}': install the same version on both"
+                    "its iosonar does not support '{lacks}': install the same version on both"
                 )
             }
             Self::Refused { problem, .. } => f.write_str(problem),

@@ -102,7 +102,7 @@ pub enum GeometryError {
         seen: usize,
     },
     /// More disks are lost than the level tolerates, or disks that do not exist.
-    #[error("{level} tolerates the loss of {most}, not of disks {seen:?}")]
+    #[error("{level} tolerates the loss of {most}, but not of disks {seen:?}")]
     Lost {
         /// The RAID level.
         level: &'static str,
@@ -142,7 +142,7 @@ pub enum GeometryError {
         disk_sectors: u64,
     },
     /// A registered level cannot be made.
-    #[error("level \"{level}\" cannot be made: {problem}")]
+    #[error("level \"{level}\" cannot be created: {problem}")]
     Registered {
         /// Its name.
         level: String,

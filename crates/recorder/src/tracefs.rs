@@ -305,8 +305,9 @@ fn page_layout(root: &Path) -> Result<PageLayout, GuardError> {
         .and_then(|mut file| file.read(&mut text))
         .map(|got| String::from_utf8_lossy(&text[..got]).into_owned())
         .and_then(|text| {
-            PageLayout::parse(&text)
-                .ok_or_else(|| io::Error::other("its mount options do not show where its data are"))
+            PageLayout::parse(&text).ok_or_else(|| {
+                io::Error::other("it does not describe the fields 'commit' and 'data'")
+            })
         })
         .map_err(|source| GuardError::Io {
             path,

@@ -36,14 +36,14 @@ impl OnlySubmitted {
 const fn remark_of(status: Status) -> &'static str {
     match status {
         Status::Skipped => {
-            "requests were skipped when the load was recorded and are left out (--include-skipped keeps them)"
+            "requests were skipped during the recording and are left out (--include-skipped keeps them)"
         }
         Status::Dropped => {
-            "requests were dropped because of conflicts when the load was recorded and are left out (--include-skipped \
-             keeps them)"
+            "requests were dropped because of conflicts during the recording and are left out (--include-skipped keeps \
+             them)"
         }
         _ => {
-            "requests were not submitted when the load was recorded and are left out (--include-skipped keeps them)"
+            "requests were not submitted during the recording and are left out (--include-skipped keeps them)"
         }
     }
 }
@@ -80,8 +80,8 @@ impl TraceReader for OnlySubmitted {
         let left_out: u64 = self.own.remarks.iter().map(|remark| remark.count).sum();
         if !self.passed && left_out > 0 {
             return Err(TraceError::Option(format!(
-                "{}: none of its {left_out} requests was submitted when it was recorded, so the load is empty; \
-                 use --include-skipped to include them",
+                "{}: none of its {left_out} requests was submitted during the recording, so the load is empty; use \
+                 --include-skipped to include them",
                 self.path.display()
             )));
         }

@@ -36,7 +36,7 @@ fn check(classes: &[JobClass]) -> Result<usize, AnalyticError> {
             return Err(AnalyticError::Parameter {
                 name: "the number of demands of a class",
                 seen: class.demands.len() as f64,
-                expected: "one per station, as in the other classes",
+                expected: "one per station, as for the other classes",
             });
         }
         for &demand in &class.demands {

@@ -39,16 +39,18 @@ impl Blocks {
         let footer_end = file
             .len()
             .checked_sub(TRAILER)
-            .ok_or_else(|| damaged("it is not there: the file is truncated".to_owned()))?;
+            .ok_or_else(|| damaged("it is missing: the file is truncated".to_owned()))?;
         let bytes = |at, length| {
             let read = file.bytes(at, length);
             read.map_err(|error| read_error(file.path(), error))
         };
         let length = bytes(footer_end, 4)?;
         let length = <[u8; 4]>::try_from(length).map_or(0, u32::from_le_bytes);
-        let at = footer_end
-            .checked_sub(u64::from(length))
-            .ok_or_else(|| damaged(format!("its length is {length}, more than the file has")))?;
+        let at = footer_end.checked_sub(u64::from(length)).ok_or_else(|| {
+            damaged(format!(
+                "its length of {length} bytes exceeds that of the file"
+            ))
+        })?;
         let footer = bytes(at, u64::from(length))?;
         let footer = root_as_footer(&footer).map_err(|error| damaged(error.to_string()))?;
         let schema = footer
@@ -56,7 +58,7 @@ impl Blocks {
             .ok_or_else(|| damaged("it has no schema".to_owned()))?;
         if schema.endianness() != Endianness::Little {
             return Err(damaged(
-                "the file is big-endian, expected little-endian: write it on another machine"
+                "the file is big-endian, expected little-endian: write it on a little-endian machine"
                     .to_owned(),
             ));
         }
@@ -159,7 +161,8 @@ impl Blocks {
         let Some(batch) = batch else {
             return Err(self.damaged(
                 name,
-                "it is another kind of message, expected a record batch or a dictionary".to_owned(),
+                "it is a different kind of message, expected a record batch or a dictionary"
+                    .to_owned(),
             ));
         };
         let codec = batch.compression().map(|compression| compression.codec());

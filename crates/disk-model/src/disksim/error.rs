@@ -16,7 +16,7 @@ pub enum DiskSimError {
     },
     /// An included file cannot be found.
     #[error(
-        "{at}: cannot find '{name}': it is neither in the folder of this file nor among the files given"
+        "{at}: cannot find '{name}': it is neither in the folder of this file nor among the given files"
     )]
     NotFound {
         /// File and line.
@@ -144,8 +144,8 @@ impl fmt::Display for Warning {
                 "has no effect: requests queued in the drive follow the scheduler of the scenario"
             }
             WarningAbout::NoBus => {
-                "the files do not include a .parv with the drive's bus: the bus is assumed to take no time \
-                 beyond the bulk sector transfer time (see --bus-read-ms and --bus-write-ms)"
+                "the files do not include a .parv with the drive's bus: the bus is assumed to add no time to the bulk \
+                 sector transfer time (see --bus-read-ms and --bus-write-ms)"
             }
         };
         write!(f, "{at}: '{key}': {about}")

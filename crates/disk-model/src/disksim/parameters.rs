@@ -25,7 +25,7 @@ pub const IRRELEVANT: &[Irrelevant] = &[
     Irrelevant {
         block: "disksim_disk",
         keys: &["Print stats"],
-        why: "a choice of output",
+        why: "it only selects what DiskSim prints",
     },
     Irrelevant {
         block: "disksim_disk",

@@ -46,7 +46,7 @@ pub(crate) fn seek_file(path: &Path) -> Result<Vec<(f64, f64)>, DiskSimError> {
             key: "Seek distances measured".to_owned(),
             seen: count.to_string(),
             expected: format!(
-                "{}, the number of lines that follow: the file is truncated or was changed",
+                "{}, the number of lines that follow: the file has been truncated or changed",
                 points.len()
             ),
         }),
@@ -71,7 +71,7 @@ fn seek_point(line: &str, last: Option<f64>) -> Result<(f64, f64), &'static str>
         return Err("a time from 0 to 1e6 ms");
     }
     if last.is_some_and(|last| last >= distance) {
-        return Err("a distance above that of the line before");
+        return Err("a distance greater than that on the previous line");
     }
     Ok((distance, ms))
 }

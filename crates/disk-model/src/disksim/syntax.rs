@@ -142,7 +142,7 @@ impl Parser<'_> {
         match self.depth > DEEPEST {
             true => Err(DiskSimError::Syntax {
                 at: at.to_string(),
-                seen: format!("more than {DEEPEST} blocks and lists within each other"),
+                seen: format!("more than {DEEPEST} nested blocks and lists"),
                 expected: "fewer",
             }),
             false => Ok(()),

@@ -167,7 +167,7 @@ impl CacheProfile {
             ),
         ] {
             if sectors > self.segment_sectors {
-                return refuse(key, sectors as f64, "at most a segment");
+                return refuse(key, sectors as f64, "at most one segment");
             }
         }
         Ok(())

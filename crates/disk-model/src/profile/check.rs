@@ -143,8 +143,8 @@ impl DiskProfile {
         }
         self.check_seek_law(refuse)?;
         let Some(cache) = &self.cache else {
-            let expected = "a table [cache] beside it: 'segments = 1' and 'keeps_data = false' \
-                            describe a buffer that only matches speeds";
+            let expected = "a [cache] table as well: 'segments = 1' and 'keeps_data = false' describe a buffer that \
+                            only matches speeds";
             if self.overheads.is_some() {
                 return refuse("overheads", 1.0, expected);
             }

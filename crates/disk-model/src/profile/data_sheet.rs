@@ -69,7 +69,7 @@ impl DataSheet {
             "average seek of reads",
             self.read_seek_ms,
             usual_seek_ms(self.rpm),
-            "usual for this speed of rotation",
+            "typical of this rotational speed",
         );
         let track_to_track_ms = found.given_or(
             "seek.read.track_to_track_ms",
@@ -83,7 +83,7 @@ impl DataSheet {
             "geometry.surfaces",
             self.heads.map(f64::from),
             (self.capacity_gb / GB_PER_SURFACE).ceil().max(2.0),
-            "1.1 TB on a surface, at least 2",
+            "1.1 TB per surface, at least 2",
         );
         let sectors = capacity_sectors + shingled.map_or(0, ShingledProfile::cache_sectors);
         let geometry = geometry(outer, inner, heads, sectors, track_to_track_ms);
@@ -149,7 +149,7 @@ impl DataSheet {
             "0.48 of the outermost tracks' rate",
         );
         let inner = sectors_per_track(inner_rate, revolution_ms, track_to_track_ms);
-        let of_track = "rate x (revolution + switch of tracks) / 512 B";
+        let of_track = "rate x (revolution + track switch) / 512 B";
         found.add("sectors_per_track, outermost", outer, of_track);
         found.add("sectors_per_track, innermost", inner, of_track);
         (outer, inner)
@@ -184,7 +184,7 @@ impl DataSheet {
         let write_first = found.add(
             "seek.write.track_to_track_ms",
             track_to_track_ms + settle,
-            "that of reads plus the difference of the average seeks",
+            "that of reads plus the difference between the average seeks",
         );
         let read_full = full(track_to_track_ms, read_ms);
         let write_full = full(write_first, write_ms);
@@ -220,7 +220,7 @@ impl DataSheet {
         found.add(
             "cache.segments",
             f64::from(segments),
-            "assumed: one for each MiB, 4 to 128",
+            "assumed: one per MiB, 4 to 128",
         );
         found.add(
             "cache.segment_sectors",
@@ -244,7 +244,7 @@ impl DataSheet {
             ..CacheProfile::default()
         };
         let command = found.add(
-            "overheads (each command)",
+            "overheads (per command)",
             COMMAND_MS,
             "assumed: not stated in data sheets",
         );
@@ -268,7 +268,7 @@ impl DataSheet {
         let per_sector = found.add(
             "bus.read_ms_per_sector",
             0.512 / rate,
-            "512 B / rate of the interface",
+            "512 B / interface rate",
         );
         let bus = BusProfile {
             read_ms_per_sector: per_sector,

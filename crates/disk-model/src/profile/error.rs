@@ -19,8 +19,8 @@ pub enum ProfileError {
     },
     /// The capacity contradicts the layout.
     #[error(
-        "{origin}: 'capacity_sectors' is {seen}, expected {held}, the sum of the zones of [layout]: use this \
-         value, or correct the zones"
+        "{origin}: 'capacity_sectors' is {seen}, expected {held}, the sum of the zones in [layout]: use this value, or \
+         correct the zones"
     )]
     Capacity {
         /// The file or built-in name.

@@ -132,7 +132,7 @@ impl DiskProfile {
             return refuse(
                 "layout.zones.spares",
                 seen,
-                "less than the number of sectors in their unit",
+                "less than the number of sectors in a sparing unit",
             );
         }
         if zone.skipped_sectors >= sectors {
@@ -140,7 +140,7 @@ impl DiskProfile {
             return refuse(
                 "layout.zones.skipped_sectors",
                 seen,
-                "less than the zone has",
+                "less than the number of sectors in the zone",
             );
         }
         let places = match layout.sparing {
@@ -160,7 +160,7 @@ impl DiskProfile {
             }
         }
         if Numbering::of_zone(layout, zone, heads).is_overfull() {
-            let expected = "no more slips than spares in each unit of the sparing (track, cylinder, range of cylinders, \
+            let expected = "no more slips than spares in each sparing unit (track, cylinder, range of cylinders, \
                             zone): sectors pushed beyond it would overlap others";
             return refuse("layout.zones.slips", zone.slips.len() as f64, expected);
         }

@@ -212,7 +212,7 @@ impl DiskProfile {
             if !points.ascend(self.cylinders) {
                 let key = "seek.read.measured or seek.write.measured";
                 let expected =
-                    "[cylinders, ms], cylinders ascending between 1 and all, 0 to 1e6 ms";
+                    "pairs [cylinders, ms]: cylinders ascending from 1 to all, 0 to 1e6 ms";
                 return refuse(key, points.measured.len() as f64, expected);
             }
             let full = points.full_stroke_ms;
@@ -243,11 +243,7 @@ impl DiskProfile {
         let Some(law) = &self.seek.curve else {
             return match settle {
                 0.0 => Ok(()),
-                _ => refuse(
-                    "seek.write_settle_ms",
-                    settle,
-                    "0 where there is no 'seek.curve'",
-                ),
+                _ => refuse("seek.write_settle_ms", settle, "0 without 'seek.curve'"),
             };
         };
         if let SeekLaw::Measured { points } = law {
@@ -256,7 +252,8 @@ impl DiskProfile {
                 .iter()
                 .all(|&(d, t)| d >= 0.0 && (0.0..=1e6).contains(&t));
             if points.is_empty() || !ascend || !times {
-                let expected = "[cylinders, ms], at least one, cylinders ascending, 0 to 1e6 ms";
+                let expected =
+                    "at least one pair [cylinders, ms]: cylinders ascending, 0 to 1e6 ms";
                 return refuse("seek.curve.points", points.len() as f64, expected);
             }
         }

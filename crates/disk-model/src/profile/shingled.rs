@@ -128,22 +128,21 @@ impl DiskProfile {
         shingled.check(refuse)?;
         let Some(cache) = &self.cache else {
             let expected =
-                "a table [cache] beside it: a shingled drive collects writes in its buffer";
+                "a [cache] table as well: a shingled drive collects writes in its buffer";
             return refuse("shingled", 1.0, expected);
         };
         if self.layout.is_some() {
-            let expected =
-                "no table [layout] beside it: bands consist of tracks whose sectors all hold data";
+            let expected = "no [layout] table: bands consist of tracks whose sectors all hold data";
             return refuse("shingled", 1.0, expected);
         }
         let sectors = shingled.cache_sectors();
         if sectors < 2 * cache.segment_sectors {
-            let expected = "at least two buffer segments, which are written together";
+            let expected = "room for at least two buffer segments, which are written together";
             return refuse("shingled.media_cache_gb", shingled.media_cache_gb, expected);
         }
         let all = Geometry::new(self).capacity();
         if all <= sectors {
-            let expected = "less than the capacity of the geometry, of which it is a part";
+            let expected = "less than the capacity of the geometry, which includes the media cache";
             return refuse("shingled.media_cache_gb", shingled.media_cache_gb, expected);
         }
         Ok(())

@@ -52,17 +52,14 @@ impl fmt::Display for Use {
             }
             Self::Swap => f.write_str("it is swap space"),
             Self::Held { by } => write!(f, "it is held by {by}"),
-            Self::BacksLoop { device } => write!(f, "it is the storage of {device}"),
+            Self::BacksLoop { device } => write!(f, "it is the backing storage of {device}"),
             Self::BackingUsed { backing, by } => {
-                write!(
-                    f,
-                    "it stores its data in {backing}, for which the following holds: {by}"
-                )
+                write!(f, "its data are stored in {backing}, which is in use: {by}")
             }
             Self::Unknown { missing } => {
                 write!(
                     f,
-                    "possibly: {missing} cannot be read; mount it, or run as a user who may read it"
+                    "possibly: {missing} cannot be read; mount it, or run as a user who can read it"
                 )
             }
         }

@@ -262,7 +262,7 @@ impl Host {
                     };
                 }
                 Ok(None) if Instant::now() < end => thread::sleep(Duration::from_millis(5)),
-                _ => return "the command still runs".to_owned(),
+                _ => return "the command is still running".to_owned(),
             }
         }
     }
@@ -327,7 +327,7 @@ fn listen(
                 wall,
             }) => {
                 let Some(sample) = Sample::of(sent, received, answered, now) else {
-                    return Loss::Garbled("times in an impossible order".to_owned());
+                    return Loss::Garbled("its times are in an impossible order".to_owned());
                 };
                 locked(&link.clock).add(sample, wall);
                 link.answered.notify_all();
@@ -335,7 +335,7 @@ fn listen(
             }
             Received::Message(ToCoordinator::Taken) => {
                 if more_room.try_send(()).is_err() {
-                    return Loss::Garbled("it took more of the load than was sent".to_owned());
+                    return Loss::Garbled("it confirmed more of the load than was sent".to_owned());
                 }
                 continue;
             }

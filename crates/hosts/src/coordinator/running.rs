@@ -187,7 +187,7 @@ impl Run<'_> {
             Event::Records(mut batch) if state.phase == Phase::Replays => {
                 batch.records().for_each(|record| state.tally.add(&record));
                 if state.tally.records() > state.tally.planned {
-                    let problem = "more records than requests were planned".to_owned();
+                    let problem = "more records than planned requests".to_owned();
                     self.lose(number, Loss::Garbled(problem));
                     return Ok(());
                 }

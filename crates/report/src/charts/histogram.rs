@@ -79,7 +79,7 @@ fn times(input: &Measured, quantity: Quantity, kind: &str) -> Option<Chart> {
     let zeros = stacked.get(&None).copied().unwrap_or(0);
     if zeros > 0 {
         chart.notes.push(format!(
-            "{} of zero, in the bin at the left",
+            "{} with a value of zero, in the bin on the left",
             grouped(zeros)
         ));
     }

@@ -217,7 +217,7 @@ pub(super) fn wrong_geometry(
         GeometryError::Groups { .. } => check.incomplete(&error.to_string()),
         GeometryError::Registered { level, problem } => match &array.options {
             Some(options) => check.refused(options, "array.options", &format!("do not suit the level \"{level}\": {problem}")),
-            None => check.refused(&array.level, "array.level", &format!("\"{level}\" cannot be made: {problem}")),
+            None => check.refused(&array.level, "array.level", &format!("\"{level}\" cannot be created: {problem}")),
         },
     }
 }

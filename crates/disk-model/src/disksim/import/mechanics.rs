@@ -24,7 +24,7 @@ pub(super) fn mechanical_model(
     let (access, at) = read.word("Access time type", "trackSwitchPlusRotation")?;
     if access != "trackSwitchPlusRotation" {
         let key = "Access time type";
-        let instead = "trackSwitchPlusRotation is, the rotation as it is";
+        let instead = "trackSwitchPlusRotation is, with the actual rotation";
         return Err(match access {
             "constant" | "averageRotation" => {
                 unsupported(key, at, format_args!("'{access}'"), instead)

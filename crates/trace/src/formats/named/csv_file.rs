@@ -29,7 +29,7 @@ impl Format for Csv {
     }
 
     fn description(&self) -> &'static str {
-        "CSV with a header of field names; --columns maps others"
+        "CSV with a header of field names; --columns maps other names"
     }
 
     fn columns(&self) -> &'static str {
