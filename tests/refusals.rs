@@ -273,6 +273,6 @@ fn no_file_is_made_among_the_devices() {
         .arg(scratch.path("x.load"))
         .output()
         .unwrap();
-    assert_refused(&run, "a file in memory, among the devices");
+    assert_refused(&run, "a file in memory, as it is below");
     assert!(!Path::new("/dev/iosonar-test").exists());
 }

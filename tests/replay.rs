@@ -79,7 +79,12 @@ fn refusals_have_exit_code_two_and_name_the_way_out() {
             &target,
             "cannot be used with",
         ),
-        (&[], &reads, &small, "use a target of at least 40960 bytes"),
+        (
+            &[],
+            &reads,
+            &small,
+            "use a target with at least 40960 bytes",
+        ),
         (&["--create", "1MiB"], &reads, &target, "exists already"),
         (
             &["--create", "0"],

@@ -267,10 +267,7 @@ impl Chart {
         }
         let zeros: u64 = clouds().map(Cloud::zeros).sum();
         if zeros > 0 {
-            let text = format!(
-                "{} with a value of zero, in the band at the bottom",
-                grouped(zeros)
-            );
+            let text = format!("{} of zero, in the band at the bottom", grouped(zeros));
             remarks.push(text);
         }
         remarks.extend(self.notes.iter().cloned());

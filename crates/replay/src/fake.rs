@@ -58,8 +58,8 @@ impl fmt::Display for Fake {
             Self::OnlyZeros { places } => {
                 return write!(
                     f,
-                    "reads returned only zeros, at {places} or more locations: blocks \
-                     never written are answered without the medium (iosonar prepare fill writes all blocks)"
+                    "reads returned only zeros, at {places} or more locations: blocks that were never written are \
+                     returned without an access to the medium (iosonar prepare fill writes all blocks)"
                 );
             }
             Self::NoTarget { engine } => {

@@ -179,7 +179,7 @@ impl Preparation {
     fn misfit(&self, request: &Request, fed: u64) -> Option<String> {
         let changed = || {
             Some(
-                "this request did not exist when the load was checked: the file has changed since then"
+                "the file did not contain this request when the load was checked: it has changed since then"
                     .to_owned(),
             )
         };
@@ -209,7 +209,7 @@ impl Preparation {
         }
         if self.device.is_some_and(|device| device != request.device) {
             return Some(
-                "this request is to a different device than the ones before: select one with --device NAME"
+                "this request goes to a different device from those before it: select one device with --device NAME"
                     .to_owned(),
             );
         }

@@ -389,7 +389,7 @@ impl<'a> Lane<'a> {
         };
         let outcome = self
             .access(slot, &request)
-            .map_err(failed("keep tables of what was written to"))
+            .map_err(failed("record what was written to"))
             .and_then(|access| {
                 let prepared = engine.prepare(number, access);
                 prepared.map_err(failed("submit a request"))

@@ -34,7 +34,7 @@ impl Namespace {
         let id = Self::id_of(file)?;
         let answer = calls::nvme_identify(file, id)?;
         let format = Format::decoded(&answer)
-            .ok_or_else(|| io::Error::other("the answer to Identify is invalid"))?;
+            .ok_or_else(|| io::Error::other("the response to Identify is invalid"))?;
         Ok(Self { id, format })
     }
 

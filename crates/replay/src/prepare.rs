@@ -82,7 +82,7 @@ fn each_piece(
     mut work: impl FnMut(&std::fs::File, &mut Buffer, u64, usize) -> std::io::Result<()>,
 ) -> std::io::Result<Prepared> {
     let Some(file) = target.data() else {
-        return Err(std::io::Error::other("it is not open"));
+        return Err(std::io::Error::other("it has not been opened"));
     };
     let mut buffer = Buffer::new(PIECE as usize)?;
     // Whole blocks: a file may end within one.

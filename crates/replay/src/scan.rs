@@ -192,8 +192,7 @@ impl Scan {
         let writes = self.requests - self.harmless;
         if self.requests == 0 && self.goes_on {
             return refuse(
-                "--max-runtime ends before the first request starts: raise it, or skip the \
-                 idle time with --from"
+                "--max-runtime ends before the first request starts: increase it, or skip the idle time with --from"
                     .to_owned(),
             );
         }
@@ -225,9 +224,8 @@ impl Scan {
             return Ok(());
         }
         Err(ReplayError::Refused(format!(
-            "the load extends to sector {}, but {} ends at sector {target_sectors} ({size}): \
-             use a target of at least {} bytes, or --wrap, --clip or --fit (in a sweep --set wrap=true, \
-             clip=true or fit=true)",
+            "the load extends to sector {}, but {} ends at sector {target_sectors} ({size}): use a target with at \
+             least {} bytes, or --wrap, --clip or --fit (in a sweep --set wrap=true, clip=true or fit=true)",
             self.end,
             path.display(),
             u128::from(self.end.get()) * u128::from(SECTOR_BYTES)

@@ -231,7 +231,10 @@ impl ReplaySpec {
         }
         let rules = [
             (!self.load.is_empty(), "'load' is missing"),
-            (self.max_targets != Some(0), "'max_targets' is 0"),
+            (
+                self.max_targets != Some(0),
+                "'max_targets' must be at least 1",
+            ),
             (
                 self.map.is_empty() || self.target.is_empty(),
                 "'map' and 'target' cannot be combined",

@@ -425,9 +425,8 @@ fn open_examined(
         }),
         Err(e) if !intent.buffered && e.raw_os_error() == Some(22) => {
             Err(ReplayError::Refused(format!(
-                "the file system of {} cannot bypass the page cache (O_DIRECT), so latencies \
-                 would be those of memory: choose another target, or use --no-direct \
-                 and get results marked as FAKE",
+                "the file system of {} cannot bypass the page cache (O_DIRECT), so latencies would be those of memory: \
+                 choose a different target, or use --no-direct and accept results marked as FAKE",
                 path.display()
             )))
         }
@@ -456,7 +455,7 @@ fn not_opened(path: &Path, purpose: &str, source: std::io::Error) -> ReplayError
             "{shown} cannot be {purpose}: {source}; run as root, or as a user with that permission (ls -l {shown})"
         )),
         ReadOnlyFilesystem => ReplayError::Refused(format!(
-            "{shown} is in a file system that is mounted read-only; choose another target"
+            "{shown} is in a file system that is mounted read-only; choose a different target"
         )),
         _ => ReplayError::Io {
             path: path.to_owned(),

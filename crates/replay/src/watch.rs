@@ -107,11 +107,11 @@ impl std::fmt::Display for Verdict {
             Self::KeptUp => f.write_str("kept up"),
             Self::NotJudged => f.write_str("none, as no request was completed"),
             Self::DeviceLimited { from } => {
-                write!(f, "device-limited from {from} into the load on")
+                write!(f, "device-limited from {from} into the load onwardswards")
             }
             Self::InFlightLimited { limit, from } => write!(
                 f,
-                "limited by {limit} from {from} into the load on: requests waited for a free slot, and the device \
+                "limited by {limit} from {from} into the load onwards: requests waited for a free slot, and the device \
                  may be capable of more concurrency"
             ),
             Self::ReplayerLimited { late } => {

@@ -38,7 +38,7 @@ impl Target {
     ) -> Result<(), ReplayError> {
         if self.has_sequential_zones() && self.zone_plan.is_none() && writes(load, options) {
             return Err(ReplayError::Refused(format!(
-                "{} has zones that must be written sequentially, and the load was not checked for this",
+                "{} has zones that must be written sequentially, but the load was not checked for this",
                 self.path().display()
             )));
         }

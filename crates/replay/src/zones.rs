@@ -253,9 +253,9 @@ impl fmt::Display for Misplaced {
         match self {
             Self::NotAtPointer { start, pointer } => write!(
                 f,
-                "the zone at sector {start} must be written sequentially, and its write pointer will be \
-                 at sector {pointer}; --zone-append writes there instead, --reset-zones resets the zones that the load \
-                 writes to (their data is lost), --skip-writes leaves writes out"
+                "the zone at sector {start} must be written sequentially, and its write pointer will be at sector \
+                 {pointer}; --zone-append writes there instead, --reset-zones resets the zones that the load writes to \
+                 (their data is lost), --skip-writes leaves the writes out"
             ),
             Self::CrossesZones { boundary } => write!(
                 f,

@@ -295,59 +295,57 @@ const fn view(view: View) -> Needs {
 #[rustfmt::skip] // A table.
 pub const CATALOGUE: &[Entry] = &[
     each("sonar", Sonar, "latency.realtime", view(View::Started), sonar::started,
-        "Every request as a point: x axis submission time, y axis latency. Horizontal bands are the usual service \
-         times, single points above them are slow requests, steep rises are bursts that fill the queue, and a rise that \
-         does not end is an overload."),
+        "Every request as a point: x axis submission time, y axis latency. Horizontal bands are typical service times, \
+         isolated points above them are slow requests, steep rises are bursts that fill the queue, and a rise that \
+         never ends is an overload."),
     each("sonar-intended", Sonar, "latency.setpoint", view(View::Intended), sonar::intended,
-        "The sonar diagram over the intended start: requests submitted late appear at the time \
-         when they were due."),
+        "The sonar diagram by intended start: requests submitted late appear at the time when they were due."),
     each("sonar-completed", Sonar, "latency.completed", view(View::Completed), sonar::completed,
-        "The sonar diagram over the time of completion: a pause of the device is a gap, and the requests delayed \
-         by it form a line of slope one at its end."),
+        "The sonar diagram by time of completion: a pause of the device is a gap, and the requests delayed by it form \
+         a line of slope one at its end."),
     each("sonar-number", Sonar, "latency.points", view(View::Number), sonar::number,
-        "The sonar diagram over the request number in order of completion: busy periods take \
-         more space, idle periods none."),
+        "The sonar diagram by request number, in order of completion: busy periods take more space, idle ones none."),
     together("throughput", Overview, "overview.thrp", OUTCOME, overview::throughput,
-        "Requests per second, demanded by the load and completed. Where fewer requests complete than are demanded, \
-         the device or the replay does not keep up; where more complete, a backlog drains."),
+        "Requests per second, as demanded by the load and as completed. Where fewer requests complete than are \
+         demanded, the device or the replay is not keeping up; where more complete, a backlog is draining."),
     together("bandwidth", Overview, "overview.thrs", OUTCOME, overview::bandwidth,
-        "Bytes per second, demanded by the load and completed."),
+        "Bytes per second, as demanded by the load and as completed."),
     each("throughput-intended", Overview, "thrp.setpoint", OUTCOME, overview::throughput_intended,
-        "Requests per second over the intended start, reads and writes separately: the offered load."),
+        "Requests per second by intended start, reads and writes separately: the offered load."),
     each("throughput-completed", Overview, "thrp.completed", OUTCOME, overview::throughput_completed,
-        "Requests per second over the time of completion, reads and writes separately: the achieved throughput."),
+        "Requests per second by time of completion, reads and writes separately: the achieved throughput."),
     each("bandwidth-intended", Overview, "thrs.setpoint", OUTCOME, overview::bandwidth_intended,
-        "Bytes per second over the intended start, reads and writes separately."),
+        "Bytes per second by intended start, reads and writes separately."),
     each("bandwidth-completed", Overview, "thrs.completed", OUTCOME, overview::bandwidth_completed,
-        "Bytes per second over the time of completion, reads and writes separately."),
+        "Bytes per second by time of completion, reads and writes separately."),
     together("cdf", Distribution, "", Needs::BANDS, distribution::cdf,
-        "The share of requests completed within a given time. The further left, the faster; the steeper, the more \
-         uniform; each step is a kind of request. Marks show the median and p99. Several inputs are compared with the first: KS is \
-         the largest vertical distance, and the demerit is the root mean square horizontal distance."),
+        "The share of requests completed within a given time. Further left is faster, steeper is more uniform, and \
+         each step is a different kind of request. Marks show the median and p99. Several inputs are compared with the \
+         first: KS is the largest vertical distance, and the demerit is the root mean square horizontal distance."),
     together("ccdf", Distribution, "", Needs::NONE, distribution::ccdf,
         "The share of requests that took longer than a given time, on two logarithmic axes: the tail. A straight line \
          is a power law, a cliff a timeout; 0.1 % is p99.9."),
     each("quantiles", Distribution, "", view(View::Started), distribution::quantiles,
         "Median, p90, p99 and maximum over time: the typical and the slowest requests."),
     each("heat-map", Distribution, "", view(View::Started), distribution::heat_map,
-        "The number of requests by time and latency, all operations together; the colour scale is logarithmic."),
+        "The number of requests by time and latency, for all operations together; the colour scale is logarithmic."),
     together("model-ratio", Distribution, "", Needs::NONE, distribution::model_ratio,
-        "For two or more inputs: the ratio of each quantile to that of the first input. One is equal; \
-         above one is slower."),
+        "For two or more inputs: the ratio of each quantile to that of the first input. One means equal, above one \
+         means slower."),
     each("latency-histogram", Distribution, "latency.bins", Needs::NONE, histogram::latency,
-        "The number of requests by latency, in logarithmic bins, reads and writes stacked; zeros are in \
-         a separate bin at the left."),
+        "The number of requests by latency, in logarithmic bins, with reads and writes stacked; zeros have a separate \
+         bin on the left."),
     each("delay", Delay, "delay.setpoint", view(View::Delay), sonar::delay,
-        "The start delay of each request over its intended start. A faithful replay shows a thin band \
-         at the bottom; a rise means that the device or the machine does not keep up."),
+        "The start delay of each request by its intended start. A faithful replay shows a thin band at the bottom; a \
+         rise means that the device or the machine is not keeping up."),
     each("delay-number", Delay, "delay.points", view(View::DelayNumber), sonar::delay_number,
-        "The start delay over the request number in order of completion."),
+        "The start delay by request number, in order of completion."),
     each("delay-histogram", Delay, "delay.bins", Needs::NONE, histogram::delay,
-        "The number of requests by start delay, in logarithmic bins; zeros are in a separate bin at the left."),
+        "The number of requests by start delay, in logarithmic bins; zeros have a separate bin on the left."),
     together("in-flight", InFlight, "latency.flying", OUTCOME, flight::in_flight,
-        "Requests submitted and not completed: the queue depth at the device, averaged over a window."),
+        "Requests submitted but not yet completed: the queue depth at the device, averaged over a window."),
     together("delayed", InFlight, "delay.flying", OUTCOME, flight::delayed,
-        "Requests that are due but not submitted: the backlog in front of the device."),
+        "Requests that are due but not yet submitted: the backlog in front of the device."),
     each("latency-by-load", Correlation, "latency.xy", view(View::LatencyByLoad), flight::latency_by_load,
         "Latency against the requests in flight at submission, including the request itself. A rising edge shows \
          queueing; a flat band shows a device that works in parallel."),
@@ -355,76 +353,77 @@ pub const CATALOGUE: &[Entry] = &[
         "Start delay against the requests in flight at submission: delays with few requests in flight are caused \
          by the replay itself."),
     each("latency-by-delay", Correlation, "latency.delay.xy", view(View::LatencyByDelay), flight::latency_by_delay,
-        "Latency against start delay: whether late requests are also slow. Zeros are in a separate band."),
+        "Latency against start delay: shows whether late requests are also slow. Zeros have a separate band."),
     each("latency-by-size", Correlation, "", view(View::LatencyBySize), flight::latency_by_size,
-        "Latency against request size: the flat part is positioning or overhead, the rising part transfer."),
+        "Latency against request size: the flat part is positioning or overhead, the rising part is transfer."),
     each("addresses", Load, "", view(View::Addresses), working_set::addresses,
-        "The start position of each request on the device over time. Lines are sequential streams, clouds are \
+        "The start position of each request on the device over time. Lines are sequential streams, and clouds are \
          random accesses."),
     each("sizes", Load, "rqsize", LOAD, histogram::sizes,
-        "The number of requests by size, reads and writes stacked."),
+        "The number of requests by size, with reads and writes stacked."),
     each("positions", Load, "rqpos", LOAD, histogram::positions,
-        "The number of requests that start in each part of the device, reads and writes stacked; the end of \
-         the device is marked if known."),
+        "The number of requests that start in each part of the device, with reads and writes stacked; the end of the \
+         device is marked if it is known."),
     each("repetition", Load, "freq.bins", LOAD, histogram::repetition,
-        "Pages of 4 KiB ranked by number of accesses, on logarithmic axes, with the share of accesses \
-         to the hottest pages: the possible benefit of a cache."),
+        "Pages of 4 KiB ranked by number of accesses, on logarithmic axes, with the share of accesses that go to the \
+         hottest pages: the potential benefit of a cache."),
     each("working-set-log", Load, "ws_log", LOAD, working_set::logarithmic,
         "Distinct sectors accessed in the last 1, 6, 60 and 600 s and since the beginning, on a logarithmic axis."),
     each("working-set", Load, "ws_lin", LOAD, working_set::linear,
-        "The working set on a linear axis: the size of a cache that would hold all data in use."),
+        "The working set on a linear axis: the size of a cache that would hold all the data in use."),
     each("span", Load, "sum_dist", LOAD, working_set::span,
         "The distance from the lowest to the highest sector accessed in the last 1, 6, 60 and 600 s and since the beginning: how \
          far a disk arm must move."),
     each("sparsity", Load, "avg_dist", LOAD, working_set::sparsity,
-        "The span divided by the distinct sectors: one is dense, a large number is scattered."),
+        "The span divided by the number of distinct sectors: one means dense, a large number means scattered."),
     together("turns-intended", Load, "turns.setpoint", OUTCOME, flight::turns_intended,
-        "The share of requests that start below the previous one, in order of intended start: near 0 % is sequential, \
-         50 % random."),
+        "The share of requests that start at a lower position than the previous one, in order of intended start: near \
+         0 % is sequential, near 50 % is random."),
     together("turns-completed", Load, "turns.completed", OUTCOME, flight::turns_completed,
-        "The share of requests that start below the previous one, in order of completion: lower than in the order of the load if a scheduler or the drive reorders."),
+        "The share of requests that start at a lower position than the previous one, in order of completion: smaller \
+         than in the order of the load if a scheduler or the drive reorders requests."),
     each("activity-requests", Activity, "", OUTCOME, activity::requests,
         "Requests per second by period, reads and writes separately: the daily pattern."),
     each("concurrency", Activity, "", OUTCOME, activity::concurrency,
-        "Requests active in each interval of 2 ms, as quantiles by period, and the number in flight \
-         at the start of the intervals."),
+        "The number of requests active in each interval of 2 ms, as quantiles by period, and the number in flight at \
+         the start of each interval."),
     each("utilisation", Activity, "", OUTCOME, activity::utilisation,
-        "The share of intervals of 2 ms with an active request by period, and the exact share of busy time. On fast \
+        "The share of 2 ms intervals with an active request, by period, and the exact share of busy time. On fast \
          devices only the exact share is meaningful."),
     each("response-time", Activity, "", OUTCOME, activity::response_time,
         "Median, p75, p95 and p99 of the response time by period, reads and writes separately."),
     each("response-by-size", Activity, "", OUTCOME, activity::response_by_size,
-        "The median response time by size, reads and writes separately; for requests of several I/Os also the time \
-         to the first completed I/O."),
+        "The median response time by size, reads and writes separately; for requests that consist of several I/Os, \
+         also the time until the first I/O completes."),
     each("atomic-share", Activity, "", OUTCOME, activity::atomic_share,
         "The share of requests served by a single I/O, over time: below 100 % only if the trace shows which \
          I/Os belong together."),
     together("device-load", Activity, "", LOAD.and(OUTCOME), devices::device_load,
-        "The share of time in which each device had at least one request in flight; for a single device, \
-         the same over time. A device that serves several requests at a time is not necessarily saturated at \
-         100 %; very different shares mean an unbalanced load."),
+        "The share of time in which each device had at least one request in flight; for a single device, that share \
+         over time. A device that serves several requests at a time is not necessarily saturated at 100 %; shares that \
+         differ widely mean an unbalanced load."),
     together("lateness", SelfCheck, "submit_lag", OUTCOME, self_check::lateness,
         "The longest start delay in each window."),
     together("lateness-cumulated", SelfCheck, "submit_lag_cumul", OUTCOME, self_check::lateness_cumulated,
-        "The cumulative start delay of all requests: a step is a moment that delayed many requests, a slope \
-         a machine that is always late."),
+        "The cumulative start delay of all requests: a step is an event that delayed many requests, a slope is a \
+         machine that is always late."),
     together("submit-level", SelfCheck, "submit_level", OUTCOME, self_check::submit_level,
-        "The maximum number of requests in flight in each window: a flat top is the limit of the queue depth."),
+        "The maximum number of requests in flight in each window: a flat top shows the limit of the queue depth."),
     together("pushback-level", SelfCheck, "pushback_level", OUTCOME, self_check::pushback_level,
-        "Requests held back because they overlap others in flight, averaged over a window."),
+        "Requests held back because they overlap other requests in flight, averaged over a window."),
     each("submit-ahead", SelfCheck, "submit_ahead", Needs::NONE, self_check::submit_ahead,
-        "The number of requests the replay had read ahead (replay --self-check): near zero, it may have to wait for its input."),
+        "The number of requests that the replay has read ahead (replay --self-check): if it is near zero, the replay \
+         may have to wait for its input."),
     each("input-wait", SelfCheck, "input_wait", Needs::NONE, self_check::input_wait,
         "The time the replay waited for its input in each interval (replay --self-check): any wait \
          makes requests late."),
     each("input-wait-cumulated", SelfCheck, "input_wait_cumul", Needs::NONE, self_check::input_wait_cumulated,
         "The cumulative time the replay waited for its input."),
     each("answer-lag", SelfCheck, "answer_lag", Needs::NONE, self_check::answer_lag,
-        "The longest time between two polls for completions while requests were in flight (replay --self-check): \
-         the largest possible error of a measured latency."),
+        "The longest time between two polls for completions while requests were in flight (replay --self-check): the \
+         largest possible error in a measured latency."),
     each("answer-wait-cumulated", SelfCheck, "answer_wait_cumul", Needs::NONE, self_check::answer_wait_cumulated,
-        "The sum of the times between polls for completions: how long the replay was busy with work other than \
-         completions."),
+        "The sum of the times between polls for completions: how long the replay was busy with other work."),
 ];
 
 /// The chart of this name.

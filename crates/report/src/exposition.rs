@@ -39,7 +39,7 @@ pub fn exposition(state: RunState, measured: &Measured, sweep: Option<SweepRuns>
     text.head(
         "iosonar_run_info",
         "gauge",
-        "The run, and how far it is; always 1.",
+        "The run and its state; always 1.",
     );
     let labels = [("name", measured.name.as_str()), ("state", state.label())];
     text.line("iosonar_run_info", &labels, 1.0);
@@ -85,7 +85,7 @@ pub fn exposition(state: RunState, measured: &Measured, sweep: Option<SweepRuns>
     text.levels(measured);
     let verdicts = verdicts(measured);
     if !verdicts.is_empty() {
-        let help = "Whether a target is met: 1 if so, 0 if not, NaN while that is unclear.";
+        let help = "Whether a target is met: 1 if it is, 0 if not, NaN while this is unclear.";
         text.head("iosonar_target_met", "gauge", help);
         for verdict in verdicts {
             let met = match verdict.word {
@@ -152,12 +152,12 @@ impl Text {
         // The last one is not over.
         points.pop();
         let last = points.pop().map(|(_, point)| point);
-        let help =
-            "Requests in flight, averaged over the last window; NaN before the first is over.";
+        let help = "Requests in flight, averaged over the last window; NaN before the end of the first one.";
         self.head("iosonar_in_flight", "gauge", help);
         let in_flight = last.as_ref().map_or(f64::NAN, |of| of.in_flight);
         self.line("iosonar_in_flight", &[], in_flight);
-        let help = "Requests that are due but not submitted, averaged over the last window; NaN before the first is over.";
+        let help = "Requests that are due but not yet submitted, averaged over the last window; NaN before the end of \
+            the first one.";
         self.head("iosonar_delayed", "gauge", help);
         self.line(
             "iosonar_delayed",
@@ -165,11 +165,11 @@ impl Text {
             last.map_or(f64::NAN, |of| of.delayed),
         );
         let ([late, ..], of) = measured.lateness();
-        let help = "Requests submitted more than 100 us late, although no other held them back.";
+        let help =
+            "Requests submitted more than 100 us late, although no other request held them back.";
         self.head("iosonar_late_requests_total", "counter", help);
         self.line("iosonar_late_requests_total", &[], late as f64);
-        let help =
-            "Whether the load is kept up with: 1 if so, 0 if not, NaN while that is not known.";
+        let help = "Whether the run keeps up with the load: 1 if it does, 0 if not, NaN while this is not known.";
         self.head("iosonar_keeps_up", "gauge", help);
         let keeps_up = match of {
             0 => f64::NAN,

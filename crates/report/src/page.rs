@@ -172,7 +172,7 @@ impl Page<'_> {
             "input",
             "value",
             "95 % interval",
-            "from the limit",
+            "distance to limit",
             "verdict",
         ];
         let head = head.map(|name| format!("<th scope=\"col\">{name}</th>"));
@@ -243,7 +243,7 @@ fn document(title: &str, body: &str, payload: Payload) -> String {
          tables and figures are shown.</p></noscript>\n\
          <p id=\"said\" class=\"unseen\" aria-live=\"polite\"></p>\n{body}\
          <p class=\"help\">Drag across a chart to zoom in, double-click to reset. Or use the buttons \
-         below it, or the keyboard when it has the focus: + and − zoom, the arrow keys move, 0 resets. Charts over \
+         below it, or the keyboard when it has the focus: + and − zoom, the arrow keys move, 0 resets. Charts with \
          the same time axis move together.</p>\n</main>\n\
          <footer>{tool}</footer>\n\
          <script type=\"application/octet-stream\" id=\"data\">{data}</script>\n\

@@ -71,8 +71,8 @@ pub fn chart_of_study(panel: &Panel) -> Chart {
         name: format!("{}-by-{}", panel.metric, panel.against),
         title: format!("{}: {words} against {}", panel.study, panel.against),
         about: format!(
-            "{words} of each point, with the 95 % interval of its repetitions, against {}; one \
-             line per combination of the other parameters.",
+            "{words} at each point, with the 95 % interval over its repetitions, against {}; one line per combination \
+             of the other parameters.",
             panel.against
         ),
         footer: tool(),

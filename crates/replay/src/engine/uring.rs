@@ -266,7 +266,9 @@ impl<D: Dialect> Engine for Uring<D> {
             self.at_the_side += 1;
             return match &mut self.side {
                 Some(side) => side.prepare(slot, access),
-                None => Err(io::Error::other("there was to be no discard")),
+                None => Err(io::Error::other(
+                    "a discard in a load that was to contain none",
+                )),
             };
         }
         let registered = self.registered && access.length > 0;

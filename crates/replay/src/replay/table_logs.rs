@@ -17,7 +17,7 @@ pub(super) fn log_path(path: &Path, number: usize) -> PathBuf {
 
 pub(super) fn log_exists(path: &Path) -> ReplayError {
     ReplayError::Refused(format!(
-        "{} already exists, and a log of tables must be a new file: choose another name",
+        "{} already exists, but a log of tables must be a new file: choose a different name",
         path.display()
     ))
 }

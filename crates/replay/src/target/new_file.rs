@@ -30,7 +30,7 @@ impl FromStr for FileSize {
         let size: Bytes = text.parse().map_err(|e: ParseUnitError| e.to_string())?;
         match size.get() {
             0 => Err("the size of a new file must be greater than 0".to_owned()),
-            n if n > 1 << 50 => Err("this is larger than a file can be".to_owned()),
+            n if n > 1 << 50 => Err("this exceeds the maximum size of a file".to_owned()),
             n => Ok(Self(Bytes::new(n.next_multiple_of(BLOCK)))),
         }
     }
@@ -58,7 +58,8 @@ pub fn create_file(
     let folder = folder_of(path).canonicalize();
     if folder.is_ok_and(|folder| folder.starts_with("/dev") && !folder.starts_with("/dev/shm")) {
         return Err(ReplayError::Refused(format!(
-            "{} would be a file in memory, among the devices: create it elsewhere, or leave out --create to use a device",
+            "{} would be a file in memory, as it is below /dev: create it elsewhere, or leave out --create to use a \
+             device",
             path.display()
         )));
     }
@@ -69,7 +70,7 @@ pub fn create_file(
     };
     let exists = || {
         ReplayError::Refused(format!(
-            "{} exists already; leave out --create to use it as it is",
+            "{} already exists; leave out --create to use it as it is",
             path.display()
         ))
     };

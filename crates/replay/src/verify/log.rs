@@ -324,7 +324,7 @@ pub fn read_log(path: &Path, tables: Tables) -> Result<KeptTables, String> {
     let version = u64::from(word(&header, 8, 4) as u32);
     if version != u64::from(VERSION) {
         return Err(format!(
-            "{shown} is of version {version}; this program reads version {VERSION}"
+            "{shown} is of version {version}; this program reads only version {VERSION}"
         ));
     }
     let mut kept = KeptTables {

@@ -18,7 +18,7 @@ pub(crate) fn report(file: &File) -> io::Result<Vec<Zone>> {
         if report.zones.is_empty() {
             let before = zones.len();
             return Err(io::Error::other(format!(
-                "the kernel reports {before} of {count} zones"
+                "the kernel reports only {before} of {count} zones"
             )));
         }
         let decoded = report.zones.iter();

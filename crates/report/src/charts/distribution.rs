@@ -220,7 +220,7 @@ pub(crate) fn cdf(inputs: &[Measured]) -> Option<Chart> {
     if members.iter().any(|m| zeros(&m.of)) {
         chart
             .notes
-            .push("zeros are left of the axis: the curve starts at their share".to_owned());
+            .push("zeros lie to the left of the axis: the curve starts at their share".to_owned());
     }
     let mut table = table(&members);
     if inputs.len() > 1 {

@@ -119,19 +119,22 @@ fn cloud(input: &Measured, view: View, kind: &str, x: Axis, y: &str) -> Option<C
 }
 
 pub(crate) fn turns_intended(inputs: &[Measured]) -> Option<Chart> {
-    let kind = "Turns in the order of intended starts";
+    let kind = "Turns in order of intended start";
     let figure = turns(|p, _| p.turns[0] as f64 / p.all_demanded().requests as f64);
     demand_over_time(inputs, kind, share_of_turns(), &[figure])
 }
 
 pub(crate) fn turns_completed(inputs: &[Measured]) -> Option<Chart> {
-    let kind = "Turns in the order of completions";
+    let kind = "Turns in order of completion";
     let figure = turns(|p, _| p.turns[1] as f64 / p.all_completed().requests as f64);
     over_time(inputs, kind, share_of_turns(), &[figure])
 }
 
 fn share_of_turns() -> Axis {
-    Axis::from_zero("requests that start below the previous one", Unit::Share)
+    Axis::from_zero(
+        "requests that start at a lower position than the previous one",
+        Unit::Share,
+    )
 }
 
 fn turns(of: fn(&TimelinePoint, f64) -> f64) -> Figure {

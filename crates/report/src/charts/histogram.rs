@@ -85,7 +85,7 @@ fn times(input: &Measured, quantity: Quantity, kind: &str) -> Option<Chart> {
     }
     chart
         .notes
-        .push(format!("{BINS_PER_DECADE} bins for each factor of ten"));
+        .push(format!("{BINS_PER_DECADE} bins per factor of ten"));
     Some(chart)
 }
 
@@ -181,7 +181,7 @@ pub(crate) fn sizes(input: &Measured) -> Option<Chart> {
     chart.marks = stacked(&bins);
     chart
         .notes
-        .push(format!("{BINS_PER_OCTAVE} bins for each doubling"));
+        .push(format!("{BINS_PER_OCTAVE} bins per factor of two"));
     Some(chart)
 }
 

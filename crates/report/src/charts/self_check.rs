@@ -7,7 +7,7 @@ use crate::measure::Measured;
 use crate::self_check::SelfCheckRow;
 
 pub(crate) fn lateness(inputs: &[Measured]) -> Option<Chart> {
-    let y = Axis::log("longest delay of the window", Unit::Seconds);
+    let y = Axis::log("longest delay in the window", Unit::Seconds);
     let figure = Figure {
         label: "longest delay",
         colour: Colour::Curve(1),
@@ -47,7 +47,7 @@ pub(crate) fn lateness_cumulated(inputs: &[Measured]) -> Option<Chart> {
 pub(crate) fn submit_level(inputs: &[Measured]) -> Option<Chart> {
     let y = Axis::from_zero("requests in flight", Unit::Count);
     let figure = Figure {
-        label: "at most, in the window",
+        label: "maximum in the window",
         colour: Colour::Curve(0),
         of: |p, _| p.most_in_flight as f64,
     };
@@ -61,7 +61,7 @@ pub(crate) fn pushback_level(inputs: &[Measured]) -> Option<Chart> {
         colour: Colour::HeldWrite,
         of: |p, _| p.held,
     };
-    let chart = over_time(inputs, "Requests held back by others", y, &[figure])?;
+    let chart = over_time(inputs, "Requests held back by other requests", y, &[figure])?;
     has_values(&chart).then_some(chart)
 }
 
@@ -121,12 +121,12 @@ pub(crate) fn input_wait_cumulated(input: &Measured) -> Option<Chart> {
 }
 
 pub(crate) fn answer_lag(input: &Measured) -> Option<Chart> {
-    let y = Axis::log("until a completion was seen", Unit::Seconds);
+    let y = Axis::log("time until a completion was noticed", Unit::Seconds);
     account(
         input,
         "Lag of completions",
         y,
-        "at most, in each interval",
+        "maximum in each interval",
         |row| {
             // An interval without a round of work has none.
             if row.answer_lag_s > 0.0 {
@@ -139,7 +139,10 @@ pub(crate) fn answer_lag(input: &Measured) -> Option<Chart> {
 }
 
 pub(crate) fn answer_wait_cumulated(input: &Measured) -> Option<Chart> {
-    let y = Axis::from_zero("cumulative time without polling completions", Unit::Seconds);
+    let y = Axis::from_zero(
+        "cumulative time without polling for completions",
+        Unit::Seconds,
+    );
     let mut sum = 0.0;
     account(input, "Cumulative lag of completions", y, "so far", |row| {
         sum += row.answer_wait_s;

@@ -38,7 +38,7 @@ fn limit(input: &Measured, quantity: Quantity) -> Option<Limit> {
         format!("{unknown}; none of the others above {at} (max {max})")
     };
     let text = match beyond.first {
-        None if is_fake => format!("no verdict, the figures are FAKE: {none}"),
+        None if is_fake => format!("no verdict, as the figures are FAKE: {none}"),
         None if unknown.is_empty() => format!("passed: {none}"),
         None => format!("not passed: {none}"),
         Some(first) => {

@@ -56,7 +56,7 @@ impl Display for Finding {
             ),
             Self::Half(share) => write!(
                 f,
-                "Half of the requests start in {} of the range in use.",
+                "Half of the requests start within {} of the range in use.",
                 percent(*share)
             ),
             Self::Hot { pages, accesses } => write!(
@@ -66,11 +66,11 @@ impl Display for Finding {
                 percent(*accesses)
             ),
             Self::NoRepetition => f.write_str(
-                "No page is accessed twice: a cache of this load alone would have no hits.",
+                "No page is accessed twice: a cache for this load alone would have no hits.",
             ),
             Self::WorkingSet { all, most, within } => write!(
                 f,
-                "{} of distinct data are accessed in total, at most {} in {within}.",
+                "{} of distinct data are accessed in total, and at most {} in {within}.",
                 Unit::Bytes.text(*all),
                 Unit::Bytes.text(*most)
             ),
@@ -158,7 +158,7 @@ fn order(f: &mut fmt::Formatter<'_>, turns: f64) -> fmt::Result {
     let share = percent(turns);
     write!(
         f,
-        "The order is {kind}: {share} of the requests start below the previous one."
+        "The order is {kind}: {share} of the requests start at a lower position than the previous one."
     )
 }
 

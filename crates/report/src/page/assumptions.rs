@@ -135,7 +135,7 @@ fn left_out(input: &Measured) -> Vec<String> {
     all.extend(
         remarks
             .iter()
-            .map(|of| format!("While reading: {}.", remark(of))),
+            .map(|of| format!("Notices from reading: {}.", remark(of))),
     );
     all
 }
@@ -211,7 +211,7 @@ mod tests {
             "{simulated}"
         );
         assert!(
-            simulated.contains("While reading: 1 rows skipped (the first: line 7)."),
+            simulated.contains("Notices from reading: 1 rows skipped (the first: line 7)."),
             "{simulated}"
         );
         let replayed = of(&[("replayed", "x"), ("target", "/dev/sdz")], &[done]);

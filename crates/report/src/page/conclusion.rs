@@ -126,7 +126,8 @@ impl Pace {
                 );
                 match (lateness, is_replay) {
                     (Lateness::InTime, true) if never_submitted > 0 => format!(
-                        "The replay kept up until it ended early: {} requests were never submitted; of the others, {shares}.",
+                        "The replay kept up, but ended early: {} requests were never submitted; of the others, \
+                         {shares}.",
                         grouped(never_submitted)
                     ),
                     (Lateness::InTime, true) => format!("The replay kept up: {shares}."),
@@ -404,7 +405,7 @@ mod tests {
         assert!(!pace.is_good());
         assert!(
             pace.text()
-                .starts_with("The replay kept up until it ended early: 4 000 requests")
+                .starts_with("The replay kept up, but ended early: 4 000 requests")
         );
     }
 

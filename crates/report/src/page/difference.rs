@@ -201,7 +201,7 @@ pub(super) fn sentences(first: &Measured, second: &Measured) -> String {
         ),
         (
             Direction::Unknown,
-            format!("From {a} to {b}, with too few requests for a confident statement:"),
+            format!("From {a} to {b}, with too few requests to be sure:"),
         ),
     ] {
         let of = times.iter().filter(|of| of.direction() == direction);
@@ -214,7 +214,7 @@ pub(super) fn sentences(first: &Measured, second: &Measured) -> String {
         let ratio = ratio(a, b).unwrap_or_default();
         let (a, b) = (per_second(a), per_second(b));
         sentences.push(format!(
-            "The throughput changes from {a} to {b} ({ratio} times)."
+            "The throughput changes from {a} to {b} (by a factor of {ratio})."
         ));
     }
     sentences.join(" ")
@@ -329,7 +329,7 @@ mod tests {
         let first = measured("old", 500, 1.0);
         let second = sentences(&first, &measured("new", 500, 9.0));
         assert!(
-            second.contains("too few requests for a confident statement: latency p50"),
+            second.contains("too few requests to be sure: latency p50"),
             "{second}"
         );
         assert!(!second.contains("slower"), "{second}");

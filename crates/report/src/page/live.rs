@@ -56,7 +56,7 @@ impl RunState {
             Self::Waiting => "waiting for the first requests",
             Self::Running => "running",
             Self::Complete => "complete",
-            Self::Broken => "incomplete: it ended before all was written",
+            Self::Broken => "incomplete: it ended before everything was written",
         }
     }
 }
@@ -114,8 +114,8 @@ impl LivePage<'_> {
              <button type=\"button\" id=\"theme\">Dark</button></div>\n</header>\n\
              <main>\n<noscript><p class=\"warning\">A live page needs JavaScript, which is switched off.</p></noscript>\n\
              <p id=\"said\" class=\"unseen\" aria-live=\"polite\"></p>\n<div id=\"live\"></div>\n\
-             <p class=\"help\">Drag across a chart to zoom in, double-click to reset. What you zoomed into stays while the \
-             run goes on. Requests appear when they are complete.</p>\n</main>\n\
+             <p class=\"help\">Drag across a chart to zoom in, double-click to reset. A zoomed range stays in view \
+             while the run continues. Requests appear when they complete.</p>\n</main>\n\
              <footer>{tool}</footer>\n<script src=\"live.js\"></script>\n</body>\n</html>\n"
         )
     }

@@ -100,7 +100,7 @@ fn figures(input: &Measured) -> Vec<(String, String)> {
             );
         }
         add("working set", bytes(load.distinct_sectors));
-        add("end of the highest request", bytes(load.end_sector));
+        add("end of the accessed range", bytes(load.end_sector));
     }
     if let Some(outcome) = input.outcome() {
         add(
