@@ -119,7 +119,7 @@ fn a_data_sheet_in_the_scenario_makes_a_drive() {
         ("[disk]\nprofile = \"seagate-st3500630ns\"\nbuffer = true\n".to_owned(), "need model = \"positional\""),
         (
             "[disk]\nprofile = \"seagate-st3500630ns\"\nmodel = \"positional\"\nwrite_back = true\n".to_owned(),
-            "'disk.write_back' is true, expected false: there is no buffer",
+            "'disk.write_back' is true, expected false, as the drive has no buffer",
         ),
     ] {
         let printed = simulate(&scratch.file("bad.toml", scenario(&disk)));

@@ -182,7 +182,7 @@ fn a_scenario_takes_a_data_sheet_and_explains_what_follows_from_it() {
     let explained = out(&sim(&file, &["--explain"]));
     for line in [
         "# controller.command_us = ",
-        ": commands / IOPS of reads",
+        ": commands / read IOPS",
         "# flash.over_provisioning = 0.07: assumed: ",
         "# read latency = 80: the data sheet",
     ] {

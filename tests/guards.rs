@@ -291,6 +291,9 @@ fn the_file_behind_a_loop_device_is_noticed_by_any_name() {
     let consent = ["--write", "--destroy", second.to_str().unwrap()];
     for options in [&[][..], &consent] {
         let refused = replay(&scratch, READS, &second, options);
-        assert_refused(&refused, &format!("the storage of {}", device.0.display()));
+        assert_refused(
+            &refused,
+            &format!("the backing storage of {}", device.0.display()),
+        );
     }
 }

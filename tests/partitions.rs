@@ -120,7 +120,7 @@ fn a_partition_is_not_written_to_while_the_file_behind_its_disk_is_open_for_writ
     assert_done(&write(&disk.partition(1)));
     // Another loop device over the same file has the partition's data, too.
     let another = Loop::over(&disk.backing).unwrap();
-    let in_use = format!("the storage of {}", another.0.display());
+    let in_use = format!("the backing storage of {}", another.0.display());
     assert_refused(&write(&disk.partition(1)), &in_use);
 }
 

@@ -103,7 +103,7 @@ const REFUSED: &[Case] = &[
     (
         "profile",
         "profile = 'nvme-gen4-tlc'",
-        &["s.toml", "'disk.profile'", "write [ssd]"],
+        &["s.toml", "'disk.profile'", "use [ssd]"],
     ),
     (
         "level",
@@ -173,12 +173,12 @@ const REFUSED: &[Case] = &[
     (
         "size",
         "size = { read = '8KiB' }",
-        &["'load.size'", "'read' and no 'write'", "write = \"64KiB\""],
+        &["'load.size'", "'read' but no 'write'", "write = \"64KiB\""],
     ),
     (
         "size",
         "size = { blocks = 1, bytes = '4KiB' }",
-        &["'load.size'", "several laws"],
+        &["'load.size'", "more than one distribution"],
     ),
     (
         "size",

@@ -173,17 +173,17 @@ fn sizes_that_cannot_be_are_refused_with_what_to_write_instead() {
         ),
         (
             "{ gamma = { mean = '64KiB', cv = 1.0, at_least = '1MiB', at_most = '2MiB' } }",
-            "for sizes from 1 MiB to 2 MiB, expected another mean",
+            "for sizes from 1 MiB to 2 MiB, expected a different mean",
         ),
         (
             "{ gamma = { mean = '64KiB', cv = 1.0, at_least = '1MiB', at_most = '4KiB' } }",
-            "at_least to be at most at_most",
+            "at_least no greater than at_most",
         ),
         ("{ pareto = { mean = '1GiB', shape = 1.1 } }", "set at_most"),
         // Few requests are so large, but they would have much of the data.
         (
             "{ pareto = { mean = '64KiB', shape = 1.05 } }",
-            "of their data beyond",
+            "of the data lie beyond the limit of",
         ),
         ("{ gamma = { mean = 'big', cv = 1.0 } }", "'big'"),
         ("{ gamma = { mean = '64KiB', shape = 1.0 } }", "shape"),
@@ -194,7 +194,7 @@ fn sizes_that_cannot_be_are_refused_with_what_to_write_instead() {
         ("{ empirical = { trace = 'none.load' } }", "none.load"),
         (
             "{ gamma = { mean = '64KiB', cv = 1.0 }, blocks = 3 }",
-            "several laws",
+            "more than one distribution",
         ),
     ] {
         let scenario = scratch.file("s.toml", scenario(size));

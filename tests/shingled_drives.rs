@@ -180,7 +180,7 @@ fn what_a_shingled_drive_cannot_be_is_refused() {
         ("disk.model='sampled'", "the drive is shingled"),
         (
             "disk.buffer=false",
-            "a shingled drive gathers writes in its buffer",
+            "a shingled drive collects writes in its buffer",
         ),
     ] {
         let run = sim(&scenario, &["--set", set]);

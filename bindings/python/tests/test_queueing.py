@@ -163,7 +163,7 @@ def test_classes_and_probabilities_route_jobs():
         (lambda n: n.station("s", 1.0, discipline="best"), "'best' is not a discipline"),
         (lambda n: n.run(departures=1), "neither a sink nor a lap"),
         (lambda n: (n.sink("x"), n.source("in", 1.0), n.run(departures=1)), "outputs"),
-        (lambda n: (n.sink("x"), n.sink("x"), n.run(departures=1)), "two nodes are called 'x'"),
+        (lambda n: (n.sink("x"), n.sink("x"), n.run(departures=1)), "two nodes have the name 'x'"),
         (lambda n: (n.sink("x"), n.run(departures=1)), "no job"),
     ],
 )

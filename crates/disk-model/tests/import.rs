@@ -300,7 +300,7 @@ fn wrong_texts_and_files_are_refused_with_their_place() {
         ),
         (
             refused(&[("drive.seek", "1, 2.0\n1, 3.0\n")], "drive.parv"),
-            "drive.seek:2: 'seek distance, time' is '1, 3.0', expected a distance above",
+            "drive.seek:2: 'seek distance, time' is '1, 3.0', expected a distance greater than",
         ),
         (
             refused(&[("drive.seek", "x\n")], "drive.parv"),

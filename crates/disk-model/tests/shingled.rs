@@ -525,5 +525,5 @@ fn what_makes_no_shingled_drive_is_refused_with_its_key() {
     let message = DiskProfile::parse(&bare.to_toml(), "x.toml")
         .unwrap_err()
         .to_string();
-    assert!(message.contains("a table [cache] beside it"), "{message}");
+    assert!(message.contains("a [cache] table as well"), "{message}");
 }

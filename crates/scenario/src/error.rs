@@ -44,7 +44,8 @@ pub enum ScenarioError {
     },
     /// The file is a trace.
     #[error(
-        "{path}: is a trace, not a scenario; simulate it with a scenario of the storage: 'iosonar sim SCENARIO --trace {path}'",
+        "{path}: is a trace, not a scenario; simulate it with a scenario that describes the storage: 'iosonar sim \
+         SCENARIO --trace {path}'",
         path = .0.display()
     )]
     IsTrace(PathBuf),
@@ -120,8 +121,8 @@ pub enum ScenarioError {
             "all requests of the trace lie beyond the end of the array and are left out; use more \
              or larger disks, or --set load.beyond=fit or --set load.beyond=wrap"
         } else if *changed {
-            "the trace has none in the selected part (--from, --until, --duration, --ops and similar \
-             options); 'iosonar info' prints the start of its first and last request"
+            "the selected part of the trace (--from, --until, --duration, --ops and similar options) has none; \
+             'iosonar info' prints the start of its first and last request"
         } else {
             "the trace is empty"
         }
@@ -151,7 +152,7 @@ pub enum ScenarioError {
     #[error("interrupted")]
     Interrupted,
     /// More requests took too long than [`GiveUp`](crate::GiveUp) allows.
-    #[error("too many requests took too long")]
+    #[error("more requests took too long than the limit allows")]
     GivenUp {
         /// The number of the limit in the list that the runs were given.
         limit: usize,

@@ -33,7 +33,7 @@ impl Prepared {
         let warmup = ScenarioFile::warmup_requests;
         match self.warmup {
             Warmup::Requests(n) => page.key(warmup, n),
-            Warmup::Auto => page.noted(warmup, "\"auto\"", "by MSER-5 of a pilot run"),
+            Warmup::Auto => page.noted(warmup, "\"auto\"", "by MSER-5 in a pilot run"),
         }
         self.explain_load(&mut page);
         self.explain_array(&mut page);
@@ -41,8 +41,8 @@ impl Prepared {
         for Assumption::Geometry { profile } in self.assumptions() {
             let _ = writeln!(
                 page.text,
-                "\n# Assumed: profile \"{profile}\" has no [geometry], so each disk of it has one surface, no skews, and\n\
-                 # zones that follow from its transfer times."
+                "\n# Assumed: profile \"{profile}\" has no [geometry], so each of its disks has one surface, no skews,\n\
+                 # and zones that follow from its transfer times."
             );
         }
         match &self.array.devices {
@@ -77,7 +77,7 @@ impl Prepared {
             }
             LoadModel::Alone { shape, requests } => {
                 page.key(LoadFile::requests, requests);
-                let about = "each starts when the previous one is complete and the system is idle";
+                let about = "each starts once the previous one is complete and the system is idle";
                 page.noted(LoadFile::arrivals, "\"alone\"", about);
                 self.explain_block(page, shape);
                 laws::shape(page, shape);
@@ -342,7 +342,11 @@ fn explain_disks(disks: &DiskSet, page: &mut Page) {
             }
         }
         DiskModel::Positional(queueing) => {
-            page.noted(model, quoted("positional"), "simulates arm and rotation");
+            page.noted(
+                model,
+                quoted("positional"),
+                "simulates the arm and the rotation",
+            );
             page.key(scheduler, queueing.scheduler.quoted());
             if queueing.depth < usize::MAX {
                 page.key(DiskFile::queue_depth, queueing.depth);

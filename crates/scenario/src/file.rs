@@ -28,7 +28,7 @@ table_of_keys! {
     pub struct ScenarioFile {
         /// the seed of all random numbers
         #[default = "1"]
-        #[comment = "seed of all random numbers"]
+        #[comment = "seed for all random numbers"]
         pub seed: Option<u64>,
         /// independent runs
         #[default = "1"]
@@ -37,7 +37,7 @@ table_of_keys! {
         /// requests at the beginning of each run that are not measured: [the window](simulate.md#what-is-measured)
         /// begins with the next one; `"auto"` determines it from a pilot run (MSER-5)
         #[default = "0"]
-        #[comment = "first requests, not measured"]
+        #[comment = "requests at the start that are not measured"]
         pub warmup_requests: Option<Spanned<toml::Value>>,
         /// What drives the simulation. May be missing where a trace is given on the command line.
         #[table = "[load]"]

@@ -210,7 +210,7 @@ impl Job {
             Operation::Write => "writes",
         };
         let think = if self.think_s > 0.0 {
-            format!(", thinking {} s", self.think_s)
+            format!(", with a think time of {} s", self.think_s)
         } else {
             String::new()
         };

@@ -176,7 +176,7 @@ fn warmup(check: &Checker<'_>, file: &ScenarioFile) -> Result<Warmup, ScenarioEr
             given,
             "warmup_requests",
             given.get_ref(),
-            "a number of requests from 0 on, or \"auto\"",
+            "a number of requests (0 or more), or \"auto\"",
         )),
     }
 }
@@ -198,7 +198,8 @@ fn check_devices(
     let positional = devices.are_positional();
     if positional && placement == Placement::Random {
         return Err(check.incomplete(
-            "positional disks, SSDs and the devices of [device] need addresses: remove 'array.placement', or set it to \"addressed\"",
+            "positional disks, SSDs and the devices in [device] need addresses: remove 'array.placement', or set it to \
+             \"addressed\"",
         ));
     }
     if !matches!(devices, Devices::Disks(_) if positional)
@@ -260,7 +261,7 @@ fn given_devices<'f>(
     };
     if !matches!(given, GivenDevices::Ssds(_)) && !file.array.is_given() {
         return Err(
-            check.incomplete("the table [array] is missing: add it with 'level' and 'disks'")
+            check.incomplete("the [array] table is missing: add it with 'level' and 'disks'")
         );
     }
     Ok(given)

@@ -162,7 +162,7 @@ impl Held {
         match self {
             Self::Ssd => "use a larger SSD",
             Self::Disk => "use a larger disk",
-            Self::Device => "give it more 'device.capacity'",
+            Self::Device => "increase 'device.capacity'",
             Self::Array => "use more or larger disks",
         }
     }

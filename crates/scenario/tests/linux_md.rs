@@ -72,7 +72,7 @@ const GIVEN: [(&str, usize, &str); 21] = [
     (
         "level = \"raid1\"\ndisks = 2\nlike = \"linux-md\"\nmd.bitmap = \"3MiB\"",
         14,
-        "'array.md.bitmap' is '3MiB', expected the chunk of a bitmap, a power of two",
+        "'array.md.bitmap' is '3MiB', expected the chunk size of a bitmap, a power of two",
     ),
     (
         "level = \"raid1\"\ndisks = 2\nlike = \"linux-md\"\nmd.bitmap = \"4KiB\"",

@@ -197,16 +197,16 @@ fn what_is_wrong_is_refused_with_its_line() {
         ),
         (
             good.replace("\"1GiB\"", "\"1000B\""),
-            "s.toml:12: 'device.capacity' is '1000B', expected a size of whole sectors",
+            "s.toml:12: 'device.capacity' is '1000B', expected a whole number of sectors",
         ),
         (
             good.replace("disks = 4", "disks = 4\nfailed = [1]"),
-            "s.toml:10: 'array.failed' is [1], expected at most the loss that a registered level tolerates: no disk",
+            "s.toml:10: 'array.failed' is [1], expected at most what a registered level tolerates: the loss of no disk",
         ),
         (
             good.replace("\"plain\"", "\"short\"")
                 .replace("disks = 4", "disks = 4\noptions = { disks = 3 }"),
-            "s.toml:10: 'array.options' do not suit the level \"short\": the level plans for 3 devices, not for 4",
+            "s.toml:10: 'array.options' do not suit the level \"short\": the level plans for 3 devices, expected 4",
         ),
         (
             good.replace("disks = 4", "disks = 4\nlike = \"linux-md\""),
@@ -214,7 +214,7 @@ fn what_is_wrong_is_refused_with_its_line() {
         ),
         (
             good.replace("disks = 4", "disks = 4\nplacement = \"random\""),
-            "the devices of [device] need addresses",
+            "the devices in [device] need addresses",
         ),
         (
             good.replace("[device]", "[ssd]\nprofile = \"nvme-gen4-tlc\"\n[device]"),
@@ -223,7 +223,7 @@ fn what_is_wrong_is_refused_with_its_line() {
         (
             disk.replace("\"plain\"", "\"raid0\"")
                 .replace("disks = 4", "disks = 4\noptions = { x = 1 }"),
-            "s.toml:10: 'array.options' apply to registered levels only",
+            "s.toml:10: 'array.options' apply only to registered levels",
         ),
     ] {
         let error = prepared(&text).expect_err(&text).to_string();
@@ -273,7 +273,7 @@ fn a_program_that_registers_nothing_says_so() {
     let error = Prepared::from_toml(&text, Path::new("s.toml"), &Overrides::default());
     let error = error.unwrap_err().to_string();
     assert!(
-        error.contains("of which this program has none: write [disk] or [ssd] instead"),
+        error.contains("but this program has none: use [disk] or [ssd] instead"),
         "{error}"
     );
 }

@@ -312,7 +312,7 @@ fn wrong_services_are_refused_with_their_line() {
         ),
         (
             "{ exponential_ms = 5.0 }\noptions = { a = 1 }",
-            "'device.options' apply to registered models only",
+            "'device.options' apply only to registered models",
         ),
     ] {
         let text = good.replace("{ exponential_ms = 5.0 }", service);

@@ -39,7 +39,7 @@ impl Gate {
             Some(name) => self.routed(request, name),
             None => plain(
                 StatusCode::FORBIDDEN,
-                "403: open the URL that iosonar has printed, with its token and this machine's name or address\n",
+                "403: open the URL that iosonar printed, with its token and this machine's name or address\n",
             ),
         };
         with_headers(answer)
@@ -83,7 +83,7 @@ impl Gate {
         if request.method() != Method::GET {
             return plain(
                 StatusCode::METHOD_NOT_ALLOWED,
-                "405: this page is only read\n",
+                "405: this page is read-only\n",
             );
         }
         if name == EVENTS {

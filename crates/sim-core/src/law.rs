@@ -121,7 +121,7 @@ impl fmt::Display for LawError {
         match self {
             Self::Range(from, to) => write!(
                 f,
-                "times from {from} to {to}: the first bound must not exceed the second"
+                "times from {from} to {to}: the lower bound must not exceed the upper bound"
             ),
             Self::Phases => write!(f, "at least one phase is required"),
             Self::NoTime => write!(
@@ -130,15 +130,15 @@ impl fmt::Display for LawError {
             ),
             Self::Probabilities(sum) => write!(
                 f,
-                "probabilities must lie between 0 and 1 and sum to 1, these sum to {sum}"
+                "probabilities must lie between 0 and 1 and sum to 1, but these sum to {sum}"
             ),
             Self::Shape(shape) => write!(
                 f,
-                "the shape of a distribution must be a number above 0, not {shape}"
+                "the shape of a distribution must be greater than 0, not {shape}"
             ),
             Self::Sigma(sigma) => write!(
                 f,
-                "the standard deviation of the logarithm must be a number of at least 0, not {sigma}"
+                "the standard deviation of the logarithm must be at least 0, not {sigma}"
             ),
             Self::NoTimes => write!(f, "an empirical distribution needs at least one time"),
             Self::Bounds { least, most, tried } => write!(
@@ -561,7 +561,7 @@ mod tests {
     fn what_means_no_distribution_is_refused() {
         let (a, b) = (Nanos::new(1), Nanos::new(2));
         for (law, complaint) in [
-            (Law::Uniform(b, a), "must not exceed the second"),
+            (Law::Uniform(b, a), "must not exceed the upper bound"),
             (Law::Erlang { phases: 0, mean: a }, "at least one phase"),
             (Law::Table(vec![(0.5, a)]), "sum to 0.5"),
             (
@@ -569,7 +569,7 @@ mod tests {
                     shape: 0.0,
                     mean: a,
                 },
-                "above 0, not 0",
+                "greater than 0, not 0",
             ),
             (
                 Law::LogNormal {
@@ -582,11 +582,11 @@ mod tests {
             (Law::Constant(a).truncated(b, b), "widen the bounds"),
             (
                 Law::Constant(a).truncated(b, a),
-                "must not exceed the second",
+                "must not exceed the upper bound",
             ),
             (
                 Law::Uniform(b, a).truncated(a, b),
-                "must not exceed the second",
+                "must not exceed the upper bound",
             ),
             (
                 Law::HyperExponential(vec![(1.5, a), (-0.5, b)]),

@@ -486,7 +486,7 @@ fn what_cannot_wait_must_not_come_to_a_finite_queue() {
     let small = b.station("small", server().room_for(1));
     b.chain(&[source, first, sink]).chain(&[small, sink]);
     b.unserved(first, small);
-    let kind = "the way of jobs that lose patience at";
+    let kind = "the path of jobs that lose patience at";
     assert_eq!(refused(b), expected("first", kind));
 }
 

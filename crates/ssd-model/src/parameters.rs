@@ -222,7 +222,7 @@ impl Parameters {
     pub fn storage(&self) -> String {
         let memory = match &self.ends {
             Ends::Bulk(_, mean) => {
-                return format!("exponential service of a block, {mean} on average");
+                return format!("exponential service time per block, {mean} on average");
             }
             Ends::BlockQueue(_, StorageParameters::Memory(memory))
             | Ends::Nvme(_, StorageParameters::Memory(memory)) => memory,
@@ -303,7 +303,7 @@ fn ends(
     nvme: NvmeParameters,
 ) -> Result<(Ends, u64), SsdProfileError> {
     let missing = |kind: &str| {
-        let expected = format!("a table [ssd.{kind}] beside it");
+        let expected = format!("an [ssd.{kind}] table as well");
         check.wrong("storage", format!("\"{kind}\""), expected)
     };
     let (storage, sectors) = match profile.storage {
@@ -322,7 +322,7 @@ fn ends(
             let given = profile.measured.as_ref();
             let given = given.ok_or_else(|| missing("measured"))?;
             if profile.interface == Interface::BlockQueue {
-                let expected = "interface = \"nvme\": it is a service of commands";
+                let expected = "interface = \"nvme\", as measured storage serves commands";
                 return Err(check.wrong("storage", "\"measured\"", expected));
             }
             let (measured, sectors) = storage::measured(check, given)?;
@@ -333,7 +333,8 @@ fn ends(
             let given = given.ok_or_else(|| missing("exponential"))?;
             let is_whole = queue.prefetch == 0 && queue.subset.is_none();
             if profile.interface != Interface::BlockQueue || !is_whole {
-                let expected = "interface = \"block-queue\" with whole blocks and no prefetch: it is a service of blocks";
+                let expected = "interface = \"block-queue\" with whole blocks and no prefetch, as exponential storage \
+                    serves blocks";
                 return Err(check.wrong("storage", "\"exponential\"", expected));
             }
             let mean = check.micros("exponential.mean_us", given.mean_us)?;

@@ -65,7 +65,7 @@ fn figures_that_contradict_each_other_are_refused() {
         (
             "read_latency_us = 500",
             "read_iops.iops",
-            "at most 128000: 64 outstanding requests (depth x jobs) of 500 us each",
+            "at most 128000, the rate of 64 outstanding requests (depth x jobs) of 500 us each",
         ),
         (
             "write_iops = { iops = 400_000 }",
@@ -75,7 +75,7 @@ fn figures_that_contradict_each_other_are_refused() {
         (
             "read_iops = { iops = 5000 }",
             "read_iops.iops",
-            "at least 12500: one at a time",
+            "at least 12500, the rate of one request at a time",
         ),
         (
             "read_latency_us = 4.5",
@@ -95,7 +95,7 @@ fn figures_that_contradict_each_other_are_refused() {
         (
             "write_iops = { iops = 100_000, sustained = true }, over_provisioning = 0.3",
             "over_provisioning",
-            "MB/s, not the 1500 of sequential_write",
+            "MB/s sequentially, not the 1500 of sequential_write",
         ),
     ] {
         assert_refused(changes, key, expected);
@@ -107,17 +107,17 @@ fn figures_that_no_such_drive_has_are_refused() {
     for (changes, key, expected) in [
         ("capacity_gb = 0.1", "capacity_gb", "1 to 1000000"),
         ("over_provisioning = 0.0", "over_provisioning", "0.01 to 5"),
-        ("slc_cache_gb = 20", "after_slc_mb_per_s", "go together"),
+        (
+            "slc_cache_gb = 20",
+            "after_slc_mb_per_s",
+            "must be given together",
+        ),
         (
             "slc_cache_gb = 20, after_slc_mb_per_s = 1500",
             "after_slc_mb_per_s",
             "less than",
         ),
-        (
-            "cell = \"3d-xpoint\", dram = false",
-            "dram",
-            "no map of pages",
-        ),
+        ("cell = \"3d-xpoint\", dram = false", "dram", "no page map"),
         (
             "cell = \"3d-xpoint\", over_provisioning = 0.1",
             "over_provisioning",

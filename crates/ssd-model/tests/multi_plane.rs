@@ -192,7 +192,7 @@ fn values_that_no_die_has_are_refused() {
         ),
         (
             "map_unwritten = true",
-            "expected flash.read_unwritten = true with it",
+            "expected flash.read_unwritten = true as well",
         ),
     ] {
         let text = message(more);

@@ -18,7 +18,7 @@ table_of_keys! {
         #[table = "[array.options]"]
         pub options: Option<Spanned<toml::Table>>,
         /// number of identical disks, without spares
-        #[comment = "number of disks, without spares"]
+        #[comment = "number of disks, excluding spares"]
         pub disks: Spanned<usize>,
         /// `"linux-md"`: the array has the layout and the rules of [Linux's software RAID](md.md), and requests have
         /// addresses; for RAID 0, 1, 10, 5 and 6
@@ -36,12 +36,12 @@ table_of_keys! {
         /// where requests go: `"random"` (to random stripe units, as in the literature) or `"addressed"` (to their
         /// addresses)
         #[default = "random for synthetic loads with sizes in blocks and without `addresses`, on sampled disks and with a built-in level; otherwise addressed"]
-        #[comment = "where requests go"]
+        #[comment = "where requests are placed"]
         pub placement: Option<Spanned<Given<Placement>>>,
         /// for parity levels with `"addressed"`: `"left-symmetric"`, `"left-asymmetric"`, `"right-symmetric"`,
         /// `"right-asymmetric"`
         #[default = "left-symmetric"]
-        #[comment = "layout of parity and data"]
+        #[comment = "arrangement of parity and data"]
         pub layout: Option<Given<ParityLayout>>,
         /// for parity levels with random placement, the first disk of a write: `"after-parity"`, `"array-first"` (disk
         /// 0), `"random"`
@@ -57,34 +57,34 @@ table_of_keys! {
         /// for parity levels with random placement, how a read continues in the next stripe: `"continue"` (with the
         /// next disk), `"restart"` (with its first disk), `"wrap"` (the stripe ends with the last disk of the array)
         #[default = "continue"]
-        #[comment = "how a read enters the next stripe"]
+        #[comment = "how a read continues in the next stripe"]
         pub read_layout: Option<Given<ReadLayout>>,
         /// for parity levels, what happens first when the last pre-read ends: the writes are issued (`"writes-first"`),
         /// or the disk takes its next job (`"disk-first"`)
         #[default = "writes-first"]
-        #[comment = "what follows the last pre-read"]
+        #[comment = "what happens after the last pre-read"]
         pub join: Option<Given<JoinOrder>>,
         /// for parity levels, the seek curve of pre-reads: `"read"` or `"write"`
         #[default = "read"]
-        #[comment = "seek curve of pre-reads"]
+        #[comment = "seek curve used for pre-reads"]
         pub preread_seek: Option<Given<PrereadSeek>>,
         /// for parity levels, the rotation between the read and the write of a read-modify-write: a full
         /// `"revolution"`, or a revolution less the transfer (`"less-transfer"`)
         #[default = "revolution"]
-        #[comment = "rotation in read-modify-writes"]
+        #[comment = "rotation between read and write back"]
         pub full_turn: Option<Given<FullTurn>>,
         /// for parity levels, the track on which a write is assumed to be: that of the `"last-access"` of its request
         /// to the disk, or `"one-per-request"`
         #[default = "last-access"]
-        #[comment = "which track a write is on"]
+        #[comment = "how the track of a write is chosen"]
         pub transfer_memory: Option<Given<TransferMemory>>,
         /// for RAID 10 and 01, the number of copies of each block
         #[default = "2"]
-        #[comment = "copies of each block"]
+        #[comment = "number of copies of each block"]
         pub copies: Option<Spanned<usize>>,
         /// for RAID 50 and 60, the number of groups, each with its own parity
         #[default = "2"]
-        #[comment = "groups with their own parity"]
+        #[comment = "number of groups, each with its own parity"]
         pub groups: Option<Spanned<usize>>,
         /// the numbers of the disks that have failed, such as `[2]`
         #[default = "none"]

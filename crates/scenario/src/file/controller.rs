@@ -82,7 +82,7 @@ table_of_keys! {
         /// a kind of controller, which sets the defaults of the keys below: `"none"`, `"hba"`, `"raid-card-1GiB-bbu"`
         /// ([values and sources](simulate.md#controllers))
         #[default = "none"]
-        #[comment = "sets the defaults of these keys"]
+        #[comment = "sets the defaults of the keys below"]
         pub like: Option<Spanned<Given<ControllerLike>>>,
         /// time from the arrival of a request until its data begin to cross the link to the host or its sub-requests
         /// are issued
@@ -92,27 +92,27 @@ table_of_keys! {
         /// rate of the link to the host in each direction, in 10^6 bytes/s. The data of a write cross it before they
         /// reach the cache or the disks, and the data of a read before the read is complete
         #[default = "no link; with a `cache` 7877"]
-        #[comment = "link to the host, each way"]
+        #[comment = "rate of the link to the host, each way"]
         pub host_mb_per_s: Option<Spanned<f64>>,
         /// time of the exclusive-or for each byte, before parity is written and when lost data are reconstructed
         #[default = "0"]
-        #[comment = "time of the exclusive-or per byte"]
+        #[comment = "time for the exclusive-or, per byte"]
         pub xor_ns_per_byte: Option<Spanned<f64>>,
         /// rate of a bus that all disks share, in 10^6 bytes/s
         #[default = "no bus"]
-        #[comment = "bus that all disks share"]
+        #[comment = "rate of the bus shared by all disks"]
         pub bus_mb_per_s: Option<Spanned<f64>>,
         /// size of a write-back cache, such as `"64MiB"`, in which writes complete; `"0"` means no cache
         #[default = "none"]
-        #[comment = "write cache, sectors of 512 B"]
+        #[comment = "size of the write cache, in sectors of 512 B"]
         pub cache: Option<Spanned<String>>,
         /// the dirty share of the cache at which destaging begins
         #[default = "0: at once"]
-        #[comment = "dirty share that starts destaging"]
+        #[comment = "dirty share at which destaging starts"]
         pub destage_above: Option<Spanned<f64>>,
         /// the dirty share at which destaging ends
         #[default = "0"]
-        #[comment = "dirty share that ends destaging"]
+        #[comment = "dirty share at which destaging ends"]
         pub destage_below: Option<Spanned<f64>>,
     }
 }

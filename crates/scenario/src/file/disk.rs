@@ -22,11 +22,11 @@ table_of_keys! {
         pub scheduler: Option<Spanned<SchedulerName>>,
         /// for positional disks, the number of jobs from which the disk chooses the next one
         #[default = "the drive's, or no limit"]
-        #[comment = "jobs that the disk chooses from"]
+        #[comment = "number of jobs that the disk chooses from"]
         pub queue_depth: Option<Spanned<usize>>,
         /// for positional disks, the waiting time after which a job takes precedence over all others
         #[default = "2 000 for SSTF and SPTF, else no limit"]
-        #[comment = "wait after which a job is next"]
+        #[comment = "wait after which a job is served next"]
         pub most_wait_ms: Option<Spanned<f64>>,
         /// for positional disks, whether the buffer of the profile's drive is simulated
         #[default = "the profile's"]
@@ -34,20 +34,20 @@ table_of_keys! {
         pub buffer: Option<Spanned<bool>>,
         /// for positional disks, whether writes complete in the drive's buffer
         #[default = "the profile's"]
-        #[comment = "whether the buffer takes writes"]
+        #[comment = "whether writes complete in the buffer"]
         pub write_back: Option<Spanned<bool>>,
         /// for RPO, whether the number of waiting jobs is counted `"including"` or `"excluding"` the one that starts
         #[default = "including"]
-        #[comment = "whether the starting job counts"]
+        #[comment = "whether the job that starts is counted"]
         pub rpo_count: Option<Given<RpoCount>>,
         /// for RPO, the maximum number of draws of a positioning time
         #[default = "no limit"]
-        #[comment = "maximum number of draws"]
+        #[comment = "maximum number of positioning times drawn"]
         pub rpo_most: Option<Spanned<usize>>,
         /// what changes linearly from the outermost to the innermost cylinder: the sectors per track
         /// (`"sectors-per-track-linear"`) or the time per sector (`"time-per-sector-linear"`)
         #[default = "the profile's"]
-        #[comment = "from outer to inner cylinders"]
+        #[comment = "what changes from outer to inner cylinders"]
         pub zoning: Option<Given<Zoning>>,
         /// Disks of other kinds.
         #[serde(default)]

@@ -20,17 +20,17 @@ table_of_keys! {
         /// scaled), `"wrap"` (sector modulo size) or `"clip"` (requests are cut at the end, and those past it are left
         /// out); `--fit`, `--wrap` and `--clip` do the same
         #[default = "refuse"]
-        #[comment = "requests beyond the end of the array"]
+        #[comment = "how to treat requests beyond the end of the array"]
         pub beyond: Option<Spanned<Given<Beyond>>>,
         /// speed-up factor of a trace, such as `2.5`; applied before the options of the command line; `--speed` has the
         /// same effect
         #[default = "1"]
-        #[comment = "times as fast as recorded"]
+        #[comment = "speed-up factor over the recording"]
         pub speed: Option<Spanned<f64>>,
         /// number of independent copies of a trace, made after `speed` is applied: each accesses different data and is
         /// shifted in time; `--scale-load` has the same effect ([transformations](transform.md#transformations))
         #[default = "1"]
-        #[comment = "copies, shifted in time and space"]
+        #[comment = "number of copies, shifted in time and space"]
         pub copies: Option<Spanned<u64>>,
         /// number of requests that each run measures
         #[comment = "requests measured in each run"]

@@ -19,11 +19,11 @@ table_of_keys! {
     pub struct MdFile {
         /// the start of the data on each disk, which `mdadm --examine` shows as `Data Offset`
         #[default = "1 MiB"]
-        #[comment = "bytes before the data"]
+        #[comment = "bytes before the start of the data"]
         pub data_offset: Option<Spanned<String>>,
         /// the chunk size of a write-intent bitmap, such as `"64MiB"`; not for RAID 0
         #[default = "no bitmap"]
-        #[comment = "chunk of the bitmap, in bytes"]
+        #[comment = "chunk size of the bitmap, in bytes"]
         pub bitmap: Option<Spanned<String>>,
         /// for RAID 10, the placement of the copies: `"near"`, `"far"`, `"offset"`
         #[default = "near"]
@@ -32,11 +32,11 @@ table_of_keys! {
         /// for RAID 5 and 6, when a read-modify-write is used: `"never"` (md's `rmw_level` 0), `"allowed"` (1: where it
         /// reads less than a reconstruct-write) or `"preferred"` (2: where it does not read more)
         #[default = "allowed"]
-        #[comment = "use of read-modify-writes"]
+        #[comment = "when read-modify-writes are used"]
         pub rmw: Option<Spanned<Given<RmwLevel>>>,
         /// for RAID 5 and 6, the number of rows of pages in the stripe cache, 17 to 32768
         #[default = "256"]
-        #[comment = "stripe cache, in rows of pages"]
+        #[comment = "size of the stripe cache, in rows of pages"]
         pub stripe_cache_size: Option<Spanned<usize>>,
     }
 }

@@ -150,10 +150,10 @@ impl Keys {
                 (SizeFile::All(reads), SizeFile::All(writes)) => Ok(SizeFile::Each(reads, writes)),
                 _ => wrong("has 'read' or 'write' within 'read' or 'write'"),
             },
-            (None, Some(_), None) => wrong("has 'read' and no 'write'"),
-            (None, None, Some(_)) => wrong("has 'write' and no 'read'"),
+            (None, Some(_), None) => wrong("has 'read' but no 'write'"),
+            (None, None, Some(_)) => wrong("has 'write' but no 'read'"),
             (None, None, None) => wrong("is empty"),
-            (Some(_), ..) => wrong("has several laws"),
+            (Some(_), ..) => wrong("has more than one distribution"),
         }
     }
 }

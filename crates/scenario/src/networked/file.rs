@@ -71,7 +71,7 @@ fn think(
     };
     if mean_s > 0.0 {
         return Err(check.incomplete(&format!(
-            "there are both '{mean_key}' and '{law_key}': remove one of them"
+            "both '{mean_key}' and '{law_key}' are given: remove one of them"
         )));
     }
     let think = think_law(check, law, law_key, law.get_ref())?;
@@ -336,7 +336,7 @@ impl NetworkedFile {
         for (n, job) in system.classes.iter().enumerate() {
             if names(n).any(|name| *name == job.name) {
                 return Err(check.incomplete(&format!(
-                    "two classes of jobs are called '{}': give them different names",
+                    "two classes of jobs have the name '{}': give them different names",
                     job.name
                 )));
             }

@@ -69,7 +69,7 @@ impl Upgrade {
         let system = with(&[self], text, path, overrides).map_err(|e| wrong(e.to_string()))?;
         if system.classes.len() > 1 {
             return Err(wrong(
-                "upgrades can be ranked for a single class of jobs, and there are several"
+                "upgrades can be ranked only for a single class of jobs, but the file has several"
                     .to_owned(),
             ));
         }
@@ -140,7 +140,7 @@ impl NetworkedRaid {
         };
         if self.upgrades.len() > MOST_UPGRADES {
             return Err(wrong(format!(
-                "{} upgrades have too many combinations (at most {MOST_UPGRADES} upgrades)",
+                "{} upgrades have too many combinations (use at most {MOST_UPGRADES} upgrades)",
                 self.upgrades.len()
             )));
         }

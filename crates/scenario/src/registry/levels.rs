@@ -79,7 +79,7 @@ where
         let planner = (self.0)(&options(given)?, shape)?;
         let (disks, expected) = (planner.disks(), shape.array.disks);
         if disks != expected {
-            return Err(format!("the level plans for {disks} devices, not for {expected}").into());
+            return Err(format!("the level plans for {disks} devices, expected {expected}").into());
         }
         if planner.data_sectors() == 0 {
             return Err("the level leaves no room for data".into());

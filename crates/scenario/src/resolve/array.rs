@@ -56,7 +56,7 @@ pub(super) fn level(
     if let Some(options) = &array.options
         && !matches!(level, LevelOptions::Registered(_))
     {
-        let problem = "apply to registered levels only: remove the table";
+        let problem = "apply only to registered levels: remove the table";
         return Err(check.refused(options, "array.options", problem));
     }
     let has_parity = matches!(level, LevelOptions::Parity { .. });
@@ -112,7 +112,7 @@ fn check_counts(
             false => {
                 "no 'groups': they apply to RAID 50 and 60, so remove the key or use one of these levels"
             }
-            true => "at least 2: RAID 5 and 6 are a single group",
+            true => "at least 2: use RAID 5 or 6 for a single group",
         };
         if !grouped || groups < 2 {
             return Err(check.wrong(given, "array.groups", groups, expected));
@@ -130,7 +130,7 @@ pub(super) fn failed(check: &Checker<'_>, array: &ArrayFile) -> Result<Vec<usize
     failed.sort_unstable();
     if failed.windows(2).any(|pair| pair[0] == pair[1]) {
         let seen = format!("{failed:?}");
-        return Err(check.wrong(given, "array.failed", seen, "each disk once"));
+        return Err(check.wrong(given, "array.failed", seen, "each disk at most once"));
     }
     Ok(failed)
 }
@@ -197,7 +197,7 @@ pub(super) fn wrong_geometry(
                 failed,
                 "array.failed",
                 format!("{:?}", failed.get_ref()),
-                format!("at most the loss that {level} tolerates: {most}"),
+                format!("at most what {level} tolerates: the loss of {most}"),
             ),
             None => check.incomplete(&error.to_string()),
         },
@@ -314,7 +314,7 @@ pub(super) fn placement(
         }
         (Some(name), false) if name.get_ref().0 == Placement::Random && has_addresses(file) => {
             let expected =
-                "\"addressed\" with 'addresses' in the load, as random placement ignores them";
+                "\"addressed\", as the load has 'addresses', which random placement ignores";
             Err(check.wrong(name, "array.placement", "\"random\"", expected))
         }
         (None, false) => Ok(Placement::Random),
@@ -322,7 +322,7 @@ pub(super) fn placement(
             name,
             "array.placement",
             "\"random\"",
-            "\"addressed\" with a trace, whose requests have addresses and arbitrary lengths",
+            "\"addressed\", as the requests of a trace have addresses and arbitrary lengths",
         )),
         (Some(name), _) => Ok(name.get_ref().0),
     }

@@ -101,7 +101,7 @@ fn cache(
                 size,
                 "controller.cache",
                 format!("'{}'", size.get_ref()),
-                "a size such as \"64MiB\", a whole number of sectors of 512 B; \"0\": no cache",
+                "a size such as \"64MiB\", a whole number of sectors of 512 B, or \"0\" for no cache",
             )
         };
         bytes.and_then(Bytes::sectors).ok_or_else(wrong)
@@ -149,11 +149,11 @@ pub(super) fn rebuild(
         return Ok(None);
     };
     if failed.is_empty() {
-        return Err(check.incomplete("[rebuild] needs a failed disk: give it with 'array.failed'"));
+        return Err(check.incomplete("[rebuild] needs a failed disk: name it in 'array.failed'"));
     }
     if matches!(level, LevelOptions::Parity { groups: 2.., .. }) {
         return Err(check.incomplete(
-            "[rebuild] supports a single group: simulate the rebuilding group as RAID 5 or 6",
+            "[rebuild] supports only a single group: simulate the group that is rebuilt as RAID 5 or 6",
         ));
     }
     let distance = match stripes_per_s {

@@ -21,12 +21,12 @@ pub(super) fn devices(
         (Some(_), Some(_)) => Err(check
             .incomplete("[device] has both 'service' and 'model': remove one of them")),
         (None, None) => Err(check.incomplete(
-            "[device] has neither 'service' nor 'model': add the law of its services, such as service = { \
-             exponential_ms = 5.0 }",
+            "[device] has neither 'service' nor 'model': add the distribution of its service times, such as service = \
+             { exponential_ms = 5.0 }",
         )),
         (Some(service), None) => {
             if let Some(options) = &device.options {
-                let problem = "apply to registered models only: remove the table";
+                let problem = "apply only to registered models: remove the table";
                 return Err(check.refused(options, "device.options", problem));
             }
             Ok(Devices::Servers(Servers {
@@ -50,10 +50,8 @@ fn registered(
     let Some(model) = registry.device(name) else {
         let names: Vec<_> = registry.device_names().collect();
         let expected = match names[..] {
-            [] => {
-                "a registered model, of which this program has none: write [disk] or [ssd] instead"
-                    .to_owned()
-            }
+            [] => "a registered model, but this program has none: use [disk] or [ssd] instead"
+                .to_owned(),
             _ => format!("a registered model, {}", one_of(name, &names)),
         };
         let seen = format!("\"{name}\"");
@@ -101,7 +99,7 @@ fn capacity(check: &Checker<'_>, device: &DeviceFile) -> Result<u64, ScenarioErr
     match text.parse::<Bytes>().map(Bytes::get) {
         Ok(bytes) if bytes > 0 && bytes.is_multiple_of(512) => Ok(bytes / 512),
         _ => {
-            let expected = "a size of whole sectors of 512 B, such as \"1TB\"";
+            let expected = "a whole number of sectors of 512 B, such as \"1TB\"";
             Err(check.wrong(
                 &device.capacity,
                 "device.capacity",

@@ -36,7 +36,8 @@ pub(super) fn disks(
         }
         if is_sampled && profile.shingled.is_some() {
             return Err(check.incomplete(
-                "'disk.model' is \"sampled\" (which is the default for a load without addresses), but the drive is shingled and its bands and media cache have positions: use model = \"positional\"",
+                "'disk.model' is \"sampled\" (which is the default for a load without addresses), but the drive is \
+                 shingled, and its bands and media cache are at fixed positions: use model = \"positional\"",
             ));
         }
         buffer(check, disk, profile)?;
@@ -62,12 +63,12 @@ fn buffer(
     disk: &DiskFile,
     profile: &mut DiskProfile,
 ) -> Result<(), ScenarioError> {
-    let none = "false: there is no buffer";
+    let none = "false, as the drive has no buffer";
     if let Some(wanted) = &disk.buffer {
         match (*wanted.get_ref(), profile.cache.is_some()) {
             (true, false) => return Err(check.wrong(wanted, "disk.buffer", true, none)),
             (false, true) if profile.shingled.is_some() => {
-                let needed = "true: a shingled drive gathers writes in its buffer";
+                let needed = "true, as a shingled drive collects writes in its buffer";
                 return Err(check.wrong(wanted, "disk.buffer", false, needed));
             }
             (false, true) => {
@@ -95,7 +96,7 @@ fn profile(
 ) -> Result<DiskProfile, ScenarioError> {
     match (&disk.profile, &disk.from_data_sheet) {
         (Some(name), None) if ProfileOf::named(name, directory) == Some(ProfileOf::Ssd) => Err(check.incomplete(&format!(
-            "'disk.profile' is \"{name}\", which is the profile of an SSD: write [ssd] instead of [disk]"
+            "'disk.profile' is \"{name}\", which is the profile of an SSD: use [ssd] instead of [disk]"
         ))),
         (Some(name), None) => Ok(DiskProfile::load(name, directory)?),
         (None, Some(sheet)) => {
@@ -104,11 +105,11 @@ fn profile(
             Ok(DiskProfile::from_data_sheet(sheet, &description, &origin)?)
         }
         (Some(_), Some(_)) => Err(check.incomplete(
-            "[disk] has both a 'profile' and a table [disk.from_data_sheet]: remove one of them",
+            "[disk] has both a 'profile' and a [disk.from_data_sheet] table: remove one of them",
         )),
         (None, None) => Err(check.incomplete(
-            "[disk] has no 'profile' (such as \"seagate-exos-x18-18tb\"; 'iosonar profiles' lists them) and no table \
-             [disk.from_data_sheet]",
+            "[disk] has no 'profile' (such as \"seagate-exos-x18-18tb\"; 'iosonar profiles' lists them) and no \
+             [disk.from_data_sheet] table",
         )),
     }
 }

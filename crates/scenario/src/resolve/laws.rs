@@ -217,7 +217,7 @@ fn arrivals_law(
             if let Some(shape) = given.pareto_shape
                 && !(1.05..=100.0).contains(&shape)
             {
-                let expected = "1.05 to 100: closer to 1 the mean converges too slowly";
+                let expected = "1.05 to 100, as the mean converges too slowly closer to 1";
                 return law.refuse(format!("pareto_shape = {shape}"), expected);
             }
             let (per_s, on_s) = (law.rate(given.per_s)?, law.time("on_s", given.on_s)?);
@@ -292,7 +292,7 @@ fn modulated(
         return law.refuse("phases without arrivals".into(), expected);
     }
     let expected = phases.iter().map(|p| p.per_s * p.mean_s).sum();
-    law.often(expected, "a cycle of the phases")?;
+    law.often(expected, "a full cycle of the phases")?;
     let phase = |p: &PhaseFile| LoadPhase {
         per_s: p.per_s,
         mean_s: p.mean_s,
@@ -351,11 +351,11 @@ fn read_share(check: &Checker<'_>, given: &Spanned<Share>) -> Result<f64, Scenar
     // Below that it may have been a percentage above 100 %.
     let expected = if (10.0..=100.0).contains(&share) {
         format!(
-            "0 to 1, or percent: write {}, or \"{share}%\"",
+            "0 to 1, or a percentage: write {}, or \"{share}%\"",
             share / 100.0
         )
     } else {
-        "0 to 1, such as 0.7, or percent, such as \"70%\"".to_owned()
+        "0 to 1, such as 0.7, or a percentage, such as \"70%\"".to_owned()
     };
     Err(check.wrong(given, "load.read_share", share, expected))
 }

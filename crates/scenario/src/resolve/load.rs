@@ -156,8 +156,8 @@ fn check_users(
         "load.requests",
         requests,
         format!(
-            "at least one for each of the {outstanding} users of load.closed.outstanding, as some would never start \
-             otherwise (better {REQUESTS_PER_USER} for each): raise load.requests, or lower load.closed.outstanding"
+            "at least one for each of the {outstanding} users of load.closed.outstanding, or some would never start \
+             (preferably {REQUESTS_PER_USER} each): increase load.requests, or reduce load.closed.outstanding"
         ),
     ))
 }
@@ -191,7 +191,7 @@ pub(super) fn load(
         };
         if overrides.trace.is_none() && file.load.as_ref().is_some_and(synthetic) {
             return Err(check.incomplete(
-                "[load] has both a 'trace' and keys of a synthetic load: remove one of the two",
+                "[load] has both a 'trace' and keys of a synthetic load: remove one or the other",
             ));
         }
         let beyond = beyond(file, overrides);
@@ -212,8 +212,8 @@ pub(super) fn load(
     }
     let Some(load) = &file.load else {
         return Err(check.incomplete(
-            "the scenario has no load: add a table [load] with 'trace' (or use --trace FILE), \
-             or with 'requests', 'arrivals' and 'size'",
+            "the scenario has no load: add a [load] table with 'trace' (or use --trace FILE), or with 'requests', \
+             'arrivals' and 'size'",
         ));
     };
     check_no_changes(check, load, overrides)?;
@@ -258,9 +258,9 @@ fn check_length(
         Warmup::Requests(n) => requests.saturating_add(n),
         Warmup::Auto => requests.saturating_mul(2),
     };
-    let with_warmup = format!("{all} with the warm-up");
+    let with_warmup = format!("{all} including the warm-up");
     if all > MOST_REQUESTS {
-        let expected = "at most 10^12, with the requests of the warm-up";
+        let expected = "at most 10^12, including those of the warm-up";
         return Err(match (warmup, &file.warmup_requests) {
             (Warmup::Requests(n), Some(given)) if requests <= MOST_REQUESTS => {
                 check.wrong(given, "warmup_requests", n, expected)
@@ -311,8 +311,7 @@ fn synthetic(
             || load.class.is_some()
         {
             return Err(check.incomplete(
-                "[load] has 'closed' and 'arrivals', 'rate_per_s', 'batch' or classes: \
-                 a closed load has none of these",
+                "[load] has 'closed' and 'arrivals', 'rate_per_s', 'batch' or classes: a closed load cannot have these",
             ));
         }
         let outstanding = closed.get_ref().outstanding;
@@ -352,7 +351,7 @@ fn synthetic(
         None => vec![laws(load).workload(check, block, data_sectors)?],
         Some(_) if laws(load).any() => {
             return Err(check.incomplete(
-                "[load] has both classes and keys of a single load: move these into a [[load.class]]",
+                "[load] has both classes and keys of a single load: move these into a [[load.class]] table",
             ));
         }
         Some(classes) if classes.is_empty() || classes.len() > MOST_CLASSES => {

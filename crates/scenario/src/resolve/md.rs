@@ -38,8 +38,8 @@ pub(super) fn options(
     let md = array.md.as_ref().unwrap_or(&none);
     let wrong_level = |seen: &str| {
         let expected = format!(
-            "a level of Linux md that is modelled: \"raid0\", \"raid1\", \"raid10\", \"raid5\" or \"raid6\" (the level \
-             is \"{seen}\")"
+            "a level of Linux md that iosonar models: \"raid0\", \"raid1\", \"raid10\", \"raid5\" or \"raid6\" (the \
+             level is \"{seen}\")"
         );
         Err(check.wrong(like, "array.like", "\"linux-md\"", expected))
     };
@@ -149,7 +149,7 @@ fn bitmap(
     }
     let chunk = sectors(check, key, given)?;
     if !chunk.get().is_power_of_two() || chunk < PAGE {
-        return wrong("the chunk of a bitmap, a power of two of at least 4 KiB".to_owned());
+        return wrong("the chunk size of a bitmap, a power of two of at least 4 KiB".to_owned());
     }
     // Of RAID 10 a bit is for sectors of the array, else for those of each disk.
     let disks = match array.built_in() {
@@ -161,7 +161,8 @@ fn bitmap(
         return Ok(Some(chunk));
     }
     wrong(format!(
-        "larger chunks, such as \"64MiB\", or a larger 'data_offset': the bitmap does not fit in the {} KiB before the data",
+        "larger chunks, such as \"64MiB\", or a larger 'data_offset', as the bitmap does not fit in the {} KiB before \
+         the data",
         data_offset.get() / 2
     ))
 }

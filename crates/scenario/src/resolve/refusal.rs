@@ -185,7 +185,7 @@ fn elsewhere(table: &str, key: &str, value: &str) -> Option<String> {
             format!("disks = {value}")
         }
         "rpm" | "capacity_gb" | "seek_ms" | "average_seek_ms" if table == "disk" => {
-            "the figures of a data sheet under [disk.from_data_sheet], without 'profile'".to_owned()
+            "data sheet figures under [disk.from_data_sheet], without 'profile'".to_owned()
         }
         _ => return None,
     };

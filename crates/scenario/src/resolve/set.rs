@@ -118,7 +118,7 @@ impl ProfileOf {
 /// is, and where it is as long as no key is new, so that errors name lines of the file.
 ///
 /// # Errors
-/// If the text is not TOML, or a key leads through something that is not a table. Whether the scenario has such a key
+/// If the text is not TOML, or a key passes through a key that is not a table. Whether the scenario has such a key
 /// is not looked at.
 pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String, ScenarioError> {
     if set.is_empty() {
@@ -156,7 +156,7 @@ pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String
                 .or_insert_with(|| Item::Table(Table::new()));
             table = item
                 .as_table_like_mut()
-                .ok_or_else(|| wrong("leads through something that is not a table"))?;
+                .ok_or_else(|| wrong("passes through a key that is not a table"))?;
         }
         table.insert(last, Item::Value(value));
     }
@@ -184,7 +184,7 @@ pub fn with_load_of(
     if !other.contains_key("load") {
         return Err(ScenarioError::Incomplete {
             path: load_path.to_owned(),
-            problem: "has no table [load]: give a trace, or a scenario with a load".to_owned(),
+            problem: "has no [load] table: give a trace, or a scenario with a load".to_owned(),
         });
     }
     let directory = load_path.parent().unwrap_or(Path::new("."));

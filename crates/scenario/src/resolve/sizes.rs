@@ -189,7 +189,8 @@ impl Resolver<'_> {
                 Some(mean) if self.fits(mean) => return Ok(Size::GeometricBlocks { mean }),
                 _ => {
                     let block = Bytes::new(u64::from(self.block.get()) * SECTOR_BYTES);
-                    let expected = format!("a mean such as \"16KiB\", at least a block of {block}");
+                    let expected =
+                        format!("a mean such as \"16KiB\", at least one block of {block}");
                     return Err(self.wrong(format!("'{text}'"), expected));
                 }
             },
@@ -301,7 +302,7 @@ impl Resolver<'_> {
             && least > most
         {
             let seen = format!("sizes from {least} to {most}");
-            return Err(self.wrong(seen, "at_least to be at most at_most".to_owned()));
+            return Err(self.wrong(seen, "at_least no greater than at_most".to_owned()));
         }
         self.of_law(mean.get() as f64, law, bounds)
     }
@@ -347,15 +348,15 @@ impl Resolver<'_> {
                         format!("a mean of {mean} for sizes from {least} to {most}")
                     }
                 };
-                self.wrong(seen, "another mean, law or bounds".to_owned())
+                self.wrong(seen, "a different mean, distribution or bounds".to_owned())
             }
             RoundedSizesError::TooLarge(share) => {
                 let largest = Bytes::new(self.largest() * self.block_bytes().get());
                 let percent = 100.0 * share;
                 let seen = format!(
-                    "a law by which requests would have {percent:.2} % of their data beyond {largest}"
+                    "a distribution in which {percent:.2} % of the data lie beyond the limit of {largest} per request"
                 );
-                let expected = "sizes that the array holds, at most a million blocks: set at_most";
+                let expected = "sizes that fit in the array, at most a million blocks: set at_most";
                 self.wrong(seen, expected.to_owned())
             }
         })

@@ -44,7 +44,8 @@ fn check_cost(
     if overwritten > MOST_OVERWRITES {
         let most = flash.overwrites * MOST_OVERWRITES / overwritten;
         let expected = format!(
-            "at most {most:.3} for {disks} SSDs, that is 2 x 10^8 page writes, or precondition = \"steady-state\", which takes no time"
+            "at most {most:.3} for {disks} SSDs, which is 2 x 10^8 page writes, or precondition = \"steady-state\", \
+             which takes no time"
         );
         return wrong("flash.overwrites", flash.overwrites.to_string(), expected);
     }
@@ -78,7 +79,7 @@ pub(super) fn ssds(
 ) -> Result<SsdSet, ScenarioError> {
     if file.controller.as_ref().is_some_and(|c| c.cache.is_some()) && !file.array.is_given() {
         return Err(check.incomplete(
-            "'controller.cache' needs an array: use [ssd.cache] for a single SSD, or add a table [array]",
+            "'controller.cache' needs an array: use [ssd.cache] for a single SSD, or add an [array] table",
         ));
     }
     let mut changes = ssd.clone();
@@ -110,8 +111,8 @@ fn profile(
             if ProfileOf::named(name, directory) == Some(ProfileOf::Disk) =>
         {
             return Err(check.incomplete(&format!(
-                "'ssd.profile' is \"{name}\", which is the profile of a disk: write [disk] instead of [ssd], and a table \
-                 [array]"
+                "'ssd.profile' is \"{name}\", which is the profile of a disk: use [disk] instead of [ssd], and add an \
+                 [array] table"
             )));
         }
         (Some(Value::String(name)), _) => SsdProfile::load(name, directory, changes),
@@ -124,8 +125,8 @@ fn profile(
         (named, _) => {
             let seen = named.map_or("missing".to_owned(), ToString::to_string);
             return Err(check.incomplete(&format!(
-                "'ssd.profile' is {seen}, expected the name of a profile, such as \"nvme-gen4-tlc\", or a table \
-                 [ssd.from_data_sheet] without it"
+                "'ssd.profile' is {seen}, expected the name of a profile, such as \"nvme-gen4-tlc\", or an \
+                 [ssd.from_data_sheet] table instead"
             )));
         }
     };
@@ -138,7 +139,8 @@ fn refused(check: &Checker<'_>, error: SsdProfileError) -> ScenarioError {
         SsdProfileError::Changes { .. } => {
             let mut message = error.to_string();
             if message.contains("is missing") {
-                message += ": the profile has no such table, so all of its keys must be given";
+                message +=
+                    ": the profile does not have this table, so all of its keys must be given";
             }
             check.incomplete(&message)
         }

@@ -110,7 +110,7 @@ fn places(batch: &BatchLaw) -> Result<Vec<f64>, AnalyticError> {
     some.push(left);
     if some.len() > MOST_PLACES {
         return Err(AnalyticError::TooLarge {
-            what: "the positions of requests in their batch",
+            what: "the position of a request in its batch",
             states: some.len() as f64,
             most: MOST_PLACES as f64,
             instead: "simulate it",

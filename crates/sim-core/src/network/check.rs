@@ -80,7 +80,7 @@ fn check_populations(
             Kind::Station(queue) if !queue.has_room_for(jobs) => {
                 return Err(BuildError::Station {
                     node: plan.name.clone(),
-                    complaint: "its population exceeds the queue",
+                    complaint: "its population does not fit in the queue",
                 });
             }
             _ => {}
@@ -152,7 +152,7 @@ fn check_waiting(plans: &[UncheckedNode], plan: &UncheckedNode) -> Result<(), Bu
             (plan.kind.name(), plan.possible_outputs())
         }
         Kind::Station(queue) if queue.patience_law().is_some() => (
-            "the way of jobs that lose patience at",
+            "the path of jobs that lose patience at",
             plan.unserved.into_iter().collect(),
         ),
         _ => return Ok(()),

@@ -31,8 +31,8 @@ impl fmt::Display for EndlessLoop {
         };
         write!(
             f,
-            "at {}, job {} goes round for ever without time passing, through: {}{others}. Let one of these nodes keep it \
-             for some time, or send it another way",
+            "at {}, job {} goes round in a loop that takes no time: {}{others}. Make one of these nodes delay the job, \
+             or route it differently",
             self.at,
             self.job,
             names.join(", ")

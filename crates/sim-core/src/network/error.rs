@@ -152,31 +152,30 @@ impl fmt::Display for BuildError {
             ),
             Self::Name { node } => write!(
                 f,
-                "two nodes are called '{node}': give them different names, as the random stream of a node depends on \
-                 its name"
+                "two nodes have the name '{node}': give them different names, as the random stream of a node depends \
+                 on its name"
             ),
             Self::IntoSource { node } => {
                 write!(f, "jobs cannot be routed to the source '{node}'")
             }
             Self::Loop { node } => write!(
                 f,
-                "'{node}' is on a loop that takes no time and that jobs cannot leave: add a station, a delay or a \
-                 way out"
+                "'{node}' is on a loop that takes no time and that jobs cannot leave: add a station, a delay or an exit"
             ),
             Self::Population { node } => write!(
                 f,
-                "the finite queue '{node}' may have no room for all jobs of the populations that come to it at time \
-                 zero: give it more room, put fewer jobs before it, or say with Builder::unserved where jobs go that \
+                "the finite queue '{node}' may not have room for all jobs of the populations that reach it at time \
+                 zero: enlarge it, start with fewer jobs before it, or use Builder::unserved to route the jobs that \
                  find no room"
             ),
             Self::CannotWait { node, kind, queue } => write!(
                 f,
                 "{kind} '{node}' leads to the finite queue '{queue}', but jobs cannot wait there: put a station \
-                 between them, or say with Builder::unserved where jobs go that find no room"
+                 between them, or use Builder::unserved to route the jobs that find no room"
             ),
             Self::ServesAll { node, kind } => write!(
                 f,
-                "{kind} '{node}' has a way for unserved jobs, but only a station with patience or a finite queue \
+                "{kind} '{node}' has an output for unserved jobs, but only a station with patience or a finite queue \
                  leaves jobs unserved"
             ),
             Self::NoSink { source, node } if source == node => write!(
@@ -186,12 +185,12 @@ impl fmt::Display for BuildError {
             ),
             Self::NoSink { source, node } => write!(
                 f,
-                "jobs from the source '{source}' come to '{node}', but no path leads from there to a sink: connect \
-                 one, or use a population for jobs that stay"
+                "jobs from the source '{source}' reach '{node}', but no path leads from there to a sink: connect one, \
+                 or use a population for jobs that stay"
             ),
             Self::NotForked { node, origin } => write!(
                 f,
-                "jobs from '{origin}' come to the join '{node}', but have not been forked"
+                "jobs from '{origin}' reach the join '{node}' without having been forked"
             ),
             Self::LeavesFork { node, fork } => write!(
                 f,
@@ -199,7 +198,7 @@ impl fmt::Display for BuildError {
             ),
             Self::NoJoin { node, fork } => write!(
                 f,
-                "parts of jobs that were forked at '{fork}' come to '{node}', but no path leads from there to a join"
+                "parts of jobs that were forked at '{fork}' reach '{node}', but no path leads from there to a join"
             ),
         }
     }

@@ -32,8 +32,8 @@ pub enum ShapeError {
     Empty,
     /// There is no room for cleaning.
     #[error(
-        "a plane of {blocks} blocks with {slots_per_block} logical pages each has no room to hold {logical} \
-         logical pages and {reserve} free blocks: spare space must exceed these and the open blocks"
+        "a plane of {blocks} blocks with {slots_per_block} logical pages each has no room for {logical} logical pages \
+         and {reserve} free blocks: the spare space must exceed the free and the open blocks"
     )]
     NoRoom {
         /// Blocks of the plane.

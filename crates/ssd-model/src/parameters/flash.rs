@@ -73,7 +73,7 @@ impl FlashParameters {
         let planes_of_die = check.count("flash.planes", flash.planes, 1 << 6)?;
         let planes = channels * dies * planes_of_die;
         if flash.map_unwritten && !flash.read_unwritten {
-            let expected = "flash.read_unwritten = true with it";
+            let expected = "flash.read_unwritten = true as well";
             return Err(check.wrong("flash.map_unwritten", true, expected));
         }
         let multi_plane = multi_plane(check, flash, planes_of_die)?;
@@ -91,7 +91,7 @@ impl FlashParameters {
         let most = MOST_OVERWRITES / (f64::from(plane.logical_pages) * f64::from(planes));
         if !(0.0..=most).contains(&overwrites) {
             let expected = format!(
-                "0 to {most:.3}, that is 2 x 10^8 page writes, or precondition = \"steady-state\", which takes no time"
+                "0 to {most:.3}, which is 2 x 10^8 page writes, or precondition = \"steady-state\", which takes no time"
             );
             return Err(check.wrong("flash.overwrites", overwrites, expected));
         }
@@ -193,7 +193,7 @@ fn refresh(
     let (reads, hours) = (flash.read_disturb_limit, flash.retention_h);
     if let Some(limit) = reads.filter(|&limit| limit < flash.pages) {
         let key = "flash.read_disturb_limit";
-        let expected = "at least flash.pages: rewriting a block reads each of its pages";
+        let expected = "at least flash.pages, as rewriting a block reads each of its pages";
         return Err(check.wrong(key, limit, expected));
     }
     // A millisecond to ten years.
@@ -227,7 +227,8 @@ fn multi_plane(
         return Err(check.wrong(key, count, expected));
     }
     if count > 1 && flash.parallelism == Parallelism::Plane {
-        let expected = "1 with flash.parallelism = \"plane\": independent planes share no commands";
+        let expected =
+            "1 with flash.parallelism = \"plane\", as independent planes share no commands";
         return Err(check.wrong(key, count, expected));
     }
     Ok(count)
@@ -247,7 +248,7 @@ fn page_sizes(check: &Checker<'_>, flash: &FlashProfile) -> Result<(u64, u64), S
     let sectors = unit.is_multiple_of(SECTOR_BYTES) && unit > 0 && unit <= 1 << 20;
     if !sectors || !page.is_multiple_of(unit) || page / unit > MOST_UNITS {
         let seen = format!("{unit} bytes of a page of {page}");
-        let expected = "a multiple of 512 bytes up to 1MiB, of which 1 to 64 make a page";
+        let expected = "a multiple of 512 bytes up to 1MiB, with 1 to 64 units per page";
         return Err(check.wrong("flash.mapping_unit", seen, expected));
     }
     Ok((page, unit))

@@ -39,7 +39,7 @@ impl LimitsParameters {
             },
         };
         if p.merge && p.io_size.is_none() {
-            let expected = "false without limits.io_size: I/Os are merged up to that";
+            let expected = "false without limits.io_size, the size up to which I/Os are merged";
             return Err(check.wrong("limits.merge", true, expected));
         }
         let limit = |key, given: Option<LimitProfile>, unit| {
@@ -89,7 +89,7 @@ impl Limit {
             }
             (burst, _) => {
                 let missing = if burst.is_some() { "credits" } else { "burst" };
-                let expected = "a value: 'burst' and 'credits' go together";
+                let expected = "a value: 'burst' and 'credits' must be given together";
                 let key = format!("limits.{key}.{missing}");
                 return Err(check.wrong(&key, "missing", expected));
             }

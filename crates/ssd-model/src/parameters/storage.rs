@@ -145,7 +145,11 @@ pub(super) fn cache(
         }
         (None, _) => return Ok(None),
         (Some(_), None) => {
-            return Err(check.wrong("cache", "given", "no cache: it needs storage = \"flash\""));
+            return Err(check.wrong(
+                "cache",
+                "given",
+                "no cache, as a cache needs storage = \"flash\"",
+            ));
         }
         (Some(cache), Some(flash)) => (cache, flash),
     };
@@ -243,7 +247,7 @@ pub(super) fn mapping_cache(
         return Ok(None);
     };
     if !is_flash {
-        let expected = "no value: it needs storage = \"flash\"";
+        let expected = "no value, as the key needs storage = \"flash\"";
         return Err(check.wrong("mapping_cache", "given", expected));
     }
     let count = |key, n, most| check.count(&format!("mapping_cache.{key}"), n, most);

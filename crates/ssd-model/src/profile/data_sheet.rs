@@ -256,11 +256,17 @@ impl DataSheet {
             None => 0.0,
         };
         if read <= least {
-            let needs = format!("more than {:.2}: host and transfer", host.read_us + least);
+            let needs = format!(
+                "more than {:.2}, the time of host and transfer",
+                host.read_us + least
+            );
             return Err(check.wrong("read_latency_us", read + host.read_us, needs));
         }
         if write <= 0.0 {
-            let needs = format!("more than {:.2}: host and transfer", host.write_us);
+            let needs = format!(
+                "more than {:.2}, the time of host and transfer",
+                host.write_us
+            );
             return Err(check.wrong("write_latency_us", write + host.write_us, needs));
         }
         let reads_us = 1e6 / self.read_iops.iops;
@@ -269,23 +275,23 @@ impl DataSheet {
         let commands = found.add(
             "controller.commands",
             servers.floor().clamp(1.0, 64.0),
-            "the number that fits both latencies at their IOPS",
+            "the number that matches both latencies at their IOPS",
         );
         let command_us = found.add(
             "controller.command_us",
             (commands * reads_us).min(read - least),
-            "commands / IOPS of reads",
+            "commands / read IOPS",
         );
         let write_command_us = found.add(
             "controller.write_command_us",
             (commands * writes_us).min(write),
-            "commands / IOPS of writes",
+            "commands / write IOPS",
         );
         let access = write - write_command_us;
         if self.cell != Cell::Xpoint && access > writes_us {
             let most = host.write_us + write_command_us + writes_us;
             let expected = format!(
-                "at most {most:.1}: a write completes in the cache, where the drive needs {writes_us:.2} us each"
+                "at most {most:.1}, as a write completes in the cache, where the drive needs {writes_us:.2} us for each"
             );
             let seen = write + host.write_us;
             return Err(check.wrong("write_latency_us", format!("{seen:.1}"), expected));
@@ -322,12 +328,12 @@ impl DataSheet {
         let read_us = found.add(
             "dram.read_us",
             firmware.read_us,
-            "the latency of reads less host, transfer and firmware",
+            "the read latency less host, transfer and firmware",
         );
         let write_us = found.add(
             "dram.write_us",
             firmware.write_us,
-            "the latency of writes less host, transfer and firmware",
+            "the write latency less host, transfer and firmware",
         );
         let units = |rate: SheetRate| 1e6 * rate.mb_per_s / RANDOM_BYTES;
         let busy = (units(self.sequential_read).max(self.read_iops.iops) * read_us)
@@ -355,7 +361,7 @@ impl DataSheet {
         found.add(
             "mapping_cache.entries",
             f64::from(ENTRIES),
-            "assumed: 64 MiB of the host's memory, 4 B each",
+            "assumed: 64 MiB of host memory, 4 B per entry",
         );
         Some(MappingCacheProfile {
             entries: ENTRIES,

@@ -55,7 +55,7 @@ impl<T> LawCheck<'_, T> {
         if (0.01..=100.0).contains(&cv) {
             return Ok(cv);
         }
-        let expected = "a coefficient of variation of 0.01 to 100: 1 is that of an exponential law";
+        let expected = "a coefficient of variation from 0.01 to 100, where 1 is that of an exponential distribution";
         self.refuse(format!("cv = {cv}"), expected)
     }
 
@@ -104,10 +104,14 @@ impl<T> LawCheck<'_, T> {
             && least > most
         {
             let seen = format!("times from {least} to {most}");
-            return self.refuse(seen, "at_least_ms to be at most at_most_ms");
+            return self.refuse(seen, "at_least_ms no greater than at_most_ms");
         }
-        Renewal::new(per_s, intervals, bounds)
-            .map_err(|error| self.wrong(error.to_string(), "another mean, law or bounds"))
+        Renewal::new(per_s, intervals, bounds).map_err(|error| {
+            self.wrong(
+                error.to_string(),
+                "a different mean, distribution or bounds",
+            )
+        })
     }
 
     pub(crate) fn weibull(&self, shape: f64) -> Result<Intervals, ScenarioError> {
@@ -116,7 +120,7 @@ impl<T> LawCheck<'_, T> {
     }
 
     pub(crate) fn pareto(&self, shape: f64) -> Result<Intervals, ScenarioError> {
-        let expected = "1.05 to 100: closer to 1 the mean converges too slowly";
+        let expected = "1.05 to 100, as the mean converges too slowly closer to 1";
         let shape = self.shape(shape, 1.05..=100.0, expected)?;
         Ok(Intervals::Pareto { shape })
     }
@@ -183,9 +187,9 @@ impl<T> LawCheck<'_, T> {
                 let trace = folder.join(&given.trace);
                 let Recorded { times, mean_s } = recorded(&trace)?;
                 if mean_s.is_nan() || mean_s == 0.0 {
-                    let seen = format!("no such times in {}", trace.display());
-                    let expected = "a recording of them: a CSV file with a column think_ms for think times, records with \
-                                    latencies for services";
+                    let seen = format!("none of these times in {}", trace.display());
+                    let expected = "a recording of them: a CSV file with a think_ms column for think times, records \
+                        with latencies for service times";
                     return self.refuse(seen, expected);
                 }
                 let mean_ms = given.mean_ms.unwrap_or(1e3 * mean_s);

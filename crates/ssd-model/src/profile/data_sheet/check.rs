@@ -55,7 +55,7 @@ impl DataSheet {
 
     /// What memory that is written in place does not have.
     fn check_in_place(&self, check: &Checker<'_>) -> Result<(), SsdProfileError> {
-        let none = "no value: 3D XPoint is written in place";
+        let none = "no value, as 3D XPoint is written in place";
         if let Some(given) = self.over_provisioning {
             return Err(check.wrong("over_provisioning", given, none));
         }
@@ -63,7 +63,7 @@ impl DataSheet {
             return Err(check.wrong("slc_cache_gb", given, none));
         }
         if !self.dram {
-            return Err(check.wrong("dram", false, "true: 3D XPoint has no map of pages"));
+            return Err(check.wrong("dram", false, "true, as 3D XPoint has no page map"));
         }
         Ok(())
     }
@@ -120,7 +120,8 @@ impl DataSheet {
                 } else {
                     "slc_cache_gb"
                 };
-                let expected = "a value: 'slc_cache_gb' and 'after_slc_mb_per_s' go together";
+                let expected =
+                    "a value: 'slc_cache_gb' and 'after_slc_mb_per_s' must be given together";
                 Err(check.wrong(missing, "missing", expected))
             }
         }
@@ -144,7 +145,7 @@ impl DataSheet {
         self.check_depth(check, &format!("{key}.depth"), figure.outstanding())?;
         let most = 1e6 * rate.mb_per_s / RANDOM_BYTES;
         if figure.iops > ROUNDING * most {
-            let expected = format!("at most {most:.0}: at 4 KiB each this is the sequential rate");
+            let expected = format!("at most {most:.0}, which at 4 KiB each is the sequential rate");
             return Err(check.wrong(&field, figure.iops, expected));
         }
         let Some(latency_us) = latency_us else {
@@ -154,14 +155,17 @@ impl DataSheet {
         let most = 1e6 * f64::from(outstanding) / latency_us;
         if figure.iops > ROUNDING * most {
             let expected = format!(
-                "at most {most:.0}: {outstanding} outstanding requests (depth x jobs) of {latency_us} us each"
+                "at most {most:.0}, the rate of {outstanding} outstanding requests (depth x jobs) of {latency_us} us \
+                 each"
             );
             return Err(check.wrong(&field, figure.iops, expected));
         }
         // What is sustained may be less: other writes were measured than for the latency.
         let least = 1e6 / latency_us;
         if !figure.sustained && figure.iops < least / ROUNDING {
-            let expected = format!("at least {least:.0}: one at a time of {latency_us} us each");
+            let expected = format!(
+                "at least {least:.0}, the rate of one request at a time of {latency_us} us each"
+            );
             return Err(check.wrong(&field, figure.iops, expected));
         }
         Ok(())

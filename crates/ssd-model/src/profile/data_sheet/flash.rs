@@ -108,12 +108,12 @@ impl<'a> Flash<'a> {
         let read_us = found.add(
             "flash.read_us, on average",
             firmware.read_us - COMMAND_US - UNIT / channel_mb_per_s,
-            "the latency of reads less host, transfers and firmware; pages vary as is typical of these cells",
+            "the read latency less host, transfers and firmware; pages vary as is typical of these cells",
         );
         let cache_us = found.add(
             "cache.access_us",
             firmware.write_us,
-            "the latency of writes less host, transfer and firmware",
+            "the write latency less host, transfer and firmware",
         );
         let mut flash = Self {
             sheet,
@@ -147,9 +147,9 @@ impl<'a> Flash<'a> {
             "flash.dies",
             (planes / of_channel).ceil().clamp(1.0, 256.0),
             if writing >= reading {
-                "1.1 x sequential writes x time of a page / 16 KiB, in whole dies of each channel"
+                "1.1 x sequential writes x page time / 16 KiB, in whole dies per channel"
             } else {
-                "2 x random reads x time of a read, in whole dies of each channel"
+                "2 x random reads x read time, in whole dies per channel"
             },
         )
     }
@@ -187,14 +187,14 @@ impl<'a> Flash<'a> {
         found.add(
             "flash.pages",
             pages,
-            "assumed: 128, fewer for less than 256 blocks of a plane",
+            "assumed: 128, fewer if a plane has less than 256 blocks",
         );
         let (blocks, program_us) = self.spare(of_plane, pages, check, found)?;
         let slots = blocks * pages * SLOTS;
         if slots > MOST_SPARE * of_plane {
             let planes = self.planes();
             let expected = format!(
-                "a larger capacity: the rates need {planes} planes of {blocks} blocks each"
+                "a larger capacity, as the rates need {planes} planes of {blocks} blocks each"
             );
             return Err(check.wrong("capacity_gb", self.sheet.capacity_gb, expected));
         }
@@ -283,8 +283,9 @@ impl<'a> Flash<'a> {
             if page_us <= transfer || sequential < sheet.sequential_write.mb_per_s {
                 let most = 1.0 / (1.0 - v);
                 let expected = format!(
-                    "a lower value, or none: at this value cleaning programs {most:.1} pages per random \
-                     write, and flash that sustains {} of them writes {sequential:.0} MB/s, not the {} of sequential_write",
+                    "a lower value, or none: at this value cleaning programs {most:.1} pages per random write, and \
+                     flash that sustains {} of these writes {sequential:.0} MB/s sequentially, not the {} of \
+                     sequential_write",
                     sheet.write_iops.iops, sheet.sequential_write.mb_per_s
                 );
                 return Err(check.wrong("over_provisioning", over, expected));
@@ -314,7 +315,7 @@ impl<'a> Flash<'a> {
         found.add(
             "cache.size, in MiB",
             size as f64 / f64::from(1 << 20),
-            "assumed: 512 KiB for each plane",
+            "assumed: 512 KiB per plane",
         );
         CacheProfile {
             size: size.to_string(),

@@ -77,7 +77,7 @@ impl Host {
         let cpu_us =
             DRIVER.submit_us + DRIVER.doorbell_us + DRIVER.interrupt_us + DRIVER.complete_us;
         found.add(
-            "driver (each request)",
+            "driver (per request)",
             cpu_us,
             "assumed: not stated in data sheets",
         );
@@ -87,7 +87,7 @@ impl Host {
                 found.add(
                     "nvme.depth",
                     f64::from(depth),
-                    "the queue of SATA (NCQ), as one pair",
+                    "the SATA queue (NCQ), as one pair",
                 );
                 1.0
             }
