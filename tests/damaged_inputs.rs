@@ -89,7 +89,10 @@ fn a_trace_of_which_nothing_can_be_read_is_not_converted_to_an_empty_one() {
             .unwrap();
         assert_eq!(run.status.code(), Some(1), "{name}: {}", err(&run));
         let said = err(&run);
-        assert!(said.contains("the readable part has no requests"), "{said}");
+        assert!(
+            said.contains("the readable part contains no requests"),
+            "{said}"
+        );
         assert!(!output.exists() && !scratch.holds_a_part(), "{name}");
     }
     // What is empty and whole stays an empty trace.

@@ -131,7 +131,7 @@ fn a_file_that_is_no_profile_or_contradicts_itself_is_refused() {
             err(&checked)
         );
     };
-    refused("x = 1\n", "mine.toml: is not a profile of a device");
+    refused("x = 1\n", "mine.toml: is not a device profile");
     refused(
         &SSD.replace("mb_per_s = 2000", "mb_per_s = 9000"),
         "mine.toml: 'ssd.from_data_sheet.sequential_read.mb_per_s' is 9000, expected 1 to 3938, the rate of PCIe 3.0 x4",

@@ -198,7 +198,7 @@ fn what_is_wrong_is_named() {
     refused(
         &["validate", "hp-c2247a", &beyond],
         1,
-        "but the profile has 2054864 sectors",
+        "but the profile has only 2054864 sectors",
     );
     refused(
         &["import", "disksim", &trace, "--bus-read-ms=-1"],

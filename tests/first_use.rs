@@ -118,7 +118,7 @@ fn records_of_a_killed_replay_are_found_by_the_name_they_would_have_got() {
                 .output()
                 .unwrap();
             assert_ne!(output.status.code(), Some(0), "{command}");
-            let hint = "k.ios.4194305-0.part, left by a killed process: --lenient reads it";
+            let hint = "k.ios.4194305-0.part, left behind by a process that was killed: --lenient reads it";
             assert!(err(&output).contains(hint), "{command}: {}", err(&output));
         }
         let lenient = iosonar().args(["info", "--lenient"]).arg(&part).output();

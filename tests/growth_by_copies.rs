@@ -134,11 +134,11 @@ fn what_is_no_trace_has_no_copies() {
     let mut plan = iosonar();
     plan.arg("plan").arg(&file);
     let plan = plan.args(["--find", "copies", "--target", "p99 < 1s"]);
-    assert_refused(&plan.output().unwrap(), "copies are for traces");
+    assert_refused(&plan.output().unwrap(), "only traces can be copied");
     let mut choose = iosonar();
     choose.arg("choose").arg(&file).arg("intel-d7");
     let choose = choose.args(["--target", "p99 < 1s", "--growth", "--growth-by", "copies"]);
     let refused = choose.output().unwrap();
-    assert_refused(&refused, "copies are for traces");
+    assert_refused(&refused, "only traces can be copied");
     assert!(!err(&refused).contains("candidate"), "{}", err(&refused));
 }

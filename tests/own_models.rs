@@ -184,7 +184,7 @@ fn all_commands_know_the_model() {
     assert!(out(&ran).contains("RAID 0 of 4 x flash"), "{}", out(&ran));
     let model = own_command(&format!("model {path}"));
     assert!(
-        out(&model).contains("no theory for a device or a level that the program registers"),
+        out(&model).contains("no theory for registered devices and levels"),
         "{}",
         out(&model)
     );

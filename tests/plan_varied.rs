@@ -142,5 +142,5 @@ fn what_cannot_be_varied_is_refused() {
         "--vary",
         "array.disks=2,3",
     ];
-    assert_refused(&plan(&of_disks), "plan searches");
+    assert_refused(&plan(&of_disks), "plan itself searches over");
 }

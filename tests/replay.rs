@@ -85,7 +85,7 @@ fn refusals_have_exit_code_two_and_name_the_way_out() {
             &small,
             "use a target with at least 40960 bytes",
         ),
-        (&["--create", "1MiB"], &reads, &target, "exists already"),
+        (&["--create", "1MiB"], &reads, &target, "already exists"),
         (
             &["--create", "0"],
             &reads,

@@ -428,7 +428,7 @@ fn what_cannot_be_swept_is_refused_with_its_place() {
         ),
         (
             "scenario = \"base.toml\"\n[vary]\nx = { from = 1, to = 3e6, step = 1 }\n",
-            "3000000 runs are more than 100000 and need --yes",
+            "more than 100000 runs need --yes (got 3000000)",
         ),
         (
             "scenario = \"base.toml\"\n[[hook]]\nuse = \"tidy\"\n",
@@ -458,7 +458,10 @@ fn what_cannot_be_swept_is_refused_with_its_place() {
     for (options, complaint) in [
         (&["--only", "raid9"][..], "no run matches"),
         (&["--hosts", "a"], "--hosts needs a replay"),
-        (&["--dir", "."], "contains files that are not from a sweep"),
+        (
+            &["--dir", "."],
+            "contains files that do not belong to a sweep",
+        ),
     ] {
         let run = iosonar()
             .current_dir(scratch.path("."))

@@ -48,8 +48,8 @@ impl Answered {
             return Err(ScenarioError::Incomplete {
                 path: path.to_owned(),
                 problem: format!(
-                    "unstable: the offered load of the busiest station is {offered:.3} times its capacity, so \
-                     the queue only grows; it is stable below {} requests/s",
+                    "unstable: the offered load of the busiest station is {offered:.3} times its capacity, so the \
+                     queue only grows; the system is stable below {} requests/s",
                     significant(most, 3)
                 ),
             });
@@ -167,7 +167,7 @@ pub fn chart(all: &[Answered], measured: Option<&(String, Distribution)>) -> Opt
             let colour = Colour::Curve(2 * i + usize::from(answered.result.is_some()));
             match line(&label, of, colour) {
                 Some(line) => marks.push(Mark::Line(line)),
-                None => notes.push(format!("{prefix}theory gives the mean only")),
+                None => notes.push(format!("{prefix}theory gives only the mean")),
             }
         }
         let label = format!("{prefix}if disks were independent");

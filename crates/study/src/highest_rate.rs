@@ -20,7 +20,7 @@ impl FromStr for Limit {
         let objective: Objective = text.parse().map_err(|e: ObjectiveError| e.to_string())?;
         match objective.statistic {
             Statistic::Throughput => Err(
-                "the target must limit a time, such as 'latency p99 < 2ms', as --find-rate searches for the rate"
+                "the target must limit a time, such as 'latency p99 < 2ms', as --find-rate itself searches for the rate"
                     .to_owned(),
             ),
             Statistic::Mean | Statistic::Quantile(_) => Ok(Self(objective)),

@@ -166,7 +166,7 @@ const ARRIVALS: [Property; 6] = [
 
 /// Where they go.
 const PLACES: [Property; 6] = [
-    ("sequential", "share sequential", MetricUnit::One, |l| {
+    ("sequential", "sequential share", MetricUnit::One, |l| {
         l.sequential as f64 / l.requests() as f64
     }),
     ("turns", "share of turns", MetricUnit::One, |l| {

@@ -16,8 +16,8 @@ use crate::plan::PlanError;
 pub fn refuse_delays(targets: &[Objective]) -> Result<(), PlanError> {
     match targets.iter().find(|of| of.quantity == Quantity::Delay) {
         Some(target) => Err(PlanError::DoesNotFit(format!(
-            "target '{target}': a simulation has no start delays, as it submits every request when it is due; limit \
-             the response time instead"
+            "target '{target}': a simulation has no start delays, as it submits every request exactly when it is due; \
+             limit the response time instead"
         ))),
         None => Ok(()),
     }

@@ -33,7 +33,7 @@ pub enum PlanError {
     #[error("{0}")]
     DoesNotFit(String),
     /// Already a request that meets no other takes this long, in milliseconds, which is too long.
-    #[error("a request that never waits already takes {ms} ms")]
+    #[error("even a request that never waits takes {ms} ms")]
     AboveAlone {
         /// The target.
         target: Objective,
@@ -56,7 +56,7 @@ pub enum PlanError {
     },
     /// Only traces grow by copies.
     #[error(
-        "copies are for traces: a synthetic load grows by its arrival rate, a closed loop by its users"
+        "only traces can be copied: a synthetic load grows by its arrival rate, a closed loop by its users"
     )]
     CopiesOfNoTrace,
     /// A scenario that means nothing.
@@ -68,7 +68,7 @@ pub enum PlanError {
 pub fn why_never(error: &PlanError) -> String {
     match error {
         PlanError::AboveAlone { target, ms } => format!(
-            "{target} cannot be met at any rate: a request that never waits already takes {}",
+            "{target} cannot be met at any rate: even a request that never waits takes {}",
             Nanos::from_millis_f64(*ms)
         ),
         PlanError::OutOfReach { target, best } => format!(

@@ -72,8 +72,8 @@ impl KnownProfile {
             Some(ProfileOf::Disk) => Self::disk(name, &text),
             Some(ProfileOf::Ssd) => Self::ssd(name, &text),
             None => Err(refused(format!(
-                "{name}: is not a profile of a device, expected 'description' and the tables that 'iosonar profiles NAME' \
-                 prints for one of the same kind, or [from_data_sheet]"
+                "{name}: is not a device profile, expected 'description' and the tables that 'iosonar profiles NAME' \
+                 prints for a device of the same kind, or [from_data_sheet]"
             ))),
         }
     }

@@ -21,7 +21,7 @@ pub enum ValidateError {
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// There is nothing in it.
-    #[error("the recording has no requests")]
+    #[error("the recording contains no requests")]
     Empty,
     /// A request has no think time or no access time.
     #[error(
@@ -50,7 +50,8 @@ pub enum ValidateError {
     },
     /// A request goes beyond the drive.
     #[error(
-        "request {number} ends at sector {seen}, but the profile has {capacity} sectors: it is that of a different drive"
+        "request {number} ends at sector {seen}, but the profile has only {capacity} sectors: it describes a different \
+         drive"
     )]
     Beyond {
         /// Which request, from 1.

@@ -73,7 +73,7 @@ impl Codec {
         io::Error::new(
             io::ErrorKind::Unsupported,
             format!(
-                "{name} was left out of this program: build it with the feature '{name}' of iosonar-trace"
+                "{name} is not included in this program: build it with the feature '{name}' of iosonar-trace"
             ),
         )
     }

@@ -78,7 +78,7 @@ impl fmt::Display for ConvertError {
             Self::Trace(error) => error.fmt(f),
             Self::NothingSalvaged(_) => write!(
                 f,
-                "the readable part has no requests, so no output was written"
+                "the readable part contains no requests, so no output was written"
             ),
             Self::NothingToSplit => {
                 write!(f, "the trace has no requests, so there is nothing to split")

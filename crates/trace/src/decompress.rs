@@ -61,8 +61,8 @@ pub(crate) fn end_of_stream(error: &io::Error) -> Option<String> {
     } = error.get_ref()?.downcast_ref()?;
     is_end(source).then(|| {
         format!(
-            "the {method} data are truncated after {decompressed} decompressed bytes; those after \
-             the last checksum could not be verified"
+            "the {method} data are truncated after {decompressed} decompressed bytes; the bytes after the last \
+             checksum could not be verified"
         )
     })
 }

@@ -230,8 +230,8 @@ impl fmt::Display for TraceError {
             } => of(
                 path,
                 format_args!(
-                    "the {method} data are damaged within the first {compressed} bytes of the file: {source}. What was \
-                 decompressed so far may be wrong, so --lenient does not read it either. Fetch the file again"
+                    "the {method} data are damaged within the first {compressed} bytes of the file: {source}. The data \
+                     decompressed so far may be wrong, so not even --lenient reads them. Fetch the file again"
                 ),
             ),
             Self::UnknownFormat {
@@ -249,7 +249,7 @@ impl fmt::Display for TraceError {
             Self::NeedsFeature { path, feature } => of(
                 path,
                 format_args!(
-                    "this build of iosonar does not have the format: build it with the feature '{feature}' (cargo \
+                    "this build of iosonar does not include the format: build it with the feature '{feature}' (cargo \
                      install iosonar --features {feature}), or write .csv"
                 ),
             ),
@@ -269,7 +269,7 @@ impl fmt::Display for TraceError {
             ),
             Self::OverwritesInput(path) => write!(
                 f,
-                "{} would overwrite its own input: choose another name for the output",
+                "{} would overwrite its own input: choose a different name for the output",
                 path.display()
             ),
             Self::SameOutput { one, other } => write!(
@@ -314,9 +314,9 @@ impl fmt::Display for TraceError {
 }
 
 /// The rule that an unsorted load breaks, and the ways out.
-const SORT_IT: &str = "a load must be sorted by intended start (records of replays and simulations are in the order \
-                       of completion). Sort it with 'iosonar convert --sort' or --on-backstep sort, or shift the rest \
-                       of the load with --on-backstep shift";
+const SORT_IT: &str = "a load must be sorted by intended start (records of replays and simulations are in order of \
+                       completion). Sort it with 'iosonar convert --sort' or --on-backstep sort, or shift the rest of \
+                       the load with --on-backstep shift";
 
 impl Error for TraceError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {

@@ -169,7 +169,7 @@ pub fn mapped(
     for (ours, theirs) in mapping {
         if !names.contains(&theirs.as_str()) {
             return Err(wrong(format!(
-                "a column '{theirs}', which --columns maps to {ours}"
+                "the column '{theirs}', which --columns maps to {ours}"
             )));
         }
     }
@@ -215,8 +215,8 @@ fn check(
     ] {
         if !there {
             return Err(wrong(format!(
-                "a column {name}; other names are mapped with --columns, such as \
-                 --columns time_s=Timestamp,offset_bytes=Offset,length_bytes=Size,op=Type"
+                "a column {name}; use --columns to map other names, such as --columns \
+                 time_s=Timestamp,offset_bytes=Offset,length_bytes=Size,op=Type"
             )));
         }
     }
@@ -460,7 +460,7 @@ impl Building {
             (Field::Group, Cell::Number(group)) => request.group = group as u32,
             (Field::Device, Cell::Device(number)) => request.device = number,
             (Field::PushedBack, Cell::Flag(flag)) => outcome.pushed_back = flag,
-            _ => return wrong("a value of another type".to_owned()),
+            _ => return wrong("a value of a different type".to_owned()),
         }
         Ok(())
     }

@@ -76,7 +76,7 @@ pub trait Format: Sync {
         Err(TraceError::NotWritable {
             path: sink.path,
             format: self.name(),
-            writable: "formats that list what they cannot represent".to_owned(),
+            writable: "formats that list the information they lose".to_owned(),
         })
     }
 }

@@ -130,7 +130,7 @@ pub(crate) fn format_of(head: &[u8], source: &Source) -> Result<&'static dyn For
     by_name(path).ok_or_else(|| TraceError::UnknownFormat {
         path: path.to_owned(),
         reason:
-            "neither the content nor the name belongs to a known format: give one with --format"
+            "neither the content nor the name matches a known format: specify one with --format"
                 .to_owned(),
         readable: names(),
     })

@@ -339,7 +339,7 @@ pub fn open_several(
             for path in paths {
                 if path == Path::new("-") {
                     return Err(TraceError::Option(
-                        "--adjacent reads its inputs twice: standard input cannot be one of them"
+                        "--adjacent reads its inputs twice, so standard input cannot be one of them"
                             .to_owned(),
                     ));
                 }

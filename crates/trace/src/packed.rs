@@ -24,7 +24,7 @@ pub struct NotPacked;
 
 impl std::fmt::Display for NotPacked {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the bytes are not packed records")
+        f.write_str("the data does not consist of packed records")
     }
 }
 

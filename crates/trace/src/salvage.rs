@@ -60,8 +60,8 @@ pub(crate) fn check_complete(path: &Path, lenient: bool, cut: &CutOff) -> Result
     }
     Err(TraceError::Damaged {
         place: Place::of(path, 0),
-        problem: "the file is incomplete: its writer was killed or is still running; --lenient \
-                  reads the part that exists"
+        problem: "the file is incomplete: its writer was killed or is still running; --lenient reads the part written \
+            so far"
             .to_owned(),
     })
 }

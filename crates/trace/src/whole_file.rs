@@ -103,7 +103,7 @@ impl fmt::Display for NoRegularFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "it exists already and is not a regular file: choose another name for the output"
+            "it already exists and is not a regular file: choose a different name for the output"
         )
     }
 }
@@ -133,7 +133,7 @@ impl fmt::Display for WrittenByAnother {
         let Self { process, part } = self;
         write!(
             f,
-            "process {process} is writing it ({}): wait for it to end, or choose another name for the output",
+            "process {process} is writing it ({}): wait for it to end, or choose a different name for the output",
             part.display()
         )
     }
@@ -315,9 +315,9 @@ pub(crate) fn not_there(path: &Path, error: io::Error) -> io::Error {
     let part = path.with_file_name(part);
     let how = match is_being_written(&part) {
         true => {
-            "which is still being written: wait for it to complete, or read the part that exists with --lenient"
+            "which is still being written: wait for it to complete, or read the part written so far with --lenient"
         }
-        false => "left by a killed process: --lenient reads it",
+        false => "left behind by a process that was killed: --lenient reads it",
     };
     io::Error::new(
         error.kind(),

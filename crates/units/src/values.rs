@@ -105,7 +105,7 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
     for (bare, unit) in [(from, to.unit), (to, from.unit)] {
         if bare.unit.is_empty() && !unit.is_empty() {
             return Err(wrong(&format!(
-                "has a unit at one end only, expected the same at both: {0} has none, write {0}{unit}{1}",
+                "has a unit at only one end, expected the same at both: {0} has none, write {0}{unit}{1}",
                 bare.value,
                 bytes_as_well(bare.value, unit)
             )));
@@ -114,13 +114,13 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
     for end in [from, to] {
         if end.value.abs() > MOST_EXACT {
             return Err(wrong(&format!(
-                "exceeds {MOST_EXACT}, beyond which ranges are not exact: list the values, separated by commas"
+                "exceeds {MOST_EXACT}, above which ranges are not exact: list the values, separated by commas"
             )));
         }
     }
     let to = to
         .in_unit(from.unit)
-        .ok_or_else(|| wrong("has different units at its ends, expected the same at both"))?;
+        .ok_or_else(|| wrong("has different units at its two ends, expected the same unit"))?;
     let (word, number) = how.split_at(how.find(|c: char| !c.is_alphabetic()).unwrap_or(how.len()));
     let number = Number::parse(number);
     let is_whole = from.value.fract() == 0.0 && to.value.fract() == 0.0;
@@ -281,7 +281,7 @@ pub fn spread(from: f64, to: f64, spacing: Spacing) -> Result<Vec<f64>, String> 
         ));
     }
     if log && (from <= 0.0 || to <= 0.0) {
-        return Err("is logarithmic, so both ends must be greater than 0".to_owned());
+        return Err("is logarithmic, so both of its ends must be greater than 0".to_owned());
     }
     let last = n as u64 - 1;
     let at = |i: u64| {

@@ -62,8 +62,8 @@ impl FromStr for Size {
             Some(Law::Geometric(mean)) => Ok(Self::GeometricBlocks { mean }),
             Some(Law::Table(table)) => Ok(Self::Table(table)),
             None => Err(ParseLawError {
-                expected: "a number of blocks from 1 to a million, geometric=MEAN, or a table such as 1:0.7,8:0.3 whose \
-                           shares sum to 1",
+                expected: "a number of blocks from 1 to a million, geometric=MEAN, or a table with shares that sum to \
+                    1, such as 1:0.7,8:0.3",
             }),
         }
     }
@@ -79,7 +79,8 @@ impl FromStr for Batch {
             Some(Law::Geometric(mean)) => Ok(Self::Geometric { mean }),
             Some(Law::Table(table)) => Ok(Self::Table(table.into())),
             None => Err(ParseLawError {
-                expected: "a number from 1 to a million, geometric=MEAN, or a table such as 1:0.7,8:0.3 whose shares sum to 1",
+                expected: "a number from 1 to a million, geometric=MEAN, or a table with shares that sum to 1, such as \
+                    1:0.7,8:0.3",
             }),
         }
     }

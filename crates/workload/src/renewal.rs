@@ -72,9 +72,9 @@ impl fmt::Display for RenewalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Law(error) => error.fmt(f),
-            Self::NoTime => write!(f, "all requests of the recording start at once"),
+            Self::NoTime => write!(f, "all requests of the recording start at the same time"),
             Self::OutOfReach { mean, bounds: None } => {
-                write!(f, "times of whole nanoseconds cannot have the mean {mean}")
+                write!(f, "times in whole nanoseconds cannot have the mean {mean}")
             }
             Self::OutOfReach {
                 mean,

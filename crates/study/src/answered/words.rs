@@ -7,7 +7,7 @@ use iosonar_scenario::theory::{Family, How, Remark, ServerRemark, SsdRemark};
 /// How an answer was found.
 pub fn how(of: How) -> &'static str {
     match of {
-        How::SlowestPart => "the slowest part of a request that never waits",
+        How::SlowestPart => "the slowest part of a request, without waiting",
         How::Mg1 => "M/G/1",
         How::Mg1Inverted => "M/G/1, by transform inversion",
         How::BatchMg1 => "M^X/G/1",
@@ -62,31 +62,29 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
             "no theory for positional disks, as seeks depend on earlier requests: use disk.model = \"sampled\", or simulate"
         }
         Remark::Server(of) => server_remark(*of),
-        Remark::Registered => {
-            "no theory for a device or a level that the program registers: simulate"
-        }
+        Remark::Registered => "no theory for registered devices and levels: simulate",
         Remark::Controller => {
-            "the controller's times, link, bus and cache have no theory and are left out"
+            "there is no theory for the controller's times, link, bus and cache, so they are left out"
         }
         Remark::UnlikeDisks => "no theory for arrays of different disks: simulate them",
         Remark::TooManyKinds => {
-            "no theory for response times with this many kinds of long requests: only loads are shown"
+            "no theory for response times with this many kinds of long requests: only the loads of the disks are shown"
         }
         Remark::Rebuild => "no theory for response times during a rebuild",
         Remark::MirrorsByState => {
-            "no theory for mirrors chosen by their state: a random choice is assumed"
+            "no theory for mirrors that are chosen by their state: a random choice is assumed"
         }
         Remark::UnknownSteps => "no theory for requests of this kind",
         Remark::DependentArrivals => {
-            "no theory for waits unless arrivals are Poisson at every disk: only loads and response \
+            "no theory for waits unless arrivals at every disk are Poisson: only the loads of the disks and response \
              times without waiting are shown"
         }
         Remark::BatchesOfStripeWrites => {
             "no theory for partial-stripe writes that arrive in batches"
         }
         Remark::StripeWrites => {
-            "partial-stripe writes: pre-reads and writes are assumed to be independent, and the state of \
-             the disks that the writes find is estimated from loads; factors from simulations correct most of the error"
+            "partial-stripe writes: pre-reads and writes are assumed to be independent, and the state of the disks \
+             when the writes arrive is estimated from their loads; factors from simulations correct most of the error"
         }
         Remark::SplitMergeArrivals => {
             "no theory for waits unless single requests arrive as a Poisson process"
@@ -95,22 +93,25 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
             "no theory for closed loops with RPO, whose service times depend on the queue"
         }
         Remark::ClosedStripeWrites => {
-            "no theory for closed loops with partial-stripe writes, whose service times depend on the state"
+            "no theory for closed loops with partial-stripe writes, whose service times depend on the state of the \
+             disks"
         }
         Remark::ClosedIdle => "requests need no disk",
         Remark::LessVariable => {
-            "service times vary less than exponential ones, so real response times are shorter"
+            "service times vary less than exponential ones, so the real response times are shorter"
         }
         Remark::AnyThinkTimes => {
-            "of the think times only the mean matters: with exponential service times, their distribution has no effect"
+            "only the mean of the think times matters: with exponential service times, their distribution has no effect"
         }
-        Remark::ClosedJoin => "only bounds for closed loops of requests to several disks at once",
+        Remark::ClosedJoin => {
+            "there are only bounds for closed loops of requests to several disks at once"
+        }
         Remark::RpoSeveralAccesses => {
             "no theory for RPO where a request needs several accesses, or accesses of several kinds, on a disk"
         }
         Remark::RpoArrivals => "no theory for RPO unless arrivals are Poisson",
         Remark::RpoMeanOnly => {
-            "no theory for the distribution of responses with RPO, only for their mean"
+            "no theory for the distribution of response times with RPO, only for their mean"
         }
         Remark::Ssd(of) => ssd_remark(*of),
     };
@@ -120,17 +121,19 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
 fn server_remark(of: ServerRemark) -> &'static str {
     match of {
         ServerRemark::Load => {
-            "theory for servers needs a single class of Poisson arrivals or a closed load, uniform addresses, and requests \
-             that go to one server or, of open loads, to all of them: simulate"
+            "theory for servers needs a single class of Poisson arrivals or a closed load, uniform addresses, and \
+             requests that go to one server or, in open loads, to all of them: simulate"
         }
         ServerRemark::Join => {
-            "requests go to all servers at once: the waits are exact, but the distribution of the longest is not known"
+            "requests go to all servers at once: the waits are exact, but the distribution of the longest one is not \
+             known"
         }
         ServerRemark::MeanOnly => {
-            "only the mean is computed: the longest services of this law, or the waits, are too long for a distribution"
+            "only the mean is computed: the longest service times, or the waits, are too long to compute a distribution"
         }
         ServerRemark::InfiniteVariance => {
-            "the variance of the service times is infinite, and so is the mean wait: longer simulations give longer waits"
+            "the service times have an infinite variance, and thus an infinite mean wait: longer simulations give \
+             longer waits"
         }
     }
 }
@@ -138,23 +141,23 @@ fn server_remark(of: ServerRemark) -> &'static str {
 fn ssd_remark(of: SsdRemark) -> &'static str {
     match of {
         SsdRemark::Stages => {
-            "no theory for this SSD, as its stages overlap and flash depends on its contents; the profile \"abstract\" has one (bulk service)"
+            "no theory for this SSD, as its stages overlap and flash depends on its contents; there is theory for the \
+             profile \"abstract\" (bulk service)"
         }
         SsdRemark::SplitMerge => "no theory for SSDs that serve one request at a time",
         SsdRemark::Load => {
             "no theory for this load on SSDs with exponential service times: it must \
              have Poisson arrivals of requests to one SSD, or to all SSDs, in parts of 4 KiB"
         }
-        SsdRemark::BulkJoin => "no theory for the join of SSDs with bulk service",
+        SsdRemark::BulkJoin => "no theory for requests to several SSDs with bulk service",
         SsdRemark::Times => {
-            "the times of the driver, the bus, the controller and the ring have \
-             no theory and are left out"
+            "there is no theory for the times of the driver, the bus, the controller and the ring, so they are left out"
         }
         SsdRemark::BulkMeanOnly => {
-            "no theory for the distribution of responses of bulk service, only for their mean"
+            "no theory for the distribution of response times under bulk service, only for their mean"
         }
         SsdRemark::JoinMeanOnly => {
-            "no theory for the distribution of the join of exponential stations, only for its mean"
+            "no theory for the distribution of response times at a join of exponential stations, only for their mean"
         }
     }
 }

@@ -124,8 +124,9 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
         }
     }
     let (Some((profile, model, how, training)), Some((model_before, _))) = (best, before) else {
-        let nothing =
-            || CalibrateError::Records("the records have no requests to fit a model to".to_owned());
+        let nothing = || {
+            CalibrateError::Records("the records contain no requests to fit a model to".to_owned())
+        };
         return Err(refused.unwrap_or_else(nothing));
     };
     Ok(DiskFit {
@@ -144,14 +145,15 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
 fn room(observed: &Observed, start: &DiskProfile) -> Result<u64, CalibrateError> {
     if start.shingled.is_some() {
         return Err(CalibrateError::Profile(format!(
-            "shingled drives cannot be fitted, and profile '{}' is of one: use a profile without a [shingled] table",
+            "shingled drives cannot be fitted, and the profile '{}' describes one: use a profile without a [shingled] \
+             table",
             start.name
         )));
     }
     let room = start.capacity_sectors.max(Geometry::new(start).capacity());
     if observed.end() > room {
         return Err(CalibrateError::Records(format!(
-            "the records extend to sector {}, but the profile '{}' has {}: it is that of a different disk",
+            "the records extend to sector {}, but the profile '{}' has only {}: it describes a different disk",
             observed.end(),
             start.name,
             room

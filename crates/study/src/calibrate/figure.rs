@@ -61,7 +61,7 @@ impl fmt::Display for Missing {
             Self::Writes => "needs writes",
             Self::FastWrites => "writes complete in the buffer, not on the medium",
             Self::SlowWrites => "writes complete on the medium, not in the buffer",
-            Self::WriteSeek => "a write's seek is not fitted",
+            Self::WriteSeek => "the seek of writes is not fitted",
             Self::Insensitive => "other values explain the records equally well",
             Self::OneAtATime => "needs one request at a time",
             Self::Places => "positions on the medium do not explain the times",

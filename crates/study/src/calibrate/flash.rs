@@ -63,7 +63,7 @@ pub fn calibrate_flash(
     let capacity = capacity_for(observed, start)?;
     let recorded = pace(&pace::recorded(observed.served()), capacity).ok_or_else(|| {
         CalibrateError::Records(format!(
-            "{} writes are too few to derive a rate: expected some thousands that keep the device busy",
+            "{} writes are too few to derive a rate: expected a few thousand that keep the device busy",
             observed.len()
         ))
     })?;
@@ -116,8 +116,8 @@ fn capacity_for(observed: &Observed, start: &SsdProfile) -> Result<f64, Calibrat
     let writes = observed.count(Op::Write);
     if writes < observed.len() as u64 * 19 / 20 {
         return Err(CalibrateError::Records(format!(
-            "{writes} of {} requests are writes, expected at least 95 %: record a run of writes only, such \
-             as 'iosonar generate' with --read-share 0",
+            "{writes} of {} requests are writes, expected at least 95 %: record a run that only writes, such as \
+             'iosonar generate' with --read-share 0",
             observed.len()
         )));
     }
@@ -130,13 +130,14 @@ fn capacity_for(observed: &Observed, start: &SsdProfile) -> Result<f64, Calibrat
         .is_none_or(|flash| flash.program_us.is_none())
     {
         return Err(CalibrateError::Profile(format!(
-            "the profile '{}' has no 'flash.program_us': expected a start value such as [660.0]",
+            "the profile '{}' has no 'flash.program_us': expected an initial value such as [660.0]",
             start.name
         )));
     }
     if observed.end() as f64 * 512.0 > capacity {
         return Err(CalibrateError::Records(format!(
-            "the records extend to sector {}, but the profile '{}' has {:.0}: set its geometry to that of the device",
+            "the records extend to sector {}, but the profile '{}' has only {:.0}: set its geometry to that of the \
+             device",
             observed.end(),
             start.name,
             capacity / 512.0

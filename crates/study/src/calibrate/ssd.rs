@@ -60,13 +60,14 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
         && !(shown..LARGEST).contains(&given)
     {
         return Err(CalibrateError::Profile(format!(
-            "--capacity must be at least {shown} bytes, as the records show, and below 512 TiB (got {given} bytes)"
+            "--capacity must be at least {shown} bytes, the extent of the records, and below 512 TiB (got {given} \
+             bytes)"
         )));
     }
     if let Some(long) = observed.longest().filter(|long| *long > LONGEST) {
         return Err(CalibrateError::Records(format!(
             "a request took {long}, but times in a profile are limited to {LONGEST}: remove such requests from the \
-             records, or find out why they took so long"
+             records, or find out why they took that long"
         )));
     }
     let capacity = capacity.unwrap_or(shown);
@@ -101,7 +102,7 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
     }
     let Some((service, training)) = best else {
         return Err(CalibrateError::Records(
-            "the records have no requests to fit a model to".to_owned(),
+            "the records contain no requests to fit a model to".to_owned(),
         ));
     };
     let held_out = Trial::new(&held_out)?.quality(&text_of(&service), DEVICE)?;
@@ -196,7 +197,7 @@ impl Service {
             }
             let _ = writeln!(
                 text,
-                "# Share of the requests, and the time in microseconds they do not exceed."
+                "# A share of the requests, and the time in microseconds that it does not exceed."
             );
             let _ = writeln!(text, "{name}_quantiles = [");
             for (p, us) in quantiles {

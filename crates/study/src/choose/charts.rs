@@ -57,10 +57,11 @@ pub fn chart(all: &[Considered], target: &Objective, about: &str) -> Chart {
     let statistic = target.name();
     let mut chart = Chart {
         name: "growth".to_owned(),
-        title: format!("{statistic} while the load grows"),
+        title: format!("{statistic} as the load grows"),
         subtitle: about.to_owned(),
         about: format!(
-            "{statistic} of the load times a factor, with 95 % intervals; a curve for each candidate, the target as a line"
+            "{statistic} under a multiple of the load, with 95 % intervals: one curve per candidate, and the target as \
+             a line"
         ),
         footer: format!("iosonar {}", env!("CARGO_PKG_VERSION")),
         x: Axis::log(grows, Unit::Number),

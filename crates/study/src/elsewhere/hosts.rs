@@ -32,7 +32,8 @@ pub fn participants(hosts: &[String]) -> Result<Vec<Participant>, SweepError> {
         };
         if !is_host_name(host) {
             let problem = format!(
-                "--hosts: '{text}' is not a host, expected a name (of ssh's configuration, say), or HOST:/dev/NAME"
+                "--hosts: '{text}' is not a host, expected a name (for example from ssh's configuration), or \
+                 HOST:/dev/NAME"
             );
             return Err(SweepError::Elsewhere(problem));
         }
@@ -43,7 +44,7 @@ pub fn participants(hosts: &[String]) -> Result<Vec<Participant>, SweepError> {
                 }
                 _ => {
                     let problem = format!(
-                        "--hosts: '{text}' is given twice: name a host once, or with each of its targets"
+                        "--hosts: '{text}' is given twice: name each host once, or once for each of its targets"
                     );
                     return Err(SweepError::Elsewhere(problem));
                 }

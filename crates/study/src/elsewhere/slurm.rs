@@ -94,7 +94,7 @@ pub fn submit(tasks: &Tasks, options: &SlurmFile, program: &Path) -> Result<Job,
     let (root, parts) = (&tasks.sweep.source.root, &tasks.parts);
     if parts.len() > MOST_TASKS {
         return Err(SweepError::Elsewhere(format!(
-            "slurm: 'chunk' gives {} tasks, expected at most {MOST_TASKS} in an array",
+            "slurm: 'chunk' results in {} tasks, expected at most {MOST_TASKS} in an array",
             parts.len()
         )));
     }
@@ -144,7 +144,7 @@ pub fn submit(tasks: &Tasks, options: &SlurmFile, program: &Path) -> Result<Job,
         .to_owned();
     if id.is_empty() || !id.bytes().all(|b| b.is_ascii_digit()) {
         let problem = format!(
-            "sbatch answered '{}', expected the number of a job",
+            "sbatch printed '{}', expected the number of a job",
             output.trim()
         );
         return Err(SweepError::Elsewhere(problem));

@@ -432,7 +432,7 @@ fn smart(around: &mut Around<'_>, when: &str) -> Result<(), HookError> {
             .map_err(|e| HookError::Failed(format!("{}: cannot write: {e}", path.display())))?;
         if ended.status.code().is_none_or(|code| code & NO_ANSWER != 0) {
             return Err(HookError::Failed(format!(
-                "{phase}: smart: smartctl got no answer from {target} ({}); see smart-{when}{number}.json",
+                "{phase}: smart: smartctl got no response from {target} ({}); see smart-{when}{number}.json",
                 ended.how()
             )));
         }

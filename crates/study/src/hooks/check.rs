@@ -29,7 +29,7 @@ impl HookFile {
         }
         match &self.run {
             Some(run) if run.contains('/') && !origin.join(run).is_file() => Err(format!(
-                "'{run}': there is no such executable in {}",
+                "there is no executable '{run}' in {}",
                 origin.display()
             )),
             _ => Ok(()),
@@ -47,14 +47,14 @@ impl HookFile {
     pub fn check(&self) -> Result<(), String> {
         if let Some(other) = self.prepare.as_deref().filter(|p| *p != "once") {
             return Err(format!(
-                "has prepare = \"{other}\": expected \"once\" or no such key"
+                "has prepare = \"{other}\", expected \"once\" (or leave the key out)"
             ));
         }
         match (&self.built_in, &self.run) {
             (Some(name), None) => {
                 if !self.args.is_empty() || self.phases.is_some() {
                     return Err(format!(
-                        "'{name}' is built in: 'args' and 'phases' apply to executables only"
+                        "'{name}' is built in: 'args' and 'phases' apply only to executables"
                     ));
                 }
                 BuiltIn::new(name, &self.options).map(|_| ())

@@ -89,7 +89,7 @@ pub fn chart(
         .extend(measured_marks(measured, Colour::Curve(4)));
     chart.set_markers();
     let knee = format!(
-        "{} is the bottleneck; it limits throughput from {:.1} jobs upward",
+        "{} is the bottleneck; it limits the throughput above {:.1} jobs",
         of_all(&analysis.bottleneck.station, system.stations_of),
         analysis.knee
     );

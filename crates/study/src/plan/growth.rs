@@ -204,7 +204,7 @@ impl GrowingLoad {
             GrowBy::Speed => base.grown(factor).ok_or_else(|| {
                 does_not_fit(match self.can_grow() {
                     true => {
-                        format!("a trace can be 0.000001 to 1000000 times as fast (got {factor})")
+                        format!("a trace can be simulated at 0.000001 to 1000000 times its speed (got {factor})")
                     }
                     false => {
                         "a closed loop sets its own pace, so its load cannot be scaled; change the number of users \
@@ -218,7 +218,7 @@ impl GrowingLoad {
                 .ok_or_else(|| {
                     let most = Copies::MOST;
                     does_not_fit(format!(
-                        "a trace can have 1 to {most} copies (got {factor})"
+                        "a trace can be copied 1 to {most} times (got {factor})"
                     ))
                 }),
         }

@@ -189,7 +189,7 @@ pub fn fewest(
 ) -> Result<Found, PlanError> {
     if candidates.is_empty() {
         return Err(PlanError::DoesNotFit(
-            "there is nothing to choose from".to_owned(),
+            "there are no candidates to choose from".to_owned(),
         ));
     }
     let at = |i: usize| f64::from(candidates[i]);

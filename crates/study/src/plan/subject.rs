@@ -319,7 +319,7 @@ impl NetworkSubject {
     pub fn new(mut system: NetworkedRaid, most: u32) -> Result<Self, PlanError> {
         let [job] = system.classes.as_mut_slice() else {
             return Err(PlanError::DoesNotFit(
-                "plan supports networked systems with one class of jobs only".to_owned(),
+                "plan supports only networked systems with a single class of jobs".to_owned(),
             ));
         };
         job.jobs = most;

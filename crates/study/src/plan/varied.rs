@@ -68,7 +68,7 @@ pub fn plan_varied(
         let sought = sought_key(spec.find, system.load());
         if let Some((key, _)) = keys.iter().find(|(key, _)| holds(sought, key)) {
             return Err(PlanError::DoesNotFit(format!(
-                "--vary: plan searches '{key}' itself; vary a different key"
+                "--vary: plan itself searches over '{key}'; vary a different key"
             )));
         }
         Ok((values, overrides, system))

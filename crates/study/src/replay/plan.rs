@@ -261,7 +261,7 @@ impl Place<'_> {
             && host.holds(number, out)
         {
             return Err(refused(&format!(
-                "{} would be written to the target {}: choose another output",
+                "{} would be written to the target {} itself: choose a different output",
                 out.display(),
                 path.display()
             )));

@@ -186,7 +186,7 @@ impl ReplayPlan {
         let mut warnings = Vec::new();
         if self.options.verification.is_tagging() {
             let warning =
-                "contents were verified or tagged during the replay, which takes additional time";
+                "contents were verified or tagged during the replay, which takes extra time";
             warnings.push(warning.to_owned());
         }
         if let ([load], [target]) = (&self.loads[..], &self.targets[..]) {

@@ -47,7 +47,8 @@ pub(super) fn refuse_impossible(spec: &ReplaySpec) -> Result<(), ReplayPlanError
     let options = &spec.options;
     if options.ring.submission_thread && options.ring.task_work == TaskWork::Deferred {
         return Err(refused(
-            "--sqpoll cannot be used with --engine-opt task-work=defer: a kernel thread submits, so there is no work to defer",
+            "--sqpoll cannot be used with --engine-opt task-work=defer: a kernel thread submits the requests, so there \
+             is no work to defer",
         ));
     }
     if matches!(options.engine, EngineKind::Auto | EngineKind::IoUring) {
@@ -148,7 +149,8 @@ pub(super) fn refuse_stray_destroy(
             });
         if !is_target {
             return Err(refused(&format!(
-                "--destroy {} does not name a target of this replay: use the path of a --target, or remove the option",
+                "--destroy {} does not name a target of this replay: use the path given to --target, or remove the \
+                 option",
                 named.display()
             )));
         }

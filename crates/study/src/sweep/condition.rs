@@ -219,7 +219,9 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
             |accepted: &dyn Fn(char) -> bool| rest.find(|c| !accepted(c)).unwrap_or(rest.len());
         let length;
         if first == '\'' || first == '"' {
-            let end = rest[1..].find(first).ok_or("a string is not closed")?;
+            let end = rest[1..]
+                .find(first)
+                .ok_or("a string has no closing quote")?;
             tokens.push(Token::Text(rest[1..=end].to_owned()));
             length = end + 2;
         } else if first.is_ascii_digit() || first == '.' {
@@ -319,7 +321,7 @@ impl Parser {
         while !self.take("]") {
             list.push(self.binary(COMPARISONS + 1)?);
             if !self.take(",") && self.peek() != Some(&Token::Sign("]")) {
-                return Err("a list is not closed".to_owned());
+                return Err("a list has no closing bracket".to_owned());
             }
         }
         Ok(list)

@@ -90,7 +90,8 @@ pub(super) fn points(
             return Err(wrong(
                 "vary",
                 format!(
-                    "gives {combinations} combinations, expected at most {MOST_COMBINATIONS}; 'sample' selects some"
+                    "gives {combinations} combinations, expected at most {MOST_COMBINATIONS}; use 'sample' to select \
+                     some"
                 ),
             ));
         }
@@ -119,7 +120,7 @@ pub(super) fn points(
         ));
     }
     if wanted.is_empty() {
-        return Err(wrong("where", "selects no point".to_owned()));
+        return Err(wrong("where", "does not select any point".to_owned()));
     }
     Ok(wanted)
 }
@@ -243,7 +244,7 @@ impl Names {
                     path: path.to_owned(),
                     key: key.clone(),
                     problem: format!(
-                        "would be called '{name}', which is already used: give it a different name under [names]"
+                        "would have the name '{name}', which is already used: give it a different name under [names]"
                     ),
                 });
             }
@@ -314,8 +315,7 @@ fn axes(file: &ExperimentFile, names: &Names, path: &Path) -> Result<Vec<Axis>, 
     if let Some(zip) = file.vary.get("zip")
         && zips(&file.vary).len() != zip.as_array().map_or(usize::MAX, Vec::len)
     {
-        let problem =
-            "must be written as tables [[vary.zip]], each with lists of the same number of values";
+        let problem = "must be written as [[vary.zip]] tables, each with lists of the same length";
         return Err(wrong("vary.zip".to_owned(), problem.to_owned()));
     }
     for table in zips(&file.vary) {
@@ -330,7 +330,7 @@ fn axes(file: &ExperimentFile, names: &Names, path: &Path) -> Result<Vec<Axis>, 
             }
             if axis.rows.len() != levels.len() {
                 let problem = format!(
-                    "has {} values, but '{}' before it has {}: expected the same number",
+                    "has {} values, but '{}' before it has {}, expected the same number",
                     levels.len(),
                     axis.names[0],
                     axis.rows.len()
@@ -436,10 +436,13 @@ mod tests {
             ),
             (
                 "[vary]\nzip = 3",
-                "'vary.zip' must be written as tables [[vary.zip]]",
+                "'vary.zip' must be written as [[vary.zip]] tables",
             ),
             ("where = 'q == 1'\n[vary]\nx = [1]", "unknown parameter 'q'"),
-            ("where = 'x > 1'\n[vary]\nx = [1]", "selects no point"),
+            (
+                "where = 'x > 1'\n[vary]\nx = [1]",
+                "does not select any point",
+            ),
             (
                 "[vary]\nx = [1]\n[names]\ny = 'z'",
                 "'names.y' is not a varied key",

@@ -52,8 +52,7 @@ pub enum SweepError {
     },
     /// More runs than plausible.
     #[error(
-        "{}: {runs} runs are more than {most} and need --yes; 'where', 'sample' and 'one_at_a_time' reduce their \
-         number",
+        "{}: more than {most} runs need --yes (got {runs}); 'where', 'sample' and 'one_at_a_time' reduce their number",
         path.display()
     )]
     TooMany {

@@ -197,7 +197,7 @@ impl ExperimentFile {
             && !(1e-6..1.0).contains(&p)
         {
             let problem = format!(
-                "is {p}, expected a share from 0.000001 to below 1, such as 0.01 or \"1%\""
+                "is {p}, expected a share of at least 0.000001 and below 1, such as 0.01 or \"1%\""
             );
             return wrong("precision", &problem);
         }
@@ -220,7 +220,7 @@ impl ExperimentFile {
         if let Some(seed) = self.seed
             && i64::try_from(seed).is_err()
         {
-            return wrong("seed", "is above what TOML can hold");
+            return wrong("seed", "is too large for TOML (at most 2^63 - 1)");
         }
         if let Some(s) = self.settle
             && !(0.0..=1e6).contains(&s)

@@ -101,7 +101,7 @@ impl<'a> Hosts<'a> {
         let mut hooks = runs.iter().flat_map(|run| &run.common.hooks);
         if let Some(hook) = hooks.find(|hook| hook.is_of_this_machine()) {
             return Err(SweepError::Elsewhere(format!(
-                "--hosts: the hook '{}' would act on devices of this machine, not of the hosts",
+                "--hosts: the hook '{}' would act on the devices of this machine, not on those of the hosts",
                 hook.name()
             )));
         }

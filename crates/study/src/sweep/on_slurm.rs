@@ -39,7 +39,10 @@ pub(super) fn carry_out_there(
             }
             State::LeftAlone => {
                 tally.left_alone += 1;
-                seen(run, Event::LeftAlone("by a file 'skip' or by its name"));
+                seen(
+                    run,
+                    Event::LeftAlone("by a file named 'skip' or by its name"),
+                );
             }
             State::Open | State::Failed(_) => {}
         }
@@ -87,7 +90,7 @@ pub(super) fn carry_out_there(
         tally.failed += 1;
         let why = match state(how.root, &run.path) {
             State::Failed(why) => why,
-            _ => "its task ended without a result".to_owned(),
+            _ => "its task ended without writing a result".to_owned(),
         };
         seen(run, Event::Failed(&why));
     }

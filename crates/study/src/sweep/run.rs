@@ -115,8 +115,8 @@ pub fn runs_of(
                 path: path.to_owned(),
                 key: "vary".to_owned(),
                 problem: format!(
-                    "makes a folder '{}', but folders with 'ignore' or '.old' in their names are skipped: give \
-                     the value a different name, as {{ name = \"...\", set = {{ ... }} }}",
+                    "creates a folder '{}', but folders with 'ignore' or '.old' in their names are skipped: give the \
+                     value a different name, as {{ name = \"...\", set = {{ ... }} }}",
                     part.to_string_lossy()
                 ),
             });

@@ -91,7 +91,8 @@ impl Source {
             None if what.extension().is_some() => what.with_extension(""),
             None => {
                 return refused(format!(
-                    "{}: the name of an experiment file must end in .toml; otherwise give --dir for its runs",
+                    "{}: the name of an experiment file must end in .toml; otherwise use --dir to choose a folder for \
+                     its runs",
                     what.display()
                 ));
             }
@@ -144,7 +145,7 @@ impl Source {
             }) =>
             {
                 let problem = format!(
-                    "{}: contains files that are not from a sweep; choose a different folder with --dir",
+                    "{}: contains files that do not belong to a sweep; choose a different folder with --dir",
                     root.display()
                 );
                 Err(SweepError::Source(problem))
@@ -224,7 +225,8 @@ fn experiment_of(root: &Path) -> Result<Option<PathBuf>, SweepError> {
     let value: Value = serde_json::from_slice(&text).unwrap_or_default();
     let Some(path) = value.get("experiment").and_then(Value::as_str) else {
         let problem = format!(
-            "{}: is damaged, so the experiment of the tree is not known; replace its contents with {{\"experiment\": \"/path/of/the/file.toml\"}}",
+            "{}: is damaged, so it is not known to which experiment the tree belongs; replace its contents with \
+             {{\"experiment\": \"/path/of/the/file.toml\"}}",
             marker.display()
         );
         return Err(SweepError::Source(problem));

@@ -94,8 +94,8 @@ fn layers(root: &Path, leaf: &Path) -> Result<(Table, PathBuf), SweepError> {
             return Err(SweepError::Value {
                 path: root.join(&path),
                 key: name,
-                problem: "is missing in the folder and in those above it: it lists what the \
-                          folder changes (and may be empty); to skip a folder, end its name in .old or add a file 'skip'"
+                problem: "is missing in the folder and in those above it: it lists what the folder changes (and may be \
+                    empty); to skip a folder, end its name in .old or add a file named 'skip' to it"
                     .to_owned(),
             });
         };

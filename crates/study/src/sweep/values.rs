@@ -187,7 +187,7 @@ fn spread_values(table: &Table) -> Result<Vec<Value>, String> {
         (None, Some(steps)) => spread(from, to, Spacing::Even(steps))?,
         _ => {
             return Err(
-                "needs either 'step' or 'steps' (and 'steps' with scale = \"log\")".to_owned(),
+                "needs either 'step' or 'steps' (with scale = \"log\", only 'steps')".to_owned(),
             );
         }
     };

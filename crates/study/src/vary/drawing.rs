@@ -160,7 +160,8 @@ impl Varied {
                 .filter_map(|point| point.result.as_ref().ok());
             found.all(|found| shown.of(found).is_none())
         });
-        let missing = missing.map(|shown| format!("{}: there are no such requests", shown.name()));
+        let missing =
+            missing.map(|shown| format!("{}: the load has no such requests", shown.name()));
         drawing.head.notes.extend(missing);
         let shown = self.targets.iter().enumerate();
         let shown = shown.filter(|(_, of)| curves.shown.contains(&Shown::Figure(of.figure())));

@@ -52,7 +52,9 @@ pub enum CurvesError {
     )]
     Delay,
     /// They have different units.
-    #[error("'{0}' and '{1}' have different units, expected figures of one unit for one picture")]
+    #[error(
+        "'{0}' and '{1}' have different units, but all figures in a picture must have the same unit"
+    )]
     Units(String, String),
     /// A figure twice.
     #[error("'{0}' is given twice")]

@@ -28,10 +28,10 @@ pub struct Roles {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RolesError {
     /// There is no such key.
-    #[error("'{0}' is not varied; panels can be for the values of {1}")]
+    #[error("'{0}' is not varied; panels can show the values of {1}")]
     NotVaried(String, String),
     /// It is the x axis.
-    #[error("'{0}' is the x axis, so it cannot have panels: give another --vary first")]
+    #[error("'{0}' is on the x axis, so it cannot have panels: put a different --vary first")]
     IsAxis(String),
     /// More than can be distinguished.
     #[error(

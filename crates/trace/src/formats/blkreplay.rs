@@ -57,8 +57,8 @@ impl Format for Blkreplay {
 
     fn loses(&self) -> Option<&'static str> {
         Some(
-            "device, class, group and think time; write-zeroes; the difference between \
-             zero and unmeasured times; wall clock and device names",
+            "device, class, group and think time; write-zeroes; the distinction between zero and unmeasured times; \
+             wall clock and device names",
         )
     }
 

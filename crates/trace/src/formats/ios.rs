@@ -28,11 +28,11 @@ impl Format for Ios {
     }
 
     fn description(&self) -> &'static str {
-        "iosonar's binary format: small, fast, with checksums and an index by time"
+        "iosonar's binary format: compact and fast, with checksums and a time index"
     }
 
     fn columns(&self) -> &'static str {
-        "all that a record has: start, sector, sectors, op, flags, device, class, group, delay, latency, think, \
+        "all fields of a record: start, sector, sectors, op, flags, device, class, group, delay, latency, think, \
          status, pushed_back; times in ns"
     }
 

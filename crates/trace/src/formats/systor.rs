@@ -37,7 +37,7 @@ impl Rows for Systor {
         if op.is_empty() {
             context.metadata.remark(
                 RemarkKind::Unanswered,
-                "rows had no IOType (no answer was recorded) and were left out",
+                "rows had no IOType (no response was recorded) and were left out",
                 || format!("line {}", line.number),
             );
             return Ok(None);

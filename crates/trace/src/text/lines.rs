@@ -14,7 +14,8 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 pub(crate) const NO_LINE_END: &str = "a newline after the last row: without one the row may \
      be truncated; if it is complete, add a newline, or accept it with --lenient";
 /// The remark on a row that was read although the input ends within it.
-pub(crate) const TAKEN_CUT: &str = "last row had no newline, may be truncated, and was accepted";
+pub(crate) const TAKEN_CUT: &str =
+    "last row was accepted although it had no newline and may be truncated";
 /// No line of any text format is longer, comments included; more is another kind of file.
 const LONGEST_LINE: usize = 1 << 20;
 

@@ -107,8 +107,8 @@ impl<R: TraceReader> TraceReader for Rebased<R> {
                 let error = TraceError::Damaged {
                     place: Place::of(&self.path, batch.place(row)),
                     problem: format!(
-                        "this request is {:.9} s earlier than all of the first {} requests, from which \
-                         time zero was derived: sort the file by time first, or skip such rows with --lenient",
+                        "this request is {:.9} s earlier than all of the first {} requests, which define time zero: \
+                         sort the file by time first, or skip such rows with --lenient",
                         (zero - start).as_secs_f64(),
                         AHEAD * Batch::ROWS
                     ),

@@ -90,7 +90,7 @@ impl Context {
             }
             self.metadata.remark(
                 RemarkKind::Widened,
-                "rows had byte ranges that were not whole sectors and were widened",
+                "rows had byte ranges that were not whole sectors, and were widened",
                 || format!("line {}", line.number),
             );
         }

@@ -72,8 +72,8 @@ impl TextSink {
         TraceError::Request {
             place: Place::of(&self.path, 0),
             problem: format!(
-                "the {format} format cannot represent the {} at sector {}: write another format, \
-                 or leave such requests out with --lossy",
+                "the {format} format cannot represent the {} at sector {}: write a different format, or leave such \
+                 requests out with --lossy",
                 request.op.name(),
                 request.sector
             ),

@@ -121,7 +121,7 @@ impl Piped {
                 Ok(outcome) => self.metadata.add_remarks(&outcome?),
                 Err(_) => {
                     return Err(TraceError::Option(format!(
-                        "--cmd '{}': the load could not be written to it",
+                        "--cmd '{}': the load could not be written to its standard input",
                         self.command
                     )));
                 }

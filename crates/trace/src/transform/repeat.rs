@@ -114,8 +114,8 @@ impl Repeated {
             span => (((1 << 63) - 1 - last) / span + 1).min(u128::from(MOST_ROUNDS)),
         };
         Err(TraceError::Option(format!(
-            "--repeat must be at most {most} rounds of this load, which then ends within 292 years \
-             (got {n}); or give a time, such as --repeat 2h"
+            "--repeat must be at most {most} rounds of this load, so that it ends within 292 years (got {n}); or give \
+             a time, such as --repeat 2h"
         )))
     }
 

@@ -11,7 +11,7 @@ pub(super) fn possible(time: Option<u64>, option: &str) -> Result<Nanos, TraceEr
     match time {
         Some(ns) if ns < 1 << 63 => Ok(Nanos::new(ns)),
         _ => Err(TraceError::Option(format!(
-            "{option} moves a request beyond 292 years: use a part of the load, or a smaller value"
+            "{option} moves a request beyond 292 years: use only a part of the load, or a smaller value"
         ))),
     }
 }

@@ -68,7 +68,10 @@ impl<'a> Queue<'a> {
                 }
                 State::LeftAlone => {
                     state.tally.left_alone += 1;
-                    seen(run, Event::LeftAlone("by a file 'skip' or by its name"));
+                    seen(
+                        run,
+                        Event::LeftAlone("by a file named 'skip' or by its name"),
+                    );
                 }
                 State::Open | State::Failed(_) => {
                     if run.common.precision.is_some() && run.repetition > FEWEST_FOR_PRECISION {
@@ -231,7 +234,7 @@ impl QueueState {
                 path: run.common.origin.clone(),
                 key: "precision_of".to_owned(),
                 problem: format!(
-                    "is '{}', which is not a metric of {}; there are {}",
+                    "is '{}', which is not a metric of {}; its metrics are {}",
                     precision.metric,
                     run.path.display(),
                     names.join(", ")

@@ -92,7 +92,8 @@ impl Reader {
             return Err(reader.damaged(
                 8,
                 format!(
-                    "field 'version' is {major}, expected {}: the file was written by a newer iosonar; read it with that version",
+                    "field 'version' is {major}, expected {}: the file was written by a newer version of iosonar; read \
+                     it with that version",
                     frame::MAJOR
                 ),
             ));
@@ -275,7 +276,7 @@ impl Reader {
                 format!(
                     "the file ends after {got} of the {length} bytes of a block: it is truncated, still being \
                      written, or this length is damaged{}",
-                    self.way_out("; --lenient reads the whole blocks before")
+                    self.way_out("; --lenient reads the complete blocks before it")
                 ),
             ));
         }
@@ -287,7 +288,7 @@ impl Reader {
                 at,
                 format!(
                     "the checksum of this block is {found:08x}, expected {stated:08x}: the file is damaged here{}",
-                    self.way_out("; fetch it again, or leave the block out with --lenient")
+                    self.way_out("; fetch the file again, or leave the block out with --lenient")
                 ),
             ));
         }
@@ -297,7 +298,7 @@ impl Reader {
                 self.metadata = Metadata::of_json(self.decoder.bytes_mut()).map_err(|e| {
                     self.damaged(
                         at,
-                        format!("the metadata are not valid JSON of this format: {e}"),
+                        format!("the metadata is not valid JSON for this format: {e}"),
                     )
                 })?;
                 self.metadata.remarks = remarks;
@@ -351,7 +352,7 @@ impl Reader {
             return Err(self.damaged(
                 at + frame::TRAILER as u64,
                 format!(
-                    "the data after the end of the trace are not an .ios file{}",
+                    "the data after the end of the trace is not an .ios file{}",
                     self.way_out("; --lenient ignores it")
                 ),
             ));

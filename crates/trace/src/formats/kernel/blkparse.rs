@@ -27,7 +27,7 @@ impl Format for Blkparse {
     }
 
     fn description(&self) -> &'static str {
-        "blkparse text: the default output, or with --blkparse-format that of -f"
+        "blkparse text: the default output, or that of -f with --blkparse-format"
     }
 
     fn columns(&self) -> &'static str {

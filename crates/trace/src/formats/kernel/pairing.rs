@@ -135,7 +135,7 @@ impl<E: Events> Paired<E> {
         let Some(time) = event.time.checked_sub(self.zero).map(Nanos::new) else {
             self.metadata.remark(
                 RemarkKind::TooEarly,
-                "events were earlier than the first one and were left out",
+                "events had an earlier time than the first one and were left out",
                 || format!("{} ns", event.time),
             );
             return;
@@ -146,7 +146,8 @@ impl<E: Events> Paired<E> {
             } else if self.pending.begin(event, time, device) {
                 self.metadata.remark(
                     RemarkKind::Identical,
-                    "requests started while an identical one was in flight, and were paired first in, first out",
+                    "requests started while an identical one was in flight, and were paired in first-in, first-out \
+                     order",
                     || format!("sector {}", event.sector),
                 );
             }
@@ -167,7 +168,7 @@ impl<E: Events> Paired<E> {
                 if matches!(outcome, Completed::Nothing) && event.op != Op::Flush {
                     self.metadata.remark(
                         RemarkKind::NoStart,
-                        "completions had no start event (it was before the recording, or lost)",
+                        "completions had no start event (it preceded the recording, or was lost)",
                         || format!("at {time}, sector {}", event.sector),
                     );
                 }
@@ -189,7 +190,7 @@ impl<E: Events> Paired<E> {
                 let request = slot.record.request;
                 self.metadata.remark(
                     RemarkKind::NoCompletion,
-                    "requests had no completion (it was after the recording, or lost)",
+                    "requests had no completion (it followed the recording, or was lost)",
                     || format!("at {}, sector {}", request.start, request.sector),
                 );
             }

@@ -69,7 +69,7 @@ impl<P: EventLines> Events for TextEvents<P> {
         if !self.any && !self.lenient {
             return Err(TraceError::UnknownFormat {
                 path: self.lines.path().to_owned(),
-                reason: "the file has no request events".to_owned(),
+                reason: "the file contains no request events".to_owned(),
                 readable: self.shape.to_owned(),
             });
         }
