@@ -120,7 +120,7 @@ fn a_key_means_what_the_option_means_and_the_option_holds() {
     scratch.file("synthetic.toml", synthetic);
     let (done, text) = run(&scratch, &["sim", "synthetic.toml"]);
     assert!(
-        !done && text.contains("synthetic.toml:2: 'load.beyond' is \"fit\", expected no such key"),
+        !done && text.contains("synthetic.toml:2: 'load.beyond' is \"fit\", expected no value"),
         "{text}"
     );
 }

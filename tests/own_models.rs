@@ -215,7 +215,7 @@ fn a_wrong_option_names_its_line() {
     for (copies, message) in [
         (
             "0",
-            "'array.options' do not suit the level \"chained\": copies is 0, expected at least 1",
+            "'array.options' are invalid for the level \"chained\": copies is 0, expected at least 1",
         ),
         ("7", "7 copies need as many disks"),
         ("\"x\"", "'array.options'"),

@@ -190,7 +190,7 @@ fn a_scenario_that_means_nothing_is_refused_with_its_line_and_key() {
         (
             "profile = 'seagate-st3500630ns'",
             "profile = 'nodisk'",
-            "unknown disk profile 'nodisk': built in are seagate-st3500630ns",
+            "unknown disk profile 'nodisk': the built-in profiles are seagate-st3500630ns",
         ),
         (
             "profile = 'seagate-st3500630ns'",

@@ -229,7 +229,7 @@ fn what_is_no_block_device_or_is_named_twice_is_refused() {
         return;
     };
     let twice = iosonar().arg("top").args([&device.0, &device.0]).output();
-    assert_refused(&twice.unwrap(), "name one of them");
+    assert_refused(&twice.unwrap(), "name only one of them");
 }
 
 const ENTER: &str = "\u{1b}[?1049h\u{1b}[?25l";

@@ -112,7 +112,7 @@ impl RowGroups {
     /// Where the next row is.
     fn place(&self) -> String {
         let group = self.groups.partition_point(|rows| *rows <= self.done);
-        format!("row group {group}, at row {} or after it", self.done + 1)
+        format!("row group {group}, at or after row {}", self.done + 1)
     }
 }
 
@@ -137,7 +137,7 @@ fn check_compression(
             };
             return Err(file.damaged(format!(
                 "row group {i}: the column '{}' is compressed with {name}, which this build does not read, expected \
-                 snappy, gzip, lz4 or none: write it with another compression{way_out}",
+                 snappy, gzip, lz4 or none: write it with a different compression{way_out}",
                 column.column_path().string()
             )));
         }

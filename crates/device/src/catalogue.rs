@@ -41,7 +41,7 @@ pub fn instead_of_profile(name: &str, known: &[&str]) -> String {
             format!("write one of {}", several.join(", "))
         }
         _ => format!(
-            "built in are {}; the name of a profile file must end in .toml",
+            "the built-in profiles are {}; the name of a profile file must end in .toml",
             known.join(", ")
         ),
     }
@@ -92,12 +92,12 @@ mod tests {
             ),
             (
                 "hitachi",
-                "built in are seagate-exos-x18-18tb, seagate-st3500630ns, ibm-18es; \
+                "the built-in profiles are seagate-exos-x18-18tb, seagate-st3500630ns, ibm-18es; \
                  the name of a profile file must end in .toml",
             ),
             (
                 "",
-                "built in are seagate-exos-x18-18tb, seagate-st3500630ns, ibm-18es; \
+                "the built-in profiles are seagate-exos-x18-18tb, seagate-st3500630ns, ibm-18es; \
                  the name of a profile file must end in .toml",
             ),
         ] {

@@ -169,7 +169,7 @@ fn refuse_overlaps(filters: &[Filter]) -> Result<(), GuardError> {
     for (i, filter) in filters.iter().enumerate() {
         if let Some(other) = filters[..i].iter().find(|other| other.overlaps(filter)) {
             return Err(GuardError::Refused(format!(
-                "{} and {} are, or contain, the same sectors: name one of them",
+                "{} and {} have sectors in common: name only one of them",
                 other.path.display(),
                 filter.path.display()
             )));

@@ -222,7 +222,8 @@ impl Preparation {
         }
         if fitted.end().get() > trial.target_sectors() {
             return Some(format!(
-                "the request ends at sector {}, but the target at {}: use --wrap, --clip or a larger target",
+                "the request ends at sector {}, but the target ends at sector {}: use --wrap, --clip or a larger \
+                 target",
                 fitted.end(),
                 trial.target_sectors()
             ));

@@ -278,9 +278,9 @@ impl fmt::Display for Misplaced {
             ),
             Self::TooManyActive { most } => write!(
                 f,
-                "more than {most} zones would be partly written, the limit of this device \
-                 (queue/max_active_zones); --reset-zones resets the zones that the load writes to (their \
-                 data is lost), or reset others (blkzone reset)"
+                "more than {most} zones would be partly written, which is the limit of this device \
+                 (queue/max_active_zones); --reset-zones resets the zones that the load writes to (their data is \
+                 lost), or reset others (blkzone reset)"
             ),
             Self::NotGranular { granularity } => write!(
                 f,

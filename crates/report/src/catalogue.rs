@@ -324,7 +324,7 @@ pub const CATALOGUE: &[Entry] = &[
          first: KS is the largest vertical distance, and the demerit is the root mean square horizontal distance."),
     together("ccdf", Distribution, "", Needs::NONE, distribution::ccdf,
         "The share of requests that took longer than a given time, on two logarithmic axes: the tail. A straight line \
-         is a power law, a cliff a timeout; 0.1 % is p99.9."),
+         is a power law, a cliff is a timeout; 0.1 % is p99.9."),
     each("quantiles", Distribution, "", view(View::Started), distribution::quantiles,
         "Median, p90, p99 and maximum over time: the typical and the slowest requests."),
     each("heat-map", Distribution, "", view(View::Started), distribution::heat_map,
@@ -350,7 +350,7 @@ pub const CATALOGUE: &[Entry] = &[
         "Latency against the requests in flight at submission, including the request itself. A rising edge shows \
          queueing; a flat band shows a device that works in parallel."),
     each("delay-by-load", Correlation, "delay.xy", view(View::DelayByLoad), flight::delay_by_load,
-        "Start delay against the requests in flight at submission: delays with few requests in flight are caused \
+        "Start delay against the requests in flight at submission: delays while few requests are in flight are caused \
          by the replay itself."),
     each("latency-by-delay", Correlation, "latency.delay.xy", view(View::LatencyByDelay), flight::latency_by_delay,
         "Latency against start delay: shows whether late requests are also slow. Zeros have a separate band."),
@@ -368,7 +368,7 @@ pub const CATALOGUE: &[Entry] = &[
         "Pages of 4 KiB ranked by number of accesses, on logarithmic axes, with the share of accesses that go to the \
          hottest pages: the potential benefit of a cache."),
     each("working-set-log", Load, "ws_log", LOAD, working_set::logarithmic,
-        "Distinct sectors accessed in the last 1, 6, 60 and 600 s and since the beginning, on a logarithmic axis."),
+        "The distinct data accessed in the last 1, 6, 60 and 600 s and since the beginning, on a logarithmic axis."),
     each("working-set", Load, "ws_lin", LOAD, working_set::linear,
         "The working set on a linear axis: the size of a cache that would hold all the data in use."),
     each("span", Load, "sum_dist", LOAD, working_set::span,
@@ -396,8 +396,8 @@ pub const CATALOGUE: &[Entry] = &[
         "The median response time by size, reads and writes separately; for requests that consist of several I/Os, \
          also the time until the first I/O completes."),
     each("atomic-share", Activity, "", OUTCOME, activity::atomic_share,
-        "The share of requests served by a single I/O, over time: below 100 % only if the trace shows which \
-         I/Os belong together."),
+        "The share of requests served by a single I/O, over time: below 100 % only if the trace records which I/Os \
+         belong together."),
     together("device-load", Activity, "", LOAD.and(OUTCOME), devices::device_load,
         "The share of time in which each device had at least one request in flight; for a single device, that share \
          over time. A device that serves several requests at a time is not necessarily saturated at 100 %; shares that \
@@ -415,8 +415,7 @@ pub const CATALOGUE: &[Entry] = &[
         "The number of requests that the replay has read ahead (replay --self-check): if it is near zero, the replay \
          may have to wait for its input."),
     each("input-wait", SelfCheck, "input_wait", Needs::NONE, self_check::input_wait,
-        "The time the replay waited for its input in each interval (replay --self-check): any wait \
-         makes requests late."),
+        "The time the replay waited for its input in each interval (replay --self-check): any wait delays requests."),
     each("input-wait-cumulated", SelfCheck, "input_wait_cumul", Needs::NONE, self_check::input_wait_cumulated,
         "The cumulative time the replay waited for its input."),
     each("answer-lag", SelfCheck, "answer_lag", Needs::NONE, self_check::answer_lag,

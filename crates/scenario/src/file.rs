@@ -26,7 +26,7 @@ table_of_keys! {
     /// A scenario as it is written. Everything optional has a default, which [`crate::Prepared`]
     /// fills in.
     pub struct ScenarioFile {
-        /// the seed of all random numbers
+        /// the seed for all random numbers
         #[default = "1"]
         #[comment = "seed for all random numbers"]
         pub seed: Option<u64>,

@@ -67,7 +67,7 @@ const GIVEN: [(&str, usize, &str); 21] = [
     (
         "level = \"raid0\"\ndisks = 4\nlike = \"linux-md\"\nmd.bitmap = \"64MiB\"",
         14,
-        "'array.md.bitmap' is '64MiB', expected no such key for RAID 0",
+        "'array.md.bitmap' is '64MiB', expected no value for RAID 0",
     ),
     (
         "level = \"raid1\"\ndisks = 2\nlike = \"linux-md\"\nmd.bitmap = \"3MiB\"",
@@ -122,17 +122,17 @@ const GIVEN: [(&str, usize, &str); 21] = [
     (
         "level = \"raid1\"\ndisks = 2\nlike = \"linux-md\"\nmd.stripe_cache_size = 256",
         14,
-        "it applies to RAID 5 and 6",
+        "the key applies to RAID 5 and 6",
     ),
     (
         "level = \"raid10\"\ndisks = 4\nlike = \"linux-md\"\nmd.rmw = \"allowed\"",
         14,
-        "'array.md.rmw' is \"allowed\", expected no such key",
+        "'array.md.rmw' is \"allowed\", expected no value",
     ),
     (
         "level = \"raid5\"\ndisks = 4\nlike = \"linux-md\"\nmd.copies_lie = \"far\"",
         14,
-        "'array.md.copies_lie' is \"far\", expected no such key",
+        "'array.md.copies_lie' is \"far\", expected no value",
     ),
     (
         "level = \"raid10\"\ndisks = 4\nlike = \"linux-md\"\nmd.copies_lie = \"up\"",

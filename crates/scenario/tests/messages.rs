@@ -40,7 +40,7 @@ fn the_least_and_the_most_are_those_of_the_level() {
         ),
         (
             &[("array.level", "raid5"), ("array.groups", "2")],
-            "'array.groups' is 2, expected no 'groups': they apply to RAID 50 and 60",
+            "'array.groups' is 2, expected no value, as 'groups' applies to RAID 50 and 60",
         ),
         (
             &[("array.level", "raid50"), ("array.groups", "1")],

@@ -185,15 +185,15 @@ fn what_is_wrong_is_refused_with_its_line() {
         ),
         (
             good.replace("mean_ms = 60.0", "mean_s = 60.0"),
-            "s.toml:13: 'device.options' does not suit the model \"exponential\": unknown key 'mean_s'",
+            "s.toml:13: 'device.options' is invalid for the model \"exponential\": unknown key 'mean_s'",
         ),
         (
             good.replace("mean_ms = 60.0", "mean_ms = -1.0"),
-            "s.toml:13: 'device.options' does not suit the model \"exponential\": mean_ms is -1, expected more than 0",
+            "s.toml:13: 'device.options' is invalid for the model \"exponential\": mean_ms is -1, expected more than 0",
         ),
         (
             good.replace("options = { mean_ms = 60.0 }\n", ""),
-            "s.toml:11: 'device.model' does not suit the model \"exponential\": 'mean_ms' is missing",
+            "s.toml:11: 'device.model' is invalid for the model \"exponential\": 'mean_ms' is missing",
         ),
         (
             good.replace("\"1GiB\"", "\"1000B\""),
@@ -206,7 +206,7 @@ fn what_is_wrong_is_refused_with_its_line() {
         (
             good.replace("\"plain\"", "\"short\"")
                 .replace("disks = 4", "disks = 4\noptions = { disks = 3 }"),
-            "s.toml:10: 'array.options' do not suit the level \"short\": the level plans for 3 devices, expected 4",
+            "s.toml:10: 'array.options' are invalid for the level \"short\": the level plans for 3 devices, expected 4",
         ),
         (
             good.replace("disks = 4", "disks = 4\nlike = \"linux-md\""),
@@ -237,7 +237,7 @@ fn what_is_wrong_is_refused_with_its_line() {
     let error = Prepared::from_toml(&good, Path::new("s.toml"), &overrides).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "--set: 'device.options' does not suit the model \"exponential\": mean_ms is -2, expected more than 0"
+        "--set: 'device.options' is invalid for the model \"exponential\": mean_ms is -2, expected more than 0"
     );
 }
 
@@ -255,11 +255,11 @@ fn keys_of_other_levels_are_refused() {
         ),
         (
             good.replace("disks = 4", "disks = 4\ncopies = 2"),
-            "no 'copies'",
+            "no value, as 'copies'",
         ),
         (
             good.replace("disks = 4", "disks = 4\ngroups = 2"),
-            "no 'groups'",
+            "no value, as 'groups'",
         ),
     ] {
         let error = prepared(&text).unwrap_err().to_string();

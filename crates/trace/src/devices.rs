@@ -59,7 +59,7 @@ impl TraceReader for OnlyDevices {
             .map(|i| metadata.device_name(i as u16))
             .collect();
         Err(TraceError::Option(format!(
-            "{}: no requests to the device {}; its devices are: {}",
+            "{}: has no requests to the device {}; its devices are: {}",
             self.path.display(),
             self.wanted.join(", "),
             seen.join(", ")

@@ -162,7 +162,7 @@ fn a_message_about_a_request_that_is_damaged_is_an_error_and_any_other_a_comment
             "INFO: droqping block=80 len=8 mode=W",
             "field 'verb' is 'droqping', expected one of dropping, skipping",
         ),
-        ("INFO: dropping block=8\0 len=8 mode=W", "zero bytes"),
+        ("INFO: dropping block=8\0 len=8 mode=W", "null bytes"),
     ] {
         let text = format!("1.0 ; 5 ; 8 ; W\n{line}\n2.0 ; 5 ; 8 ; W\n");
         let error = read_text(&text).unwrap_err().to_string();

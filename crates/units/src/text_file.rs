@@ -27,7 +27,7 @@ pub fn read_text_file(path: &Path) -> io::Result<String> {
         ));
     }
     if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
-        return refuse(format!("byte {at} is zero, expected a text file"));
+        return refuse(format!("byte {at} is a null byte, expected a text file"));
     }
     String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
 }
@@ -72,7 +72,10 @@ mod tests {
             "it is larger than 16 MiB, expected a text file"
         );
         file.set_len(3).unwrap();
-        assert_eq!(complaint(&path), "byte 0 is zero, expected a text file");
+        assert_eq!(
+            complaint(&path),
+            "byte 0 is a null byte, expected a text file"
+        );
         std::fs::write(&path, "text").unwrap();
         assert_eq!(read_text_file(&path).unwrap(), "text");
         std::fs::remove_dir_all(directory).unwrap();

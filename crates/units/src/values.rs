@@ -135,7 +135,7 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
         )),
         ("step", Some(step)) => match step.in_unit(from.unit) {
             Some(step) => spread(from.value, to.value, Spacing::Step(step.value)),
-            None => Err("has a step in a different unit from its ends".to_owned()),
+            None => Err("has a step in a different unit from that of its ends".to_owned()),
         },
         ("log", Some(n)) if n.unit.is_empty() => {
             spread(from.value, to.value, Spacing::Log(n.value))

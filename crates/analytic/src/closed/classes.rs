@@ -64,7 +64,7 @@ pub fn exact(classes: &[JobClass]) -> Result<Vec<ClassPoint>, AnalyticError> {
     let states = states * stations as f64;
     if states > MOST_STATES {
         return Err(AnalyticError::TooLarge {
-            what: "exact mean value analysis of several classes",
+            what: "exact mean value analysis with several classes",
             states,
             most: MOST_STATES,
             instead: "use Schweitzer's approximation",

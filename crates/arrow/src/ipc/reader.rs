@@ -108,10 +108,7 @@ impl Blocks {
             u64::try_from(block.bodyLength()),
         );
         let (Ok(at), Ok(header @ 8..), Ok(body)) = numbers else {
-            return Err(self.damaged(
-                name,
-                "the index has a length or an offset below 0".to_owned(),
-            ));
+            return Err(self.damaged(name, "the index has a negative length or offset".to_owned()));
         };
         let length = header.saturating_add(body);
         self.check_size(length, name)?;
@@ -169,8 +166,8 @@ impl Blocks {
         if codec == Some(CompressionType::ZSTD) && !cfg!(feature = "zstd") {
             return Err(self.damaged(
                 name,
-                "it is compressed with zstd, which this build does not read, expected lz4 or none: write it with \
-                 another compression, or build iosonar with the feature c-codecs"
+                "it is compressed with zstd, which this build does not read, expected lz4 or none: write it with a \
+                 different compression, or build iosonar with the feature c-codecs"
                     .to_owned(),
             ));
         }

@@ -79,7 +79,7 @@ pub enum DiskSimError {
         instead: &'static str,
     },
     /// There is no drive in the files.
-    #[error("{}: the file has no drive: expected a block disksim_disk or dm_disk", path.display())]
+    #[error("{}: the file has no drive: expected a disksim_disk or dm_disk block", path.display())]
     NoDrive {
         /// The first file.
         path: PathBuf,
@@ -139,7 +139,7 @@ impl fmt::Display for Warning {
         let about = match about {
             WarningAbout::Unknown => "not a parameter of DiskSim: ignored",
             WarningAbout::DefinedBefore => "defined twice: the first definition is used",
-            WarningAbout::OtherSeekType => "belongs to another seek type: ignored",
+            WarningAbout::OtherSeekType => "belongs to a different seek type: ignored",
             WarningAbout::OwnRules => {
                 "has no effect: requests queued in the drive follow the scheduler of the scenario"
             }

@@ -353,7 +353,7 @@ fn range(first: Option<Item>, last: &str, at: &At) -> Result<Vec<Item>, DiskSimE
     let refused = |seen: &str| DiskSimError::Syntax {
         at: at.to_string(),
         seen: format!("'.. {seen}'"),
-        expected: "two names that differ in a number at their end, such as disk0 .. disk9",
+        expected: "two names that differ only in a final number, such as disk0 .. disk9",
     };
     let Some(Item {
         value: Value::Word(first),

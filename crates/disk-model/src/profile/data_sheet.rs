@@ -146,7 +146,7 @@ impl DataSheet {
             "inner_mb_per_s",
             self.inner_mb_per_s,
             INNER_SHARE * self.outer_mb_per_s,
-            "0.48 of the outermost tracks' rate",
+            "0.48 x the rate of the outermost tracks",
         );
         let inner = sectors_per_track(inner_rate, revolution_ms, track_to_track_ms);
         let of_track = "rate x (revolution + track switch) / 512 B";

@@ -116,8 +116,8 @@ pub(crate) fn check(pacing: &Pacing) -> Result<(), String> {
     let wanted = pacing.priority;
     if let (ThreadPriority::Fifo, Some(limit)) = (wanted, real_time_limit()) {
         return Err(format!(
-            "--priority fifo needs an unlimited real-time CPU time: after {limit} without sleeping the kernel \
-             would kill this process (RLIMIT_RTTIME); run 'ulimit -R unlimited' first, or use --priority auto"
+            "--priority fifo needs unlimited real-time CPU time: after {limit} without sleeping the kernel would kill \
+             this process (RLIMIT_RTTIME); run 'ulimit -R unlimited' first, or use --priority auto"
         ));
     }
     if wanted == ThreadPriority::Auto || granted(pacing) == wanted {

@@ -55,7 +55,7 @@ pub(crate) fn device_load(inputs: &[Measured]) -> Option<Chart> {
             colour: Colour::Curve(0),
             of: |point, _| point.busy.min(1.0),
         }];
-        return over_time(inputs, "Busy share of the device", y, &figures);
+        return over_time(inputs, "Share of time the device is busy", y, &figures);
     }
     let mut names: Vec<&str> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

@@ -260,7 +260,7 @@ pub(crate) fn repetition(input: &Measured) -> Option<Chart> {
         let share = 100.0 * load.sampling_rate;
         chart
             .notes
-            .push(format!("from a sample of {share:.2} % of the pages"));
+            .push(format!("based on a sample of {share:.2} % of the pages"));
     }
     let header = [
         "the hottest pages that receive",

@@ -92,7 +92,7 @@ fn sets(input: &Measured, kind: &str, y: Axis, of: fn(f64, f64) -> f64) -> Optio
     } else if load.sampling_rate < 1.0 {
         let error = 100.0 * load.working_set_stderr;
         chart.notes.push(format!(
-            "from a sample of pages; standard error {error:.2} %"
+            "based on a sample of pages; standard error {error:.2} %"
         ));
     }
     Some(chart)

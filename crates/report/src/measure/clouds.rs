@@ -35,8 +35,14 @@ pub(super) fn kinds() -> Vec<Kind> {
     vec![
         kind("reads", Colour::Read),
         kind("writes", Colour::Write),
-        kind("reads held back by others in flight", Colour::HeldRead),
-        kind("writes held back by others in flight", Colour::HeldWrite),
+        kind(
+            "reads held back by other requests in flight",
+            Colour::HeldRead,
+        ),
+        kind(
+            "writes held back by other requests in flight",
+            Colour::HeldWrite,
+        ),
         kind("failed or never submitted", Colour::Failed),
     ]
 }

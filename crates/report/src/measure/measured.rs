@@ -233,7 +233,7 @@ impl Measured {
             let n = grouped(counts[usize::from(kind)]);
             cloud.set_label(
                 kind,
-                &format!("{n} {name} of them held back by others in flight"),
+                &format!("of these, {n} {name} held back by other requests in flight"),
             );
         }
         cloud.set_label(

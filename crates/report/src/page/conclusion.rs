@@ -135,7 +135,8 @@ impl Pace {
                         format!("Requests were submitted on time: {shares}.")
                     }
                     (Lateness::Late, true) => format!(
-                        "The replay was late: {shares}. Either the device or the replaying machine did not keep up."
+                        "The replay was late: {shares}. Either the device or the machine running the replay did not \
+                         keep up."
                     ),
                     (Lateness::Overloaded, true) => format!("The replay was overloaded: {shares}."),
                     (Lateness::Late | Lateness::Overloaded, false) => {

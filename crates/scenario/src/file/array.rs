@@ -17,7 +17,7 @@ table_of_keys! {
         /// for a registered level: what it takes
         #[table = "[array.options]"]
         pub options: Option<Spanned<toml::Table>>,
-        /// number of identical disks, without spares
+        /// number of identical disks, excluding spares
         #[comment = "number of disks, excluding spares"]
         pub disks: Spanned<usize>,
         /// `"linux-md"`: the array has the layout and the rules of [Linux's software RAID](md.md), and requests have

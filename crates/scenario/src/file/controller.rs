@@ -94,7 +94,7 @@ table_of_keys! {
         #[default = "no link; with a `cache` 7877"]
         #[comment = "rate of the link to the host, each way"]
         pub host_mb_per_s: Option<Spanned<f64>>,
-        /// time of the exclusive-or for each byte, before parity is written and when lost data are reconstructed
+        /// time for the exclusive-or, per byte, before parity is written and when lost data are reconstructed
         #[default = "0"]
         #[comment = "time for the exclusive-or, per byte"]
         pub xor_ns_per_byte: Option<Spanned<f64>>,

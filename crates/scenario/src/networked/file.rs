@@ -363,8 +363,8 @@ impl JobsFile {
             || self.think.is_some();
         match &self.class {
             Some(_) if alone => Err(check.incomplete(
-                "[jobs] has both classes and 'operation', 'bytes', 'most', 'think_s' or 'think': \
-                 move these into a [[jobs.class]]",
+                "[jobs] has both classes and 'operation', 'bytes', 'most', 'think_s' or 'think': move these into a \
+                 [[jobs.class]] table",
             )),
             Some(classes) if classes.is_empty() || classes.len() > 32 => {
                 Err(check.incomplete("[jobs] must have 1 to 32 classes"))

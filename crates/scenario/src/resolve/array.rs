@@ -100,7 +100,8 @@ fn check_counts(
             Some(LevelName::Raid10 | LevelName::Raid01)
         )
     {
-        let expected = "no 'copies': they apply to RAID 10 and 01; RAID 1 has one copy per disk";
+        let expected =
+            "no value, as 'copies' applies to RAID 10 and 01; RAID 1 has one copy per disk";
         return Err(check.wrong(copies, "array.copies", copies.get_ref(), expected));
     }
     if let Some(given) = &array.groups {
@@ -110,7 +111,7 @@ fn check_counts(
         );
         let expected = match grouped {
             false => {
-                "no 'groups': they apply to RAID 50 and 60, so remove the key or use one of these levels"
+                "no value, as 'groups' applies to RAID 50 and 60: remove the key or use one of these levels"
             }
             true => "at least 2: use RAID 5 or 6 for a single group",
         };
@@ -216,7 +217,8 @@ pub(super) fn wrong_geometry(
         }
         GeometryError::Groups { .. } => check.incomplete(&error.to_string()),
         GeometryError::Registered { level, problem } => match &array.options {
-            Some(options) => check.refused(options, "array.options", &format!("do not suit the level \"{level}\": {problem}")),
+            Some(options) => check.refused(options, "array.options", &format!("are invalid for the level \"{level}\": \
+                {problem}")),
             None => check.refused(&array.level, "array.level", &format!("\"{level}\" cannot be created: {problem}")),
         },
     }

@@ -91,7 +91,7 @@ fn one_of(seen: &str, names: &[&str]) -> String {
 }
 
 fn of_model(problem: &str, name: &str) -> String {
-    format!("does not suit the model \"{name}\": {problem}")
+    format!("is invalid for the model \"{name}\": {problem}")
 }
 
 fn capacity(check: &Checker<'_>, device: &DeviceFile) -> Result<u64, ScenarioError> {

@@ -110,11 +110,11 @@ fn check_no_changes(
 ) -> Result<(), ScenarioError> {
     if let Some(beyond) = &load.beyond {
         let Given(seen) = beyond.get_ref();
-        let expected = "no such key: a synthetic load always lies within the array";
+        let expected = "no value, as a synthetic load always lies within the array";
         return Err(check.wrong(beyond, "load.beyond", seen.quoted(), expected));
     }
-    let expected = "no such key: scale a synthetic load by its arrival rate (load.rate_per_s or load.arrivals), \
-                    a closed one by its users (load.closed.outstanding)";
+    let expected = "no value: scale a synthetic load by its arrival rate (load.rate_per_s or load.arrivals), a closed \
+                    one by its users (load.closed.outstanding)";
     if let Some(speed) = &load.speed {
         return Err(check.wrong(speed, "load.speed", speed.get_ref(), expected));
     }
@@ -225,7 +225,7 @@ pub(super) fn load(
             None => array.stripe_unit,
         },
         Some(block) if array.placement == Placement::Random => {
-            let expected = "no value: with random placement, sizes are in stripe units";
+            let expected = "no value, as sizes are in stripe units with random placement";
             return Err(check.wrong(block, "load.block", block.get_ref(), expected));
         }
         Some(block) => super::array::sectors(check, "load.block", block)?,

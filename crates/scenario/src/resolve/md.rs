@@ -143,9 +143,7 @@ fn bitmap(
         Err(check.wrong(given, key, seen, expected))
     };
     if array.built_in() == Some(LevelName::Raid0) {
-        return wrong(
-            "no such key for RAID 0, which has no redundancy to keep consistent".to_owned(),
-        );
+        return wrong("no value for RAID 0, which has no redundancy to keep consistent".to_owned());
     }
     let chunk = sectors(check, key, given)?;
     if !chunk.get().is_power_of_two() || chunk < PAGE {
@@ -177,7 +175,7 @@ fn copies(
             None => Ok(None),
             Some(given) => {
                 let seen = given.get_ref().0.quoted();
-                let expected = "no such key for this level: it applies to RAID 10";
+                let expected = "no value for this level, as the key applies to RAID 10";
                 Err(check.wrong(given, "array.md.copies_lie", seen, expected))
             }
         };
@@ -201,7 +199,7 @@ fn handling(
     has_parity: bool,
 ) -> Result<StripeHandling, ScenarioError> {
     let mut handling = StripeHandling::default();
-    let expected = "no such key for this level: it applies to RAID 5 and 6";
+    let expected = "no value for this level, as the key applies to RAID 5 and 6";
     if let Some(given) = &md.rmw {
         let Given(level) = *given.get_ref();
         if !has_parity {

@@ -243,8 +243,8 @@ impl Resolver<'_> {
         Err(self.wrong(
             format!("'{text}'"),
             format!(
-                "a multiple of {block}, which is 'load.block', or with placement = \"random\" the stripe unit: leave that \
-                 key out, or write array.placement = \"addressed\""
+                "a multiple of {block}, which is 'load.block' or, with placement = \"random\", the stripe unit: remove \
+                 'load.block', or set array.placement = \"addressed\""
             ),
         ))
     }

@@ -319,7 +319,7 @@ impl DataSheet {
         found.add(
             "random writes of a drive with spare blocks, per second",
             self.read_iops.iops.min(rate).max(writes.iops),
-            "assumed: as random reads, at most the sequential rate",
+            "assumed: as for random reads, at most the sequential rate",
         )
     }
 

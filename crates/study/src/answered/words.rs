@@ -42,7 +42,7 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
     let text = match of {
         Remark::Drawn(times) => {
             return format!(
-                "the disks of a request were sampled {times} times instead of enumerated"
+                "the disks of a request were sampled {times} times instead of being enumerated"
             )
             .into();
         }
@@ -51,7 +51,7 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
             return format!("the wait common to all disks cannot be estimated: {error}").into();
         }
         Remark::VarmaMakowski(ms) => {
-            return format!("the mean by the interpolation of Varma and Makowski is {ms:.4} ms")
+            return format!("the interpolation of Varma and Makowski gives a mean of {ms:.4} ms")
                 .into();
         }
         Remark::Trace => {

@@ -55,7 +55,7 @@ pub fn quantiles_against(samples: &[Sample], quantity: Quantity) -> Chart {
         name: "qq".to_owned(),
         title: format!("Quantiles of {}", quantity.name()),
         subtitle: format!(
-            "each point is a quantile of both, in steps of 1/{PARTS}; above the diagonal the second is slower"
+            "each point is the same quantile of both, in steps of 1/{PARTS}; above the diagonal, the second is slower"
         ),
         footer: format!("iosonar {}", env!("CARGO_PKG_VERSION")),
         x: axis(&name(&samples[0])),

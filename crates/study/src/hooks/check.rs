@@ -66,7 +66,7 @@ impl HookFile {
                 None => Ok(()),
             },
             _ => Err(format!(
-                "expected either 'use' (built in are {}) or 'run' (an executable)",
+                "expected either 'use' (one of {}) or 'run' (an executable)",
                 BuiltIn::NAMES.join(", ")
             )),
         }

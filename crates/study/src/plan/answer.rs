@@ -232,8 +232,8 @@ fn sought(
     match find.unwrap_or(default) {
         Find::Copies if !matches!(load, LoadModel::Trace { .. }) => Err(PlanError::CopiesOfNoTrace),
         Find::Rate | Find::Copies if targets.iter().any(is_throughput) => does_not_fit(
-            "--target: for open arrivals the throughput is the arrival rate as long as the system is stable; limit \
-             a response time, or use a closed loop or a networked system",
+            "--target: with open arrivals, the throughput is the arrival rate as long as the system is stable; limit a \
+             response time, or use a closed loop or a networked system",
         ),
         Find::Rate if matches!(load, LoadModel::Trace { .. }) => Ok((None, Sought::Growth)),
         Find::Copies => Ok((None, Sought::Copies)),
@@ -241,7 +241,7 @@ fn sought(
         Find::Disks => Ok((Some("array.disks"), Sought::Disks)),
         Find::Jobs if closed => Ok((Some("load.closed.outstanding"), Sought::jobs(targets))),
         Find::Jobs => {
-            does_not_fit("--find jobs is for closed loops ('load.closed') and networked systems")
+            does_not_fit("--find jobs needs a closed loop ('load.closed') or a networked system")
         }
     }
 }

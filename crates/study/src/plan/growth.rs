@@ -178,7 +178,7 @@ impl GrowingLoad {
         let is_throughput = |of: &&Objective| of.statistic == Statistic::Throughput;
         match targets.iter().find(is_throughput) {
             Some(target) if self.can_grow() => Err(PlanError::DoesNotFit(format!(
-                "'{target}': for recordings and open arrivals the throughput is the arrival rate; limit a response \
+                "'{target}': with recordings and open arrivals, the throughput is the arrival rate; limit a response \
                  time instead, such as 'p99 < 20ms', or use a closed loop"
             ))),
             _ => Ok(()),

@@ -48,7 +48,7 @@ pub enum CurvesError {
     Name(ObjectiveError),
     /// Simulations have no such time.
     #[error(
-        "a simulated request starts when it arrives, so there is no delay: expected p99, read mean, ..."
+        "a simulated request starts as soon as it arrives, so it has no delay: expected p99, read mean, ..."
     )]
     Delay,
     /// They have different units.

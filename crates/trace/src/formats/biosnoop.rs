@@ -64,7 +64,7 @@ impl Rows for Biosnoop {
                 return Err(line.wrong(
                     "header",
                     line.bytes,
-                    "the column TIME(s): run the tool without -t, as times of day have no date",
+                    "the column TIME(s): run the tool without -t, as a time of day has no date",
                 ));
             }
             self.has_queue = has(line.bytes, b"QUE(ms)");

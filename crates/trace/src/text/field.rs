@@ -57,7 +57,7 @@ impl<'a> Line<'a> {
     pub(crate) fn check_text(&self) -> Result<(), TraceError> {
         match memchr::memchr(0, self.bytes) {
             None => Ok(()),
-            Some(at) => Err(self.wrong("line", &self.bytes[at..], "text without zero bytes")),
+            Some(at) => Err(self.wrong("line", &self.bytes[at..], "text without null bytes")),
         }
     }
 

@@ -72,7 +72,7 @@ impl Spool {
     fn error(&self, source: std::io::Error) -> TraceError {
         TraceError::Io {
             path: self.dir(),
-            action: "store the load in a temporary file (--spill-dir selects another folder)",
+            action: "store the load in a temporary file (--spill-dir selects a different folder)",
             source,
         }
     }

@@ -24,7 +24,7 @@ pub(super) fn whole_drive(
     let read = Reader::new(disk);
     let model = read.block(
         "Model",
-        "a block dm_disk, such as 'source x.model'",
+        "a dm_disk block, such as 'source x.model'",
         &tree.blocks,
     )?;
     let profile = modelled(&model, tree, files, warnings)?;

@@ -21,8 +21,8 @@ pub(super) fn modelled(
     let read = Reader::new(disk);
     let surfaces = read.whole("Number of data surfaces", 1, 1024)? as u32;
     let cylinders = read.whole("Number of cylinders", 1, 10_000_000)? as u32;
-    let mechanical = read.block("Mechanical Model", "a block dm_mech_g1", &tree.blocks)?;
-    let layout = read.block("Layout Model", "a block dm_layout_g1", &tree.blocks)?;
+    let mechanical = read.block("Mechanical Model", "a dm_mech_g1 block", &tree.blocks)?;
+    let layout = read.block("Layout Model", "a dm_layout_g1 block", &tree.blocks)?;
     simulated(
         &mechanical,
         "Mechanical Model",

@@ -46,7 +46,7 @@ impl Reader {
             if bytes > MOST_NOTICES {
                 return Err(TraceError::UnknownFormat {
                     path: reader.lines.path().to_owned(),
-                    reason: format!("the first {MOST_NOTICES} bytes have no requests"),
+                    reason: format!("the first {MOST_NOTICES} bytes contain no requests"),
                     readable: ROWS.to_owned(),
                 });
             }
