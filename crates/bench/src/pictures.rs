@@ -82,7 +82,7 @@ pub fn measure() -> Result<Vec<Figure>, BenchError> {
     Ok(vec![
         Figure::new(
             Group::Pictures,
-            "complete set of 269 007 requests",
+            "all pictures of 269 007 requests",
             "s",
             set.as_secs_f64(),
         )

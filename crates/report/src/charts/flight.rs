@@ -24,7 +24,7 @@ pub(crate) fn in_flight(inputs: &[Measured]) -> Option<Chart> {
     let known: Vec<_> = known.collect();
     if let [(_, outcome)] = &known[..] {
         chart.notes.push(format!(
-            "mean {}, at most {}",
+            "mean {}, maximum {}",
             Unit::Number.text(outcome.in_flight),
             outcome.most_in_flight
         ));
@@ -37,7 +37,7 @@ pub(crate) fn in_flight(inputs: &[Measured]) -> Option<Chart> {
             ]
         };
         chart.table = Some(Table {
-            header: ["", "in flight on average", "at most"]
+            header: ["", "in flight on average", "maximum"]
                 .map(str::to_owned)
                 .to_vec(),
             rows: known.iter().map(row).collect(),
@@ -59,7 +59,7 @@ pub(crate) fn delayed(inputs: &[Measured]) -> Option<Chart> {
                 of: |p, _| p.delayed,
             },
             Figure {
-                label: "at most",
+                label: "maximum",
                 colour: Colour::Muted,
                 of: |p, _| p.most_delayed as f64,
             },
@@ -131,10 +131,7 @@ pub(crate) fn turns_completed(inputs: &[Measured]) -> Option<Chart> {
 }
 
 fn share_of_turns() -> Axis {
-    Axis::from_zero(
-        "requests that start at a lower position than the previous one",
-        Unit::Share,
-    )
+    Axis::from_zero("requests that start below the previous one", Unit::Share)
 }
 
 fn turns(of: fn(&TimelinePoint, f64) -> f64) -> Figure {

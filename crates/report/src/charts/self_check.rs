@@ -139,10 +139,7 @@ pub(crate) fn answer_lag(input: &Measured) -> Option<Chart> {
 }
 
 pub(crate) fn answer_wait_cumulated(input: &Measured) -> Option<Chart> {
-    let y = Axis::from_zero(
-        "cumulative time without polling for completions",
-        Unit::Seconds,
-    );
+    let y = Axis::from_zero("cumulative time between polls", Unit::Seconds);
     let mut sum = 0.0;
     account(input, "Cumulative lag of completions", y, "so far", |row| {
         sum += row.answer_wait_s;

@@ -106,7 +106,7 @@ fn figures(input: &Measured) -> Vec<(String, String)> {
         add(
             "requests in flight",
             format!(
-                "mean {:.2}, at most {}",
+                "mean {:.2}, maximum {}",
                 outcome.in_flight, outcome.most_in_flight
             ),
         );

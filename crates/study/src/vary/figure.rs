@@ -172,7 +172,7 @@ impl Shown {
     /// In words, as an axis says it.
     fn words(&self) -> String {
         let Self::Figure(figure) = self else {
-            return "data per second".to_owned();
+            return "data rate".to_owned();
         };
         let requests = match figure.requests {
             Requests::All => "",
