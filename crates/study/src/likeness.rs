@@ -177,7 +177,7 @@ const PLACES: [Property; 6] = [
     }),
     (
         "hot_share",
-        "share of pages with half of the accesses",
+        "share of pages receiving half the accesses",
         MetricUnit::One,
         |l| {
             let half = l.hot.iter().find(|h| h.accesses == 0.5);
