@@ -241,7 +241,7 @@ impl Column {
             }
             Values::Dictionary(..) => {
                 return Err(Wrong {
-                    seen: "a key beyond its dictionary".to_owned(),
+                    seen: "a key that is not in its dictionary".to_owned(),
                     expected: "a value in the dictionary",
                 });
             }
