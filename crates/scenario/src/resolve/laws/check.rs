@@ -188,8 +188,8 @@ impl<T> LawCheck<'_, T> {
                 let Recorded { times, mean_s } = recorded(&trace)?;
                 if mean_s.is_nan() || mean_s == 0.0 {
                     let seen = format!("none of these times in {}", trace.display());
-                    let expected = "a recording of them: a CSV file with a think_ms column for think times, records \
-                        with latencies for service times";
+                    let expected = "a recording of them: a CSV file with a think_ms column for think times, or \
+                        records with latencies for service times";
                     return self.refuse(seen, expected);
                 }
                 let mean_ms = given.mean_ms.unwrap_or(1e3 * mean_s);
