@@ -67,6 +67,7 @@ const COMMANDS: &[&str] = &[
     "profiles samsung-970-evo-plus-1tb --check",
     "targets",
     "doctor",
+    "bench trace",
     "generate like db.load.gz -q -o like.ios --duration 20s",
     "replay -q --no-direct --engine sync --target target -o r.ios l.ios",
     "replay -q --no-direct --engine sync --target target --find-rate p99<10s --find-time 1s l.ios",
@@ -244,7 +245,7 @@ fn every_output_is_as_the_schema_says() {
         .filter(|name| !outputs.commands.iter().any(|c| c == name))
         .collect();
     // These take minutes, and the others need root and a block device.
-    let mut elsewhere = vec!["bench plot", "bench replay", "bench sim"];
+    let mut elsewhere = vec!["bench all", "bench plot", "bench replay", "bench sim"];
     if !has_device {
         elsewhere.extend(["record", "top"]);
     }

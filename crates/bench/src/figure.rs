@@ -15,6 +15,8 @@ pub enum Group {
     Arrays,
     /// Simulated SSDs.
     Ssds,
+    /// Traces that are read, written and measured.
+    Traces,
     /// Pictures of records in memory.
     Pictures,
     /// Replays that start requests as fast as they can.
@@ -30,7 +32,8 @@ impl Group {
             Self::ForkJoin => "Fork-join of four servers at 0.5",
             Self::Arrays => "Arrays of four disks, 128 KiB blocks",
             Self::Ssds => "SSDs, requests of 4 KiB",
-            Self::Pictures => "pictures",
+            Self::Traces => "Traces",
+            Self::Pictures => "Pictures",
             Self::HighestRate => "highest rate",
         }
     }

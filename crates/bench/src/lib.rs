@@ -8,16 +8,20 @@ mod error;
 mod figure;
 mod hold;
 mod loops;
+mod machine;
 mod pictures;
 mod replay;
 mod ssds;
+mod traces;
 
 use std::time::{Duration, Instant};
 
 pub use error::BenchError;
 pub use figure::{Figure, Group, Note};
+pub use machine::MachineFacts;
 pub use pictures::measure as pictures;
 pub use replay::{Arrivals, Delays, Measuring, Pace, PaceNote, Replays, SECONDS, replays};
+pub use traces::measure as traces;
 
 /// Measures the simulator: its calendar, queueing networks, arrays and SSDs, one thread unless the case says otherwise.
 ///

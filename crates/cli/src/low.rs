@@ -190,7 +190,7 @@ pub(crate) struct Bench {
     /// The part to measure
     #[arg(value_name = "KIND")]
     pub(crate) kind: BenchKind,
-    /// Read from this block device or file [for bench replay]
+    /// Read from this block device or file [for replay and all]
     #[arg(
         long,
         help_heading = "Measurement",
@@ -205,8 +205,12 @@ pub(crate) struct Bench {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum BenchKind {
+    /// Simulator, traces and pictures, and replays with --target
+    All,
     /// Calendar, queueing networks, arrays, SSDs
     Sim,
+    /// Traces that are read, written and measured
+    Trace,
     /// Highest rate, start delays and processor time of replays, beside fio and blkreplay
     Replay,
     /// The complete set of charts, and a sonar diagram of many requests

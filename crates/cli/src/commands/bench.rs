@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use iosonar_bench::{
-    Figure, Measuring, Note, Pace, PaceNote, Replays, SECONDS, pictures, replays, simulator,
+    Figure, MachineFacts, Measuring, Note, Pace, PaceNote, Replays, SECONDS, pictures, replays,
+    simulator, traces,
 };
 use iosonar_report::grouped;
 use iosonar_stats::Labels;
@@ -16,45 +17,64 @@ use crate::render::table::Table;
 use crate::signals;
 use iosonar_stats::Output;
 
+/// What was measured.
+#[derive(Default)]
+struct Measured {
+    figures: Vec<Figure>,
+    replays: Option<Replays>,
+}
+
 pub(crate) fn run(args: &Bench) -> anyhow::Result<Ending> {
-    let (command, figures) = match args.kind {
-        BenchKind::Replay => return replay(args),
-        BenchKind::Plot => ("bench plot", pictures()?),
-        BenchKind::Sim => ("bench sim", simulator()?),
-    };
+    // How busy the machine was before it was made busy.
+    let machine = MachineFacts::here();
+    let (command, measured) = measure(args)?;
     if args.json {
-        let mut json = Output::new(command);
-        figures.iter().for_each(|figure| speed(&mut json, figure));
-        print_data(&json.text())?;
-        return Ok(Ending::Done);
+        print_data(&as_json(command, &machine, args.target.as_deref(), &measured).text())?;
+    } else {
+        print(&describe(&machine, args.target.as_deref(), &measured))?;
     }
-    let mut text =
-        String::from("Speed of this machine: the best of several runs, one thread unless noted.\n");
-    let mut group = None;
-    for f in &figures {
-        if group.replace(f.group) != Some(f.group) {
-            text += &format!("\n{}\n", f.group.name());
-        }
-        let (case, value, unit) = (&f.case, f.value, f.unit);
-        let line = format!("  {case:<44} {value:>9.2} {unit:<14} {}", words(f));
-        text += line.trim_end();
-        text.push('\n');
-    }
-    print(&text)?;
     Ok(Ending::Done)
 }
 
-fn replay(args: &Bench) -> anyhow::Result<Ending> {
-    let Some(path) = &args.target else {
-        return Err(Usage(
-            "bench replay needs a device or file to read from: give --target DEV".to_owned(),
-        )
-        .into());
+fn measure(args: &Bench) -> anyhow::Result<(&'static str, Measured)> {
+    let of = |figures| Measured {
+        figures,
+        replays: None,
     };
+    Ok(match args.kind {
+        BenchKind::Sim => ("bench sim", of(simulator()?)),
+        BenchKind::Trace => ("bench trace", of(traces()?)),
+        BenchKind::Plot => ("bench plot", of(pictures()?)),
+        BenchKind::Replay => {
+            let Some(target) = &args.target else {
+                let problem = "bench replay needs a device or file to read from: give --target DEV"
+                    .to_owned();
+                return Err(Usage(problem).into());
+            };
+            let measured = Measured {
+                replays: Some(replay(target, args.json)?),
+                ..Measured::default()
+            };
+            ("bench replay", measured)
+        }
+        BenchKind::All => {
+            let mut figures = simulator()?;
+            figures.extend(traces()?);
+            figures.extend(pictures()?);
+            let replays = match &args.target {
+                None => None,
+                Some(target) => Some(replay(target, args.json)?),
+            };
+            ("bench all", Measured { figures, replays })
+        }
+    })
+}
+
+fn replay(path: &Path, is_quiet: bool) -> anyhow::Result<Replays> {
     signals::watch()?;
     let progress = |what: Measuring<'_>| {
         let what = match what {
-            _ if args.json => return,
+            _ if is_quiet => return,
             Measuring::Case(name) => name.to_owned(),
             Measuring::Pace(arrivals, rate) => {
                 format!("{} {} requests/s", arrivals.name(), grouped(rate))
@@ -62,13 +82,7 @@ fn replay(args: &Bench) -> anyhow::Result<Ending> {
         };
         note(&format!("measuring: {what}"));
     };
-    let measured = replays(path, &progress, &|| signals::count() > 0)?;
-    if args.json {
-        print_data(&as_json(path, &measured).text())?;
-    } else {
-        print(&describe(path, &measured))?;
-    }
-    Ok(Ending::Done)
+    Ok(replays(path, &progress, &|| signals::count() > 0)?)
 }
 
 fn speed(json: &mut Output, figure: &Figure) {
@@ -78,12 +92,32 @@ fn speed(json: &mut Output, figure: &Figure) {
     json.figure("speed", &labels, figure.metric_unit(), figure.value);
 }
 
-fn as_json(path: &Path, measured: &Replays) -> Output {
-    let mut json = Output::new("bench replay");
-    json.set("target", json!(path.display().to_string()));
-    let highest = measured.highest.iter();
-    highest.for_each(|figure| speed(&mut json, figure));
-    for pace in &measured.paces {
+fn as_json(
+    command: &'static str,
+    machine: &MachineFacts,
+    target: Option<&Path>,
+    measured: &Measured,
+) -> Output {
+    let mut json = Output::new(command);
+    json.set(
+        "machine",
+        json!({
+            "processor": machine.processor,
+            "processors": machine.processors,
+            "kernel": machine.kernel,
+            "load_average": machine.load,
+        }),
+    );
+    let highest = measured.replays.iter().flat_map(|of| &of.highest);
+    let figures = measured.figures.iter().chain(highest);
+    figures.for_each(|figure| speed(&mut json, figure));
+    let Some(replays) = &measured.replays else {
+        return json;
+    };
+    if let Some(target) = target {
+        json.set("target", json!(target.display().to_string()));
+    }
+    for pace in &replays.paces {
         let delays = ["0.5", "0.99", "0.999", "1"]
             .into_iter()
             .zip(pace.delays.into_iter().flatten());
@@ -99,7 +133,41 @@ fn as_json(path: &Path, measured: &Replays) -> Output {
     json
 }
 
-fn describe(path: &Path, measured: &Replays) -> String {
+fn describe(machine: &MachineFacts, target: Option<&Path>, measured: &Measured) -> String {
+    let mut text = about(machine);
+    if !measured.figures.is_empty() {
+        text += "\nThe best of several runs, one thread unless noted.\n";
+    }
+    let mut group = None;
+    for f in &measured.figures {
+        if group.replace(f.group) != Some(f.group) {
+            text += &format!("\n{}\n", f.group.name());
+        }
+        let (case, value, unit) = (&f.case, f.value, f.unit);
+        let line = format!("  {case:<44} {value:>9.2} {unit:<14} {}", words(f));
+        text += line.trim_end();
+        text.push('\n');
+    }
+    if let (Some(replays), Some(target)) = (&measured.replays, target) {
+        text.push('\n');
+        text += &of_replays(target, replays);
+    }
+    text
+}
+
+/// The machine in a line.
+fn about(machine: &MachineFacts) -> String {
+    let processor = machine.processor.as_deref().unwrap_or("unknown processor");
+    let processors = match machine.processors {
+        1 => "1 processor".to_owned(),
+        n => format!("{n} processors"),
+    };
+    let kernel = machine.kernel.as_deref().unwrap_or("unknown");
+    let load = machine.load.as_deref().unwrap_or("unknown");
+    format!("{processor}, {processors}, kernel {kernel}, load average before the start {load}\n")
+}
+
+fn of_replays(path: &Path, measured: &Replays) -> String {
     let mut text = format!(
         "Random reads of {}, {SECONDS} s per case, one after another. Compare figures within this table only.\n\n",
         path.display()

@@ -8,6 +8,10 @@ pub(super) const PAGES: &[Page] = &[
         brief: &["target", "json"],
         examples: &[
             Example {
+                what: "Measure everything except replays, for a script",
+                lines: &["iosonar bench all --json"],
+            },
+            Example {
                 what: "Measure the simulator",
                 lines: &["iosonar bench sim"],
             },
