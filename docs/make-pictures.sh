@@ -25,7 +25,7 @@ sim() { # LEVEL DISKS LOAD NAME: the records of a load on an array
   "$iosonar" sim "$4.toml" --trace "$3" --records "$4.ios" --unstable -q
 }
 
-# A database server's load on RAID 5, and a part of it, replayed by the demo, on a file of this machine.
+# A database server's load on RAID 5, and a part of it, replayed by the demo, on a file on this machine.
 "$iosonar" demo --dir demo -q
 load=demo/database-server.load.gz
 sim raid5 4 "$load" database

@@ -333,7 +333,7 @@ const REFUSED: [(&str, &str, &str); 20] = [
     (
         "raid10:4xexos-x18 --set array.disks=8",
         "p99 < 1s",
-        "the short form of a candidate sets it",
+        "the short form of a candidate already sets this key",
     ),
 ];
 

@@ -99,11 +99,11 @@ fn where_no_number_of_jobs_meets_both_targets_that_is_the_answer() {
     assert_eq!(printed.status.code(), Some(3));
     let text = out(&printed);
     assert!(
-        text.contains("no load that was tried meets all targets"),
+        text.contains("none of the tested loads meets all targets"),
         "{text}"
     );
     let met = format!(
-        "each is met alone: mean < 40 ms at 1 to {} jobs and throughput > 200/s at ",
+        "each is met on its own: mean < 40 ms at 1 to {} jobs and throughput > 200/s at ",
         alone[0]
     );
     assert!(text.contains(&met), "{text}");
@@ -115,7 +115,10 @@ fn where_no_number_of_jobs_meets_both_targets_that_is_the_answer() {
         &["-q"],
     );
     let text = out(&printed);
-    assert!(text.contains("met alone: mean < 40 ms at 1 to "), "{text}");
+    assert!(
+        text.contains("met on its own: mean < 40 ms at 1 to "),
+        "{text}"
+    );
     assert!(
         text.contains("not met at all: throughput > 1000/s"),
         "{text}"

@@ -93,7 +93,7 @@ fn the_table_ends_with_the_answer_and_has_none_where_none_meets_it() {
     let never = plan(&[&vary[..], &["--target", "p90 < 6ms"]].concat());
     assert_eq!(never.status.code(), Some(3));
     assert!(
-        out(&never).contains("no load that was tried meets it"),
+        out(&never).contains("none of the tested loads meets the target"),
         "{}",
         out(&never)
     );

@@ -319,7 +319,10 @@ fn a_replays_account_of_itself_stands_beside_its_records_and_is_drawn() {
         .arg(&out)
         .assert();
     let told = stderr_of(&again);
-    assert!(told.contains("is left from an earlier replay"), "{told}");
+    assert!(
+        told.contains("is left over from an earlier replay"),
+        "{told}"
+    );
     scratch.file("out.ios.selfcheck.csv", "end_s\n");
     let damaged = iosonar()
         .args(["plot", "sonar", "-o", "x.png"])

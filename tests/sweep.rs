@@ -158,7 +158,7 @@ fn a_sweep_that_is_killed_goes_on_and_repeats_nothing() {
     // Once more there is nothing to do.
     let run = sweep(&scratch, &[]);
     assert!(
-        err(&run).starts_with("0 runs done, 24 done before"),
+        err(&run).starts_with("0 runs done, 24 done earlier"),
         "{}",
         err(&run)
     );
@@ -260,7 +260,7 @@ fn files_in_the_tree_steer_the_sweep() {
     fs::remove_file(root.join("stop")).unwrap();
     let run = sweep(&scratch, &["--jobs", "1"]);
     assert!(
-        err(&run).contains("2 runs done, 1 done before, 3 skipped"),
+        err(&run).contains("2 runs done, 1 done earlier, 3 skipped"),
         "{}",
         err(&run)
     );
@@ -292,7 +292,7 @@ fn cases_that_are_added_later_are_done_and_all_folders_still_sort() {
     );
     let run = sweep(&scratch, &[]);
     assert!(
-        err(&run).starts_with("1 run done, 2 done before"),
+        err(&run).starts_with("1 run done, 2 done earlier"),
         "{}",
         err(&run)
     );

@@ -17,7 +17,7 @@ fn a_load_without_duration_has_no_rates() {
     for (text, expected) in [
         (
             "0;0;8;R;0;0.001\n0;8;8;R;0;0.001\n",
-            "requests      2, all start at once\n",
+            "requests      2, all starting at once\n",
         ),
         ("0;0;4294967295;R\n", "requests      1\n"),
         ("1;5;8;R\n", "requests      1\n"),
@@ -85,7 +85,7 @@ fn no_time_is_below_zero_and_no_peak_outlasts_its_load() {
     let text = run(&scratch, &["analyze"], &files);
     assert!(
         text.contains(
-            "latency does not depend on size here; all sizes: latency does not depend on size here\n"
+            "latency does not depend on the request size; all sizes: latency does not depend on the request size\n"
         ),
         "{text}"
     );

@@ -68,7 +68,7 @@ fn refusal(error: &anyhow::Error) -> Refusal {
 impl Here {
     fn open(&mut self, spec: ReplaySpec, load: Load, stop: &StopRequest) -> anyhow::Result<Facts> {
         let [target] = &spec.target[..] else {
-            return Err(Usage("expected one target".to_owned()).into());
+            return Err(Usage("expected exactly one target for this host".to_owned()).into());
         };
         let dealt = Dealt {
             load,
@@ -109,7 +109,7 @@ impl Here {
         control: Control<'_>,
     ) -> anyhow::Result<Report> {
         let Some((spec, mut plan)) = self.prepared.take() else {
-            return Err(Usage("nothing was prepared".to_owned()).into());
+            return Err(Usage("the replay was started before it was prepared".to_owned()).into());
         };
         plan.options.begin_at = Some(begin_at);
         // Put back however the replay ends.

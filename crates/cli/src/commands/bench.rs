@@ -80,7 +80,7 @@ fn replay(path: &Path, is_quiet: bool) -> anyhow::Result<Replays> {
                 format!("{} {} requests/s", arrivals.name(), grouped(rate))
             }
         };
-        note(&format!("measuring: {what}"));
+        note(&format!("measuring {what}"));
     };
     Ok(replays(path, &progress, &|| signals::count() > 0)?)
 }
@@ -208,15 +208,15 @@ fn of_replays(path: &Path, measured: &Replays) -> String {
 fn words(figure: &Figure) -> String {
     match &figure.note {
         None => String::new(),
-        Some(Note::BinaryHeap { ns }) => format!("std's binary heap {ns:.0} ns"),
+        Some(Note::BinaryHeap { ns }) => format!("std's binary heap: {ns:.0} ns"),
         Some(Note::OfEventLoop {
             plain,
             with_statistics,
         }) => {
             let all = with_statistics.map_or_else(String::new, |ratio| {
-                format!("; with all statistics {ratio:.2} of it")
+                format!("; {ratio:.2} with all statistics")
             });
-            format!("{plain:.2} of the speed of the event loop{all}")
+            format!("{plain:.2} times the speed of the event loop{all}")
         }
         Some(Note::WithEvents) => "with events".to_owned(),
         Some(Note::ByRecursion) => "by recursion".to_owned(),
@@ -247,7 +247,7 @@ fn words_of_pace(pace: &Pace) -> String {
     match pace.note {
         None => String::new(),
         Some(PaceNote::Verdict(verdict)) => verdict.name().to_owned(),
-        Some(PaceNote::AsReported) => "as fio reports".to_owned(),
+        Some(PaceNote::AsReported) => "as reported by fio".to_owned(),
         Some(PaceNote::LateAtTheEnd(ms)) => format!("{ms:.0} ms late at the end"),
         Some(PaceNote::NothingReported) => "not reported".to_owned(),
     }

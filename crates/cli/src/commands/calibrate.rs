@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
             Start::Flash(_) | Start::Ssd => "ssd",
         };
         note(&format!(
-            "the profile is in {}; a scenario in the same folder uses it with\n  [{device}]\n  profile = \"{}\"",
+            "profile written to {}; to use it in a scenario in the same folder, add\n  [{device}]\n  profile = \"{}\"",
             out.display(),
             file_name(args)
         ));
@@ -145,7 +145,10 @@ fn fit_flash(
     start: &SsdProfile,
 ) -> Result<Fitted, CalibrateError> {
     let fit = calibrate_flash(observed, start)?;
-    let quality = format!("over time throughput is within {:.1} %", 100.0 * fit.off());
+    let quality = format!(
+        "the throughput over time is within {:.1} % of the recorded throughput",
+        100.0 * fit.off()
+    );
     let provenance = format!(
         "Fitted by iosonar {} calibrate --profile {}\nto {} requests of {}: {quality}.",
         env!("CARGO_PKG_VERSION"),
@@ -221,8 +224,8 @@ fn judge(args: &Calibrate, held_out: &Quality, before: Option<&Quality>) -> Endi
         warn(
             Warning::PoorFit,
             &format!(
-                "poor fit: the KS distance on the held-out half is {:.3}; at least at times, the device behaves in \
-                 a way that the model does not cover",
+                "poor fit: the KS distance on the held-out half is {:.3}; at least some of the time, the device \
+                 behaves in a way that the model does not cover",
                 held_out.ks
             ),
         );

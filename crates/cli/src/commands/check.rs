@@ -83,8 +83,8 @@ fn hints(
     if found.extra > 0 && is_changed && !args.both {
         hints.push((
             Warning::ChangesOnWantedOnly,
-            "--from, --until and the other changes of a load were applied to WANTED only, as DONE is assumed to \
-             be the records of a replay with the same options; --both applies them to DONE as well"
+            "--from, --until and the other options that change a load were applied to WANTED only, because DONE is \
+             assumed to be the records of a replay with the same options; --both applies them to DONE as well"
                 .to_owned(),
         ));
     }
@@ -98,9 +98,9 @@ fn hints(
     }
     if found.extra > 0 && devices.len() > 1 {
         hints.push((Warning::SeveralDevices, format!(
-            "DONE holds the requests of {} devices ({}), and all of them are compared. If each device replayed all of \
-             WANTED, extract the requests to one of them with 'iosonar convert DONE --device {} -o ONE', and compare \
-             ONE instead",
+            "DONE contains the requests of {} devices ({}), and all of them are compared. If each device replayed all \
+             of WANTED, extract the requests to one of them with 'iosonar convert DONE --device {} -o ONE', and \
+             compare ONE instead",
             devices.len(),
             devices.join(", "),
             devices[0]
@@ -124,7 +124,7 @@ fn describe(found: &Found) -> String {
         (found.extra, "EXTRA: done but not wanted"),
         (
             found.ambiguous,
-            "identical, but left out of the differences: repeated more often in one trace",
+            "identical, but not in the differences below: one trace repeats them more often",
         ),
         (
             found.left_out[0],
@@ -178,7 +178,10 @@ fn describe(found: &Found) -> String {
 fn largest(differences: &[i64]) -> String {
     let most = differences.iter().map(|d| d.unsigned_abs()).max();
     most.map_or_else(String::new, |most| {
-        format!(", submitted within {} of their times", Nanos::new(most))
+        format!(
+            ", submitted within {} of their intended times",
+            Nanos::new(most)
+        )
     })
 }
 

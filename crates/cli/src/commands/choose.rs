@@ -56,7 +56,7 @@ fn check(args: &Choose) -> anyhow::Result<()> {
     }
     if args.beyond.beyond() == Beyond::Clip {
         return Err(Usage(
-            "--clip would drop requests for small candidates, so their load would be lighter: use --fit or --wrap"
+            "--clip would drop requests on small candidates, so their load would be lighter: use --fit or --wrap"
                 .to_owned(),
         )
         .into());
@@ -111,7 +111,7 @@ fn spec(args: &Choose) -> anyhow::Result<ChooseSpec> {
     let of_short_form = |(key, _): &&(String, String)| SHORT_FORM.contains(&key.as_str());
     if is_short && let Some((key, _)) = args.common.set.iter().find(of_short_form) {
         let problem = format!(
-            "--set {key}: the short form of a candidate sets it; change the candidate instead"
+            "--set {key}: the short form of a candidate already sets this key; change the candidate instead"
         );
         return Err(Usage(problem).into());
     }

@@ -269,8 +269,8 @@ fn conclusion(samples: &[Sample], quantity: Quantity) -> String {
 /// How many times that of `name` a time is; the time itself, where that is zero.
 fn factor(new: f64, old: f64, name: &str) -> String {
     match old > 0.0 {
-        true => format!("{} x that of {name}", significant(new / old, 3)),
-        false => format!("{}, that of {name} 0 s", Nanos::nearest(new)),
+        true => format!("{} times that of {name}", significant(new / old, 3)),
+        false => format!("{} (that of {name} is 0 s)", Nanos::nearest(new)),
     }
 }
 

@@ -121,7 +121,7 @@ fn make_folder(dir: &Path) -> anyhow::Result<()> {
         .and_then(|()| {
             fs::write(
                 dir.join(MARKER),
-                "Everything in this folder can be generated again.\n",
+                "Everything in this folder can be regenerated.\n",
             )
         })
         .with_context(|| format!("{}: cannot create the folder", dir.display()))
@@ -172,14 +172,16 @@ fn simulate(args: &Demo, files: &Files) -> anyhow::Result<()> {
     let sensitivity = sim::sensitivity_table(&tried);
     say(
         args,
-        &format!("   what this result depends on, one choice at a time:\n{sensitivity}"),
+        &format!(
+            "   how much this result depends on each assumption, changed one at a time:\n{sensitivity}"
+        ),
     );
     Ok(())
 }
 
 fn replay(args: &Demo, files: &Files, part: &Reading) -> anyhow::Result<Summary> {
     let text = format!(
-        "3. the device: a scratch file here; reads and writes of {} of the load, from {REPLAY_FROM} on, are \
+        "3. the device: a scratch file here; the reads and writes in {} of the load, from {REPLAY_FROM} on, are \
          replayed at their original times",
         args.duration
     );
@@ -242,7 +244,7 @@ fn model(args: &Demo, files: &Files, part: &Reading) -> anyhow::Result<Option<Mo
         files.replayed.display(),
         render_check::sentence(&check)
     );
-    let profile = check.fitted.text("a file of this machine", &provenance);
+    let profile = check.fitted.text("a file on this machine", &provenance);
     write_file(&files.profile, &profile, "write the profile")?;
     let scenario = files.folder.join("modelled.toml");
     write_file(
@@ -300,7 +302,7 @@ fn draw(
     let size = Size::default().at(args.pixels.scale());
     let all = look(&files.simulated, title, &everything)?;
     save("sonar", &stem(PICTURES[0]), size, &[all])?;
-    let title = "database server replayed on a file of this machine";
+    let title = "database server replayed on a file on this machine";
     let mut device = look(&files.replayed, title, part)?;
     save("sonar", &stem(PICTURES[1]), size, from_ref(&device))?;
     "a file here (replayed)".clone_into(&mut device.name);

@@ -70,7 +70,8 @@ fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
     if !args.output.quiet {
         let profile = &imported.profile;
         note(&format!(
-            "{}: {}, {} sectors; '[disk] profile = \"{0}\"' in a scenario, or 'iosonar validate {0} TRACE'",
+            "{}: {}, {} sectors; use it in a scenario with '[disk] profile = \"{0}\"', or test it with 'iosonar \
+             validate {0} TRACE'",
             out.display(),
             profile.description,
             iosonar_report::grouped(profile.capacity_sectors)

@@ -38,9 +38,9 @@ pub(crate) fn run(args: &Model) -> anyhow::Result<Ending> {
             };
             only(
                 args.curve.is_some(),
-                "--curve (plan --curve and sim --curve are not)",
+                "--curve (unlike plan --curve and sim --curve)",
             )?;
-            only(args.vary.is_some(), "--vary (sim --vary is not)")?;
+            only(args.vary.is_some(), "--vary (unlike sim --vary)")?;
             only(args.at.is_some(), "--at")?;
             only(args.budget.is_some(), "--budget")?;
             scenarios::run(args)

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
         let chart = chart(&headline, &targets.0, &answer);
         picture::draw(&chart, path, args.pixels.scale())?;
         if !args.common.output.quiet {
-            note(&format!("the curves are in {}", path.display()));
+            note(&format!("curves written to {}", path.display()));
         }
     }
     // Nothing that meets the target is an answer, but not the one that was hoped for.

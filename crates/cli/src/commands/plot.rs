@@ -179,7 +179,7 @@ fn tell_of_overlap(inputs: &[Measured]) {
     if inputs.len() > 1 && common > Nanos::ZERO && common.get() < all.get() / 2 {
         let (from, until) = (from.as_secs_f64().floor(), until.as_secs_f64().ceil());
         hint(&format!(
-            "the inputs overlap only for {common}: --from {from}s --until {until}s draws only that part"
+            "the inputs overlap for only {common}: to draw just that part, use --from {from}s --until {until}s"
         ));
     }
 }
@@ -203,7 +203,7 @@ fn nothing(entry: &Entry, args: &Plot, inputs: &[Measured]) -> anyhow::Error {
             "every request is a single I/O (the trace does not show which I/Os belong together)"
         }
         _ if entry.group == Group::Load => "no request has a position or a size",
-        _ => "no request has this time, or it is zero for all",
+        _ => "no request has a time of this kind, or it is zero for all of them",
     };
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     anyhow!(

@@ -150,7 +150,7 @@ pub(crate) fn check_out(args: &Replay, spec: &ReplaySpec, out: &Path) -> anyhow:
         warn(
             Warning::OldSelfCheck,
             &format!(
-                "{} is left from an earlier replay and would appear in charts of these records: remove it",
+                "{} is left over from an earlier replay and would appear in charts of these records: remove it",
                 account.display()
             ),
         );

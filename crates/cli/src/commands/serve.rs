@@ -24,7 +24,8 @@ pub(crate) fn run(args: &Serve) -> anyhow::Result<Ending> {
     let path = args.path.as_path();
     let Some(mut feed) = Feed::of(path, &options) else {
         let problem = format!(
-            "{}: there are no records here, and none are being written; name records, a folder with records, or the folder of a sweep",
+            "{}: there are no records here, and none are being written; give a file of records, a folder with \
+             records, or the folder of a sweep",
             path.display()
         );
         return Err(Usage(problem).into());

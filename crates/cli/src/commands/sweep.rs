@@ -119,14 +119,14 @@ pub(crate) fn run_task(args: &SweepTask) -> anyhow::Result<Ending> {
     let tally = stopping_at_signals(&stop, || tasks.carry_out(args.number, &here, &stop))?;
     let tally = tally.with_context(|| {
         let path = args.tasks.display();
-        format!("{path}: has no task {}", args.number)
+        format!("{path} has no task {}", args.number)
     })?;
     Ok(ending(&tally))
 }
 
 /// What carries runs out with this program.
 fn here<'a>(destroy: &[PathBuf], shown: &'a Shown) -> anyhow::Result<Here<'a>> {
-    let program = std::env::current_exe().context("cannot find this program")?;
+    let program = std::env::current_exe().context("cannot find the path of this program")?;
     Ok(Here::new(program, destroy.to_vec(), shown))
 }
 
@@ -230,10 +230,10 @@ fn list(args: &Sweep, campaign: &Campaign<'_>, runs: &[Run]) -> anyhow::Result<E
         Some((each, basis)) => {
             let by = match basis {
                 Basis::Parts => "estimated from parts of some runs",
-                Basis::Done => "estimated from the completed ones",
+                Basis::Done => "estimated from the completed runs",
             };
             let all = Duration::from_secs_f64(each * open.len() as f64 / jobs as f64);
-            format!("about {} with {jobs} at once, {by}", rough(all))
+            format!("about {} with {jobs} runs at once, {by}", rough(all))
         }
         None => "their duration is not known yet".to_owned(),
     };
@@ -344,7 +344,7 @@ fn replot(args: &Sweep, source: &Source) -> anyhow::Result<Ending> {
     let mut tables = Tables::new(source, true)?;
     let root = source.root.display();
     if tables.is_empty() {
-        let problem = format!("{root}: there are no runs to summarise in tables");
+        let problem = format!("{root}: there are no runs to summarise");
         return Err(Usage(problem).into());
     }
     finish(args, &mut tables)?;
@@ -360,7 +360,7 @@ fn replot(args: &Sweep, source: &Source) -> anyhow::Result<Ending> {
 fn summarise(args: &Sweep, source: &Source, first: &Path, tally: &Tally, elapsed: Duration) {
     let mut parts = vec![format!("{} done", runs_of(tally.done))];
     for (n, what) in [
-        (tally.before, "done before"),
+        (tally.before, "done earlier"),
         (tally.failed, "failed"),
         (tally.left_alone, "skipped"),
         (tally.unneeded, "not needed to reach the precision"),
@@ -392,8 +392,8 @@ fn summarise(args: &Sweep, source: &Source, first: &Path, tally: &Tally, elapsed
     }
     if args.on == Where::Here && tally.done > 0 {
         note(&format!(
-            "to repeat a single run: execute the 'command' of its run.json in its folder; \
-             the first is {root}/{}",
+            "to repeat a single run, execute the 'command' in its run.json from the run's folder; the first run is \
+             {root}/{}",
             first.display()
         ));
     }

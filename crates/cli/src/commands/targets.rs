@@ -93,7 +93,7 @@ fn describe(all: &[Listed]) -> String {
         }
         if let Some(character) = &listed.character_device {
             text += &format!(
-                "  {}: NVMe commands that bypass the block layer go to {} (--engine passthrough)\n",
+                "  {}: for NVMe commands that bypass the block layer, use {} with --engine passthrough\n",
                 listed.path.display(),
                 character.display()
             );
@@ -103,7 +103,7 @@ fn describe(all: &[Listed]) -> String {
         }
     }
     if all.is_empty() {
-        text += "  no block devices found; --create SIZE creates a file to replay on\n";
+        text += "  no block devices found; 'iosonar replay --create SIZE' creates a file to replay on\n";
         return text;
     }
     text + &conclusion(all)

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
     let reading = args.reading.reading()?;
     if !reading.changes.is_empty() {
         let problem =
-            "validate needs the recording as it is: leave out options that change the load";
+            "validate needs the unchanged recording: remove the options that change the load";
         return Err(Usage(problem.to_owned()).into());
     }
     let mut recording = input::open_changed(&args.trace, &reading)?;
@@ -85,8 +85,8 @@ fn judgement(fit: Fit) -> String {
             grouped(Validation::FEWEST)
         ),
         Fit::Poor => format!(
-            "  {}: the demerit is more than {:.0} % of the mean; profiles of the recorded drive have 0.6 to 6 %, so this may be \
-             another drive's recording\n",
+            "  {}: the demerit is more than {:.0} % of the mean; with a profile of the recorded drive it is 0.6 to 6 \
+             %, so this may be a recording of another drive\n",
             Tone::Bad.of("POOR"),
             100.0 * Validation::POOR
         ),

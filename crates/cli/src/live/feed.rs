@@ -147,14 +147,14 @@ impl Feed {
             && passing.left_out() > 0
         {
             beside.warnings.push(format!(
-                "{} requests are not in these charts: this page was too slow for them",
+                "{} requests are missing from these charts, because this page could not keep up",
                 grouped(passing.left_out())
             ));
         }
         beside.warnings.extend(self.problem.clone());
         if self.has_report {
             beside.links.push(Link {
-                text: "Tables and charts of the complete runs".to_owned(),
+                text: "Tables and charts of the completed runs".to_owned(),
                 to: REPORT.to_owned(),
             });
         }

@@ -120,7 +120,7 @@ fn requests(load: &LoadSummary) -> String {
     let span = load.last - load.first;
     match load.requests() {
         1 => "1".to_owned(),
-        n if span == Nanos::ZERO => format!("{}, all start at once", grouped(n)),
+        n if span == Nanos::ZERO => format!("{}, all starting at once", grouped(n)),
         n => format!(
             "{} in {span}, {:.1}/s, {:.1} sectors/s",
             grouped(n),
@@ -187,7 +187,10 @@ fn load(load: &LoadSummary) -> String {
             ),
             (
                 "turns",
-                of_successors(load.turns, "start below the previous request"),
+                of_successors(
+                    load.turns,
+                    "start at a lower sector than the previous request",
+                ),
             ),
             (
                 "sequential",
@@ -237,7 +240,7 @@ fn working_set(load: &LoadSummary) -> String {
                     String::new()
                 } else {
                     format!(
-                        "up to {} longer than stated, which saves memory",
+                        "up to {} longer than stated, to save memory",
                         load.window_excess
                     )
                 },
@@ -334,7 +337,7 @@ fn outcomes(outcome: &OutcomeSummary) -> String {
         let mut table = Table::of_times(title);
         for (name, outcomes) in [
             ("reads", &outcome.reads),
-            ("writes and others", &outcome.writes),
+            ("writes and other", &outcome.writes),
         ] {
             let distribution = match of {
                 0 => &outcomes.response_time,
@@ -373,7 +376,7 @@ fn outcomes(outcome: &OutcomeSummary) -> String {
                 match outcome.demanded {
                     Nanos::ZERO => format!("actual {}", outcome.actual),
                     demanded => format!(
-                        "demanded {demanded}, actual {}, ratio {:.4}",
+                        "intended {demanded}, actual {}, ratio {:.4}",
                         outcome.actual,
                         outcome.actual.get() as f64 / demanded.get() as f64
                     ),

@@ -31,11 +31,11 @@ pub(super) fn disk_words(start: &DiskProfile, fit: &DiskFit) -> String {
             Nanos::nearest(slack_ms * 1e6)
         ),
         How::Buffer { coherence } => format!(
-            "from reads served by the buffer and the transfer end times of the others: coherence of the \
+            "from reads served by the buffer, and from the transfer end times of all other requests: coherence of the \
              rotation {coherence:.3} (1 is exact)"
         ),
         How::Distribution { coherence } => format!(
-            "from the distribution of latencies: positions do not explain the times (coherence of the rotation \
+            "from the distribution of latencies, as positions do not explain the times (coherence of the rotation \
              {coherence:.3}, 1 is exact)"
         ),
         How::Unchanged => "no better fit was found: the profile is unchanged".to_owned(),
@@ -53,8 +53,8 @@ pub(super) fn disk_words(start: &DiskProfile, fit: &DiskFit) -> String {
     };
     let drive = drive_words(fit);
     format!(
-        "{how}\n{drive}  revolution   {:.6} ms, {:.1} per minute (was {:.6} ms)\n{}{}  use it with disk.model = \"{}\"\n  \
-         training half: {}\n  held-out half: {}\n  before, held-out half: {}",
+        "{how}\n{drive}  revolution   {:.6} ms, {:.1} per minute (was {:.6} ms)\n{}{}  use it with disk.model = \
+         \"{}\"\n  training half: {}\n  held-out half: {}\n  held-out half, previous profile: {}",
         fit.profile.revolution_ms,
         60_000.0 / fit.profile.revolution_ms,
         start.revolution_ms,
@@ -126,8 +126,8 @@ pub(super) fn flash_words(fit: &FlashFit) -> String {
     let rate =
         |rate: Option<f64>| rate.map_or("not seen".to_owned(), |r| format!("{:.1} MB/s", r / 1e6));
     format!(
-        "from the change of throughput over {}\n{}{}{}{}{}{}  over time, in 20 parts, the profile's throughput is within {:.1} \
-         % of the recorded throughput",
+        "from the changes in throughput during {} of writes\n{}{}{}{}{}{}  in each of 20 parts of the run, the \
+         profile's throughput is within {:.1} % of the recorded throughput",
         megabytes(recorded.bytes),
         row("the run", "recorded".to_owned(), "simulated".to_owned()),
         row(
@@ -202,14 +202,14 @@ pub(super) fn ssd_words(fit: &SsdFit) -> String {
         let (kind, name) = (usize::from(op == Op::Write), plural(op));
         if fit.learned_from[kind] == 0 {
             return format!(
-                "  {name}: the training half has none, so their times are unknown; the profile uses the times of {}\n",
+                "  {name}: none in the training half, so their times are unknown; the profile uses the times of {}\n",
                 plural(other)
             );
         }
         let quantiles: &Vec<(f64, f64)> = &fit.service.quantiles[kind];
         let at = quantiles.iter().position(|q| q.0 >= 0.5).unwrap_or(0);
         format!(
-            "  {name}: median {} and {} for each KiB, from {} requests\n",
+            "  {name}: median {}, plus {} per KiB, from {} requests\n",
             Nanos::nearest(quantiles[at].1 * 1e3),
             Nanos::nearest(fit.service.us_per_kib[kind] * 1e3),
             grouped(fit.learned_from[kind])

@@ -59,7 +59,7 @@ fn print_likeness(args: &Like, workloads: &[Workload], rows: &[Row]) -> anyhow::
             text += &format!("  {}\n", describe(workload));
         }
         text += "\nGenerated load compared with the original\n";
-        let mut table = Table::new(&["metric", "real", "made", "generated / real"]);
+        let mut table = Table::new(&["metric", "original", "generated", "generated / original"]);
         for row in rows {
             table.row(vec![
                 row.title.to_owned(),
@@ -112,7 +112,8 @@ fn describe(workload: &Workload) -> String {
             theta,
             used,
         } => format!(
-            "{:.1} % continue the previous request, the others follow Zipf's law with exponent {theta:.2} over {} positions",
+            "{:.1} % continue the previous request, the rest follow Zipf's law with exponent {theta:.2} over {} \
+             positions",
             100.0 * follow,
             iosonar_report::grouped(
                 (used * shape.address_space as f64 / f64::from(shape.block.get())) as u64

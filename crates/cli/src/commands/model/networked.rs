@@ -94,7 +94,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
     }
     if !args.common.output.json {
         let of = match args.vary {
-            Some(_) => "Without --vary and with",
+            Some(_) => "Without --vary, with",
             None => "With",
         };
         print(&conclusion(of, &system, &analysis, at))?;

@@ -104,7 +104,7 @@ pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> Str
         Judgement::TooShort if is_recording => {
             "the recording ends before its queue can grow: use a longer one"
         }
-        Judgement::TooShort => "too short for a load so near to saturation: raise load.requests",
+        Judgement::TooShort => "too short for a load so close to saturation: raise load.requests",
         Judgement::Unstable => return "there is no steady state".to_owned(),
         Judgement::Misses | Judgement::Meets if targets.0.len() > 1 => {
             return format!("{} is missed", targets.0[worst]);
@@ -120,8 +120,8 @@ pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> Str
 /// Which loads come nearest to the targets, and which meet some of them, where none meets all.
 fn why_none(targets: &Objectives, unit: &str, found: &Found) -> String {
     let mut text = match targets.0.len() {
-        1 => "  no load that was tried meets it\n".to_owned(),
-        _ => "  no load that was tried meets all targets\n".to_owned(),
+        1 => "  none of the tested loads meets the target\n".to_owned(),
+        _ => "  none of the tested loads meets all targets\n".to_owned(),
     };
     if let Some(point) = found.nearest() {
         let (values, load) = (values(targets, point), load_text(point.load));
@@ -145,8 +145,8 @@ fn why_none(targets: &Objectives, unit: &str, found: &Found) -> String {
     }
     if !alone.is_empty() {
         let each = match never.is_empty() {
-            true => "each is met alone",
-            false => "met alone",
+            true => "each is met on its own",
+            false => "met on its own",
         };
         let _ = writeln!(text, "  {each}: {}", joined(&alone));
     }

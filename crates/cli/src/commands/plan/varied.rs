@@ -22,7 +22,7 @@ pub(super) fn run(args: &Plan, targets: &Objectives) -> anyhow::Result<Ending> {
     let plans = count(&args.vary);
     if plans > MOST_PLANS {
         return Err(Usage(format!(
-            "--vary: {plans} combinations, expected at most {MOST_PLANS}, as each is searched by simulation"
+            "--vary: {plans} combinations, expected at most {MOST_PLANS}, because each needs a search by simulation"
         ))
         .into());
     }
@@ -106,10 +106,10 @@ fn describe(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned
     text += &table.text();
     let Some(first) = best.first() else {
         let what = match targets.0.len() {
-            1 => "it",
+            1 => "the target",
             _ => "all targets",
         };
-        return text + &format!("  no load that was tried meets {what}\n");
+        return text + &format!("  none of the tested loads meets {what}\n");
     };
     let name = sought.map_or("best".to_owned(), |answer| {
         answer.sought.name(targets.0.len())

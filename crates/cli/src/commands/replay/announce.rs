@@ -51,7 +51,7 @@ impl Preparer for Shown {
             Preparing::Unmapped { devices, of } => warn(
                 Warning::DevicesUnmapped,
                 &format!(
-                    "requests to {devices} of the {of} devices of the trace are left out: --map does not name them"
+                    "requests to {devices} of the {of} devices in the trace are left out: --map does not name them"
                 ),
             ),
             Preparing::Waiting { .. } if self.quiet => {}

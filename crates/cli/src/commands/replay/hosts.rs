@@ -249,7 +249,7 @@ impl Group<'_> {
             return;
         }
         let writes = match self.spec.options.writes {
-            Writes::Do => "writes WRITE to it",
+            Writes::Do => "its writes OVERWRITE data there",
             Writes::Skip => "writes are left out",
             Writes::Refuse => "read-only",
         };
@@ -308,6 +308,6 @@ fn lost(name: &str, loss: &Loss) {
     let loss = printable(&loss.to_string());
     warn(
         Warning::HostLost,
-        &format!("{name} is lost: {loss}; the other hosts continue"),
+        &format!("{name} was lost: {loss}; the other hosts continue"),
     );
 }

@@ -27,7 +27,7 @@ pub(super) fn check_served(args: &Sim) -> Result<(), Usage> {
         return Ok(());
     }
     Err(Usage(format!(
-        "--serve needs one scenario and --records FILE without {REPLICATION}: the page shows its requests"
+        "--serve needs one scenario and --records FILE without {REPLICATION}: the page shows the requests in that file"
     )))
 }
 

@@ -50,8 +50,8 @@ pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
 /// The offered loads as comments, so that the whole output can be read as TOML.
 fn table(offered: &[Offered]) -> String {
     let mut text = String::from(
-        "# Offered load of each station: arriving work per unit of time, 1 is its capacity; lower and\n\
-         # upper bound where the work depends on the state.\n",
+        "# Offered load of each station: arriving work per unit of time, where 1 is its capacity; lower and\n\
+         # upper bounds where the work depends on the state.\n",
     );
     for o in offered {
         let range = if (o.upper - o.lower).abs() < 1e-9 {

@@ -15,17 +15,16 @@ use iosonar_trace::output::write_requests;
 pub(super) fn write(simulation: &Prepared, path: &Path) -> anyhow::Result<()> {
     let LoadModel::Synthetic { classes, requests } = simulation.load() else {
         return Err(Usage(
-            "--load-out needs an open synthetic load: a trace is a load already \
-             ('iosonar convert' changes its format), and the requests of a closed loop depend \
-             on completions ('--records' writes them)"
+            "--load-out needs an open synthetic load: a trace is already a load ('iosonar convert' changes its \
+             format), and the requests of a closed loop depend on completions ('--records' writes them)"
                 .into(),
         )
         .into());
     };
     let Warmup::Requests(warmup) = simulation.warmup() else {
         return Err(Usage(
-            "--load-out with warmup_requests = \"auto\": the number of requests is not known in \
-             advance; give the number of requests to leave out"
+            "--load-out cannot be used with warmup_requests = \"auto\", as the number of requests is not known in \
+             advance: set warmup_requests to a number"
                 .into(),
         )
         .into());

@@ -83,7 +83,7 @@ fn conclusion(of: Influence) -> String {
             "the scenario as given has no result to compare with".to_owned()
         }
         Influence::NothingTried => {
-            "there are no alternatives to try: how much the answer depends on its assumptions is not known"
+            "there are no alternatives to try, so it is not known how much the answer depends on its assumptions"
                 .to_owned()
         }
         Influence::Matter {

@@ -192,7 +192,7 @@ impl Pictures {
             if args.varying.theory && !drawing.has_theory() {
                 warn(
                     Warning::NoTheory,
-                    "--theory: there is no theory of these response times; 'iosonar model SCENARIO' shows why",
+                    "--theory: theory has no answer for these response times; 'iosonar model SCENARIO' shows why",
                 );
             }
             if !args.output.quiet {
@@ -276,7 +276,7 @@ fn check(args: &Sim, keys: &[Key]) -> Result<(), Usage> {
         for value in values {
             if magnitude(value).is_none() {
                 return Err(Usage(format!(
-                    "--curve: '{key}' is {value}, expected numbers or sizes of the first --vary, which is the x axis"
+                    "--curve: '{key}' is {value}, but the first --vary is the x axis and needs numbers or sizes"
                 )));
             }
         }

@@ -19,7 +19,7 @@ pub(super) fn decomposition(
             "I/O {:.3} ms, overhead {:.3} ms",
             parts.io_ms, parts.overhead_ms
         ),
-        None => "latency does not depend on size here".to_owned(),
+        None => "latency does not depend on the request size".to_owned(),
     };
     if let Some(fit) = of.fit {
         text += &if fit.explains() {
@@ -31,7 +31,7 @@ pub(super) fn decomposition(
                 1.96 * fit.overhead_stderr_ms
             )
         } else {
-            "; all sizes: latency does not depend on size here".to_owned()
+            "; all sizes: latency does not depend on the request size".to_owned()
         };
     }
     Some((name, text))
@@ -104,8 +104,8 @@ pub(super) fn activity(activity: &Activity) -> String {
         rows.push((
             "first I/O",
             format!(
-                "its response time changes with the request size by {slope:.3} ± {:.3} ms per block, but should be \
-                 independent of it",
+                "its response time changes with the request size by {slope:.3} ± {:.3} ms per block, but should not \
+                 depend on it",
                 1.96 * error
             ),
         ));

@@ -100,15 +100,15 @@ pub(super) fn describe(
         table.row(row);
     }
     text += &table.text();
-    text += "  bounds, exact and Schweitzer assume that a job visits its storage servers one after another; \
-             fork-join, an approximation, assumes that it visits all at once, which can be faster than the lower \
-             bounds of the others\n";
+    text += "  the bounds, exact and Schweitzer assume that a job visits its storage servers one after another; \
+             fork-join, an approximation, assumes that it visits all at once, which can be faster than these lower \
+             bounds\n";
     let beyond = measured.unwrap_or_default().iter();
     let beyond = beyond.filter(|p| p.jobs > f64::from(most)).count();
     if beyond > 0 {
         let _ = writeln!(
             text,
-            "  {beyond} measured points lie beyond jobs.most, {most}"
+            "  {beyond} measured points lie beyond jobs.most ({most})"
         );
     }
     text += &elasticities(system, at)?;
@@ -203,7 +203,7 @@ pub(super) fn purchases(args: &Model, all: &[Purchase], at: u32) -> String {
                 );
             }
             None => {
-                let _ = writeln!(described, "  no upgrade that helps costs at most {budget}");
+                let _ = writeln!(described, "  no upgrade that costs at most {budget} helps");
             }
         }
     }

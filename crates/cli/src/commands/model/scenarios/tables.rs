@@ -194,11 +194,14 @@ fn conclusion(answered: &Answered) -> String {
             )
         }
         (None, Some(simulated)) => format!(
-            "{}: no theory of response times; the simulated mean is {}.\n",
+            "{}: theory has no answer for the response times; the simulated mean is {}.\n",
             answered.name,
             ms(simulated)
         ),
-        (None, None) => format!("{}: no theory of response times.\n", answered.name),
+        (None, None) => format!(
+            "{}: theory has no answer for the response times.\n",
+            answered.name
+        ),
     }
 }
 
@@ -217,7 +220,7 @@ pub(super) fn accuracy_in_words(accuracy: Option<Accuracy>, is_compared: bool) -
         None => String::new(),
     };
     format!(
-        "mean within {}{p99} (largest error in {} simulated scenarios plus half of it: {}, utilisation up to {})",
+        "mean within {}{p99} (1.5 times the largest error in {} simulated scenarios: {}, utilisation up to {})",
         percent(of.mean),
         of.scenarios,
         family(of.family),
