@@ -131,7 +131,7 @@ impl Figure {
     }
 }
 
-/// How records are looked at.
+/// How records are evaluated.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct LookArguments {

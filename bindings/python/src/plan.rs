@@ -14,7 +14,7 @@ use crate::interruptible::{interruptible, threads};
 use crate::source::{Changes, Source};
 use crate::value::of_json;
 
-/// What is looked for.
+/// What to find.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Question {

@@ -69,7 +69,7 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
     /// Use colours: auto, always or never
     ///
-    /// With auto, on a terminal, unless NO_COLOR is set or TERM is dumb; CLICOLOR_FORCE=1 is like always.
+    /// 'auto' uses them on a terminal, unless NO_COLOR is set or TERM is dumb; CLICOLOR_FORCE=1 acts like 'always'.
     #[arg(
         long,
         global = true,
@@ -81,13 +81,13 @@ pub(crate) struct Arguments {
     pub(crate) colour: Option<When>,
     /// Print plain sentences for a screen reader: no colours, columns or bars
     ///
-    /// The output is ASCII, with a line for each row of a table. IOSONAR_PLAIN=1 does the same.
+    /// The output is ASCII, with one line for each row of a table. IOSONAR_PLAIN=1 does the same.
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) plain: bool,
 }
 
 impl Arguments {
-    /// How output is wanted.
+    /// How output is printed.
     pub(crate) fn wanted(&self) -> Wanted {
         Wanted {
             colour: self.colour.unwrap_or_default(),
@@ -102,11 +102,11 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Simulate the storage systems that scenario files describe
     Sim(Box<Sim>),
-    /// Answer from queueing theory, without simulating
+    /// Predict performance with queueing theory, without simulating
     Model(Box<Model>),
     /// Find the highest load, or the fewest disks, that meets a target
     Plan(Box<Plan>),
-    /// Compare candidate systems for a load, and how far it can grow
+    /// Compare candidate systems for a load, and how far the load can grow
     Choose(Box<Choose>),
     /// Run simulations or replays over combinations of parameters
     Sweep(Box<Sweep>),
@@ -138,7 +138,7 @@ pub(crate) enum Command {
     Plot(Box<Plot>),
     /// Write all charts and tables of records into one HTML page
     Report(Box<Report>),
-    /// Serve a live page of a run that is under way, or complete
+    /// Serve a live page of a run, in progress or finished
     Serve(Serve),
     /// Convert, change, merge or split traces
     Convert(Convert),
@@ -211,7 +211,7 @@ pub(crate) enum BenchKind {
     Sim,
     /// Traces that are read, written and measured
     Trace,
-    /// Highest rate, start delays and processor time of replays, beside fio and blkreplay
+    /// Highest rate, start delays and processor time of replays, compared with fio and blkreplay
     Replay,
     /// The complete set of charts, and a sonar diagram of many requests
     Plot,
@@ -322,8 +322,8 @@ pub(crate) struct Sim {
     pub(crate) cdf: Option<PathBuf>,
     /// Write the response-time distribution as CSV
     ///
-    /// Its columns are times, shares of requests, and the 95 % band. A name that ends in .parquet, .arrow or .feather gets
-    /// a file of that format.
+    /// Its columns are times, shares of requests, and the 95 % band. If the name ends in .parquet, .arrow or .feather,
+    /// the file has that format.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) cdf_data: Option<PathBuf>,
     /// Draw each scenario's distribution into DIR [default: .]
@@ -340,8 +340,8 @@ pub(crate) struct Sim {
     pub(crate) split: bool,
     /// Write the components of every request's response time as CSV
     ///
-    /// The file covers every measured request of all runs. A name that ends in .parquet, .arrow or .feather gets a file of
-    /// that format.
+    /// The file covers every measured request of all runs. If the name ends in .parquet, .arrow or .feather, the file
+    /// has that format.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) stages: Option<PathBuf>,
     /// Print the scenario with all defaults; do not simulate

@@ -33,9 +33,9 @@ pub(crate) struct CheckModel {
         default_value = "ssd"
     )]
     pub(crate) profile: String,
-    /// Assume this capacity of the device, for --profile ssd
+    /// Assume this device capacity, with --profile ssd
     ///
-    /// By default, the capacity ends with the last sector in the records.
+    /// By default, the device ends at the last sector in the records.
     #[arg(long, help_heading = "Model", value_name = "SIZE")]
     pub(crate) capacity: Option<Bytes>,
     /// Draw the fit on the held-out half
@@ -68,7 +68,7 @@ pub(crate) struct CheckModel {
 }
 
 impl CheckModel {
-    /// The replay that is asked for, with its records at `out`; `None` where there are records already.
+    /// The requested replay, with its records at `out`; `None` if the input already holds records.
     pub(crate) fn replay(&self, out: PathBuf) -> Result<Option<Replay>, Usage> {
         let targets = &self.targets;
         if targets.target.len() > 1 || !targets.map.is_empty() {
@@ -85,7 +85,7 @@ impl CheckModel {
             ];
             return match idle.into_iter().find(|(is_given, _)| *is_given) {
                 Some((_, option)) => Err(Usage(format!(
-                    "{option}: only for a replay: name the device with --target"
+                    "{option} applies only to a replay: name the device with --target"
                 ))),
                 None => Ok(None),
             };
@@ -118,7 +118,7 @@ impl CheckModel {
     }
 }
 
-/// Contents are not checked: that takes time of its own.
+/// Contents are not checked, because that takes extra time.
 fn not_verified() -> VerifyArgs {
     let default = Verification::default();
     VerifyArgs {

@@ -16,7 +16,7 @@ pub(crate) struct Choose {
     pub(crate) load: PathBuf,
     /// The candidates: scenario files, LEVEL:NxPROFILE, or PROFILE
     ///
-    /// calibrated:FILE.toml is accepted, too. Append +cache=1GiB, +controller=hba, +unit=64KiB, +scheduler=look or
+    /// calibrated:FILE.toml is also accepted. Append +cache=1GiB, +controller=hba, +unit=64KiB, +scheduler=look or
     /// +KEY=VALUE to change a candidate. Part of a profile's name suffices if it is unambiguous.
     #[arg(required = true, value_name = "CANDIDATE")]
     pub(crate) candidates: Vec<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Choose {
     pub(crate) target: Objectives,
     /// Find how far the load can grow on each candidate
     ///
-    /// A trace grows by its speed or by copies of it, a synthetic load by its arrival rate.
+    /// A trace grows by being sped up or copied, a synthetic load by its arrival rate.
     #[arg(long, help_heading = "Question")]
     pub(crate) growth: bool,
     /// Choose how the load grows
@@ -40,7 +40,7 @@ pub(crate) struct Choose {
         requires = "growth"
     )]
     pub(crate) growth_by: GrowthBy,
-    /// Find the largest growth with this relative precision
+    /// Find the largest growth to this relative precision
     #[arg(long, help_heading = "Runs", value_name = "SHARE", default_value = "0.02", requires = "growth", value_parser = super::precision)]
     pub(crate) within: f64,
     /// Set the price of a device or a candidate [repeatable]
@@ -53,7 +53,7 @@ pub(crate) struct Choose {
     /// The default is the number in the scenario.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
     pub(crate) replications: Option<u32>,
-    /// Draw the target's statistic over the growth (.png, .svg)
+    /// Draw the target's statistic against growth (.png, .svg)
     ///
     /// The chart has one curve per candidate.
     #[arg(
@@ -67,7 +67,7 @@ pub(crate) struct Choose {
     pub(crate) pixels: PixelArgs,
     /// Write the table as CSV
     ///
-    /// A name that ends in .parquet, .arrow or .feather gets a file of that format.
+    /// If the name ends in .parquet, .arrow or .feather, the file has that format.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) csv: Option<PathBuf>,
     /// Write a page that begins with the answer (.html)
@@ -101,7 +101,7 @@ impl From<GrowthBy> for GrowBy {
 
 /// `NAME=COST`.
 fn price(text: &str) -> Result<(String, f64), String> {
-    /// More is not money.
+    /// The highest cost that is accepted.
     const MOST: f64 = 1e15;
     let expected = || "expected NAME=COST, such as exos-x18=300".to_owned();
     let (name, cost) = text.rsplit_once('=').ok_or_else(expected)?;

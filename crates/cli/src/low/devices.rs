@@ -61,12 +61,12 @@ pub(crate) struct Check {
     /// The actual requests: the records of a replay, or a recording
     #[arg(value_name = "DONE")]
     pub(crate) done: PathBuf,
-    /// Apply the options for reading and changing to DONE as well
+    /// Apply the options that read or change a load to DONE, too
     ///
     /// Without --both, they apply to WANTED only; --lenient always applies to both.
     #[arg(long, help_heading = "Comparison")]
     pub(crate) both: bool,
-    /// How WANTED is read and changed: as in the replay (--lenient is for DONE as well)
+    /// How WANTED is read and changed, as in the replay (--lenient also applies to DONE)
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
     #[command(flatten)]
@@ -139,7 +139,7 @@ pub(crate) struct Prepare {
     /// Required with --write if the target seems to hold data.
     #[arg(long, help_heading = "Target", value_name = "DEV")]
     pub(crate) destroy: Vec<PathBuf>,
-    /// Write pages of which this percentage is zeros (compressible)
+    /// Write pages with this percentage of zeros (compressible)
     #[arg(long, help_heading = "Data", alias = "buffer_compress_percentage", value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=100))]
     pub(crate) compressible: u8,
     /// Use the page cache

@@ -22,7 +22,7 @@ pub(crate) enum ImportFrom {
 pub(crate) struct ImportDisksim {
     /// The .parv, .diskspecs or .model files
     ///
-    /// Files that these include are read from the same folder, unless they are given as well.
+    /// Files that these include are read from the same folder, unless they are also given.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Write the profile to this file [default: print it]
@@ -47,7 +47,7 @@ pub(crate) struct ImportDisksim {
     /// The time replaces the value in the .parv file.
     #[arg(long, help_heading = "Import", value_name = "MS", value_parser = milliseconds)]
     pub(crate) bus_write_ms: Option<f64>,
-    /// Select when reading on arrival begins
+    /// Choose when a drive that reads on arrival begins to read
     #[arg(long, help_heading = "Import", value_name = "HOW", value_enum, default_value_t = ArrivalArg::AsDisksim)]
     pub(crate) arrival: ArrivalArg,
     #[command(flatten)]

@@ -57,7 +57,7 @@ pub(crate) struct Destination {
     pub(crate) writing: WriteArgs,
 }
 
-/// What all synthetic loads have.
+/// The options of all synthetic loads.
 #[derive(Args, Debug)]
 pub(crate) struct Shape {
     #[command(flatten)]
@@ -170,7 +170,7 @@ pub(crate) struct BModel {
     /// Generate this many arrivals per second
     #[arg(long, help_heading = "Arrivals", alias = "rate_iops", value_name = "PER_S", default_value_t = 100.0, value_parser = above_zero)]
     pub(crate) rate: f64,
-    /// Give half a window this share of arrivals
+    /// Give half of each window this share of arrivals
     ///
     /// The share is from 0.5 (a Poisson process) to below 1.
     #[arg(long, help_heading = "Arrivals", value_name = "SHARE", default_value_t = 0.7, value_parser = bias)]
@@ -215,7 +215,7 @@ pub(crate) struct Noise {
     pub(crate) shape: Shape,
 }
 
-/// What artificial loads have.
+/// The options of artificial loads.
 #[derive(Args, Debug)]
 pub(crate) struct ArtificialArgs {
     #[command(flatten)]
@@ -254,7 +254,7 @@ pub(crate) struct ArtificialArgs {
 pub(crate) struct Bursts {
     /// Grow the rate by PER_S2 each second
     ///
-    /// This is the growth of the rate in requests per second.
+    /// PER_S2 is in requests per second, per second.
     #[arg(long, help_heading = "Arrivals", value_name = "PER_S2", default_value_t = 10.0, value_parser = above_zero)]
     pub(crate) slope: f64,
     /// Space the requests of a burst by TIME (1ns: ultra-fine)
@@ -331,7 +331,7 @@ pub(crate) struct Probe {
     pub(crate) block: Bytes,
     /// Set the probability of a write
     ///
-    /// With 0, the drive's data stay as they are.
+    /// With 0, the data on the drive is not changed.
     #[arg(long, help_heading = "Probe", value_name = "SHARE", default_value_t = 0.0, value_parser = probability)]
     pub(crate) write_share: f64,
     /// Spread requests over SIZE, the drive's capacity

@@ -19,7 +19,7 @@ use super::Arguments;
 use crate::{Build, completion};
 use pages::{Example, GROUPS, Page, page_of};
 
-/// Where an option's heading is the last: what is printed, and how.
+/// The last heading of the help: options for what is printed, and how.
 const OUTPUT: &str = "Output";
 /// Wider lines are harder to read.
 const WIDEST: usize = 100;
@@ -29,11 +29,14 @@ const TEMPLATE: &str =
 const TEMPLATE_OF_ALL: &str = "{about-with-newline}\n{usage-heading} {usage}{after-help}";
 
 const NOTE: &str = "'iosonar COMMAND -h' shows a command's options, 'iosonar --help' all commands.";
-/// What concerns all commands.
-pub(crate) const NOTES: &str = "Run 'iosonar COMMAND --help' for a command's options and examples, and \
-    'iosonar COMMAND -h' for those used most. 'iosonar -V' prints the version in one line, 'iosonar --version' more.\n\n\
+/// Notes on all commands.
+pub(crate) const NOTES: &str = "Run 'iosonar COMMAND --help' for a command's options and examples, and 'iosonar \
+    COMMAND -h' for the most common options. 'iosonar -V' prints the version, 'iosonar --version' also details of the \
+    build.\n\
+    \n\
     TIME is a number with a unit: 60s, 1.5ms, 20us, 250ns, 2min, 1h; without one, seconds.\n\
-    SIZE is in bytes: 4096, 128KiB, 128K, 1MB, 2GiB; 8s are 8 sectors of 512 B.\n\n\
+    SIZE is in bytes: 4096, 128KiB, 128K, 1MB, 2GiB; 8s is 8 sectors of 512 B.\n\
+    \n\
     Exit status: 0 success, 1 failure, 2 usage error or refusal, 3 finished with a missed target or a flagged result, \
     130 interrupted.";
 

@@ -13,8 +13,9 @@ use crate::exit::Usage;
 pub(crate) struct HostArgs {
     /// Replay on these targets of other hosts, over ssh
     ///
-    /// Give targets such as 'node1:/dev/sdb'. Each replays the whole load, all against one clock. With NAME=HOST:DEV,
-    /// a target replays the requests for the trace's device NAME, as with --map. --destroy takes HOST:DEV, too.
+    /// Give targets such as 'node1:/dev/sdb'. Each replays the whole load, and all follow one clock. With
+    /// NAME=HOST:DEV, a target replays the requests for the trace's device NAME, as with --map. --destroy also accepts
+    /// HOST:DEV.
     #[arg(
         long,
         value_name = "HOST:DEV,...",
@@ -34,7 +35,7 @@ pub(crate) struct HostArgs {
 pub(crate) struct ConnectionArgs {
     /// Use this ssh client, with its options
     ///
-    /// The command is called as 'COMMAND OPTIONS HOST LINE', where LINE starts the agent in a shell of the host.
+    /// The command is called as 'COMMAND OPTIONS HOST LINE', where LINE starts the agent in the host's shell.
     #[arg(
         long,
         alias = "remote-shell",
@@ -43,9 +44,9 @@ pub(crate) struct ConnectionArgs {
         requires = "hosts"
     )]
     pub(crate) ssh: String,
-    /// Run iosonar by this command on the hosts
+    /// Start iosonar on the hosts with this command
     ///
-    /// For example, /opt/bin/iosonar or 'sudo -n iosonar'. A shell of the host runs it.
+    /// For example, /opt/bin/iosonar or 'sudo -n iosonar'. The host's shell runs it.
     #[arg(
         long,
         value_name = "COMMAND",
@@ -53,7 +54,7 @@ pub(crate) struct ConnectionArgs {
         requires = "hosts"
     )]
     pub(crate) host_program: String,
-    /// Give a host up if it does not answer for TIME
+    /// Give up on a host that does not answer for TIME
     #[arg(long, value_name = "TIME", default_value = "10s", requires = "hosts", value_parser = patience)]
     pub(crate) host_timeout: Nanos,
 }
@@ -86,7 +87,7 @@ impl std::str::FromStr for HostTarget {
         };
         if !is_host_name(host) {
             return Err(format!(
-                "'{host}' is not a host (a name that ssh takes, with or without USER@); {expected}"
+                "'{host}' is not a host (a name that ssh accepts, with or without USER@); {expected}"
             ));
         }
         Ok(Self {
@@ -110,7 +111,7 @@ impl HostArgs {
         }
     }
 
-    /// The targets, and the targets by the devices of the load: one of both is empty.
+    /// The targets, and the targets by the devices of the load: one of the two is empty.
     #[allow(clippy::type_complexity)]
     pub(super) fn targets(&self) -> Result<(Vec<PathBuf>, Vec<(String, PathBuf)>), Usage> {
         let mapped = |of: &HostTarget| Some((of.device.clone()?, of.name()));
@@ -119,8 +120,8 @@ impl HostArgs {
             0 => Ok((self.hosts.iter().map(HostTarget::name).collect(), map)),
             n if n == self.hosts.len() => Ok((Vec::new(), map)),
             _ => Err(Usage(
-                "--hosts: some targets have a device of the trace (NAME=HOST:DEV) and others have none: name one for \
-                 each, or for none"
+                "--hosts: some targets name a device of the trace (NAME=HOST:DEV) and some do not: name one for all \
+                 targets or for none"
                     .to_owned(),
             )),
         }

@@ -4,7 +4,7 @@ use clap::Error;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// `error`, with where options belong if one stands before its command and resembles none that may.
+/// `error`, which also states where options belong if one precedes its command and resembles none that may do so.
 pub(crate) fn explained(mut error: Error) -> Error {
     let Some(tip) = tip(&error) else {
         return error;

@@ -8,13 +8,13 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 /// An input as it is typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Named {
-    /// What tables and charts call it, if that was given.
+    /// Its name in tables and charts, if one was given.
     pub(crate) name: Option<String>,
     pub(crate) path: PathBuf,
 }
 
 impl From<OsString> for Named {
-    /// A path that exists is a path, whatever is in it; a name has no folder in it.
+    /// A path that exists is taken as a path even if it contains `=`; a name contains no `/`.
     fn from(text: OsString) -> Self {
         let name_and_path = text.to_str().and_then(|text| text.split_once('='));
         match name_and_path {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// Of a command that prints results.
+/// The options of a command that prints results.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct OutputArgs {
     /// Print the results as one JSON object
@@ -13,7 +13,7 @@ pub(crate) struct OutputArgs {
     pub(crate) quiet: bool,
 }
 
-/// Of a command whose results are files, or that has a JSON of its own.
+/// The options of a command whose results are files, or that has its own JSON.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct QuietArgs {
     /// Print only results and errors, no notes or progress

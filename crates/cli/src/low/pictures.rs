@@ -80,8 +80,8 @@ pub(crate) struct Plot {
     pub(crate) terminal: bool,
     /// Write the chart's data as CSV (- for standard output)
     ///
-    /// For 'all', OUT.csv is a folder that gets one file per chart. A single chart is drawn only if -o is given, too. A name
-    /// that ends in .parquet, .arrow or .feather gets a file of that format.
+    /// For 'all', OUT.csv is a folder with one file per chart. A single chart is drawn only if -o is also given. If the
+    /// name ends in .parquet, .arrow or .feather, the file has that format.
     #[arg(long, help_heading = "Output", value_name = "OUT.csv")]
     pub(crate) data: Option<PathBuf>,
     /// Write the files of --data in this format (with 'all')
@@ -126,7 +126,7 @@ pub(crate) struct Plot {
     pub(crate) look: LookArgs,
 }
 
-/// How fine the bitmaps of pictures are.
+/// The resolution of the bitmaps of pictures.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct PixelArgs {
     /// Multiply the pixels of .png pictures by N along each side
@@ -138,7 +138,7 @@ pub(crate) struct PixelArgs {
 }
 
 impl PixelArgs {
-    /// The scale; `None` where none was asked for.
+    /// The scale; `None` if it was not given.
     pub(crate) fn asked(self) -> Option<PixelScale> {
         self.scale
     }
@@ -149,7 +149,7 @@ impl PixelArgs {
     }
 }
 
-/// How records are looked at.
+/// How records are evaluated.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Looking at records")]
 pub(crate) struct LookArgs {
@@ -175,7 +175,7 @@ pub(crate) struct LookArgs {
     /// Check a target, such as 'read p99 < 20ms'
     ///
     /// A target limits the mean or a percentile (p50, p99, p99.9, ...) of response times. With 'latency' or 'delay' it
-    /// limits those instead, and with 'read' or 'write' those requests only. It can also be 'throughput > 200'.
+    /// limits those instead, and with 'read' or 'write' only those requests. It can also be 'throughput > 200'.
     /// Separate several targets with commas. Charts show each target as a line.
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<Objectives>,
@@ -268,7 +268,7 @@ pub(crate) struct Report {
     /// Set the page's title [default: the inputs' names]
     #[arg(long, help_heading = "Output", value_name = "TEXT")]
     pub(crate) title: Option<String>,
-    /// Expand all charts and tables, and print them
+    /// Expand all charts and tables, even in print
     ///
     /// By default, the page shows (and prints) only its answer and four charts.
     #[arg(long, help_heading = "Output")]

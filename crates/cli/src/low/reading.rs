@@ -14,7 +14,7 @@ use iosonar_units::{Bytes, Nanos};
 
 use crate::exit::Usage;
 
-/// How traces are read, and what is changed, in the order in which it was typed.
+/// How traces are read, and the changes to them in the order of the command line.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadArgs {
     typed: Typed,
@@ -25,7 +25,7 @@ pub(crate) struct ReadArgs {
 struct Typed {
     #[command(flatten)]
     format: FormatArgs,
-    /// Looked at in the order in which they were typed.
+    /// Evaluated in the order of the command line.
     #[command(flatten)]
     _changes: ChangeArgs,
 }
@@ -98,7 +98,7 @@ struct ChangeArgs {
     /// Drop requests that start at or after this time in the load
     #[arg(long, value_name = "TIME", conflicts_with = "duration")]
     until: Option<Nanos>,
-    /// Use this much of the load, counted from --from
+    /// Use a part of this length, starting at --from
     #[arg(long, alias = "replay-duration", value_name = "TIME")]
     duration: Option<Nanos>,
     /// Keep requests that start from A until before B
@@ -213,7 +213,7 @@ impl ReadArgs {
     }
 }
 
-/// The changes that were typed, in their order on the command line.
+/// The requested changes, in the order of the command line.
 fn ordered(matches: &ArgMatches) -> Result<Vec<Change>, clap::Error> {
     let mut typed: Vec<(usize, String, String)> = Vec::new();
     for name in CHANGE_NAMES {

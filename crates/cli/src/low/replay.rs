@@ -127,9 +127,9 @@ pub(crate) struct TargetArgs {
     /// Use at most N of the targets
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_targets: Option<u32>,
-    /// Start each further target at a point TIME later in the load
+    /// Start each further target TIME later in the load
     ///
-    /// The peaks of the load then do not coincide.
+    /// The peaks of the load then do not coincide on all targets.
     #[arg(long, value_name = "TIME")]
     pub(crate) delta: Option<Nanos>,
     /// Submit the load's writes: data on the target is lost
@@ -166,7 +166,7 @@ pub(crate) struct TargetArgs {
     pub(crate) reset_zones: bool,
     /// Write this data: random, random:PERCENT or zero
     ///
-    /// With random:PERCENT, PERCENT of the data is zeros, which makes it compressible.
+    /// With random:PERCENT, this percentage of the data is zeros, which makes it compressible.
     #[arg(
         long,
         help_heading = "Data",
@@ -307,7 +307,7 @@ pub(crate) struct FindArgs {
     /// Find the highest rate that meets this limit
     ///
     /// The load is sped up until a limit such as 'latency p99 < 2ms' or 'read delay mean < 1ms' no longer holds. A
-    /// limit is for latency, delay or response_time.
+    /// limit applies to latency, delay or response_time.
     #[arg(long, value_name = "LIMIT")]
     pub(crate) find_rate: Option<Limit>,
     /// Try each rate for at least TIME and 1,000 requests
@@ -326,7 +326,7 @@ pub(crate) enum PacingName {
 }
 
 impl Replay {
-    /// What is to be replayed, and how.
+    /// What to replay, and how.
     pub(crate) fn to_spec(&self) -> anyhow::Result<ReplaySpec> {
         if let Some(path) = &self.spec {
             let text = std::fs::read_to_string(path)

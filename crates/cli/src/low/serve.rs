@@ -10,7 +10,7 @@ use iosonar_analysis::objective::Objectives;
 
 use crate::live::address;
 
-/// The live page of a command that takes long.
+/// The live page of a long-running command.
 #[derive(Args, Debug, Default)]
 pub(crate) struct ServeArgs {
     /// Serve a live page of the run [default: only to this machine]
@@ -35,7 +35,7 @@ pub(crate) struct ServeArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
-    /// Records, a folder of them, or a sweep
+    /// Records, a folder of records, or a sweep
     ///
     /// For records that are still being written, give the name that they will have.
     #[arg(value_name = "DIR|FILE")]
@@ -54,7 +54,7 @@ pub(crate) struct Serve {
     pub(crate) address: SocketAddr,
     /// Add a button that stops the run that writes the records
     ///
-    /// The button sends it the signal SIGINT, as Ctrl-C does.
+    /// The button sends SIGINT to that run, as Ctrl-C does.
     #[arg(long, help_heading = "Live page")]
     pub(crate) control: bool,
     /// Set the page's title [default: the name of DIR or FILE]

@@ -50,7 +50,7 @@ pub(crate) struct Sweep {
     pub(crate) records: bool,
     /// Confirm that the contents of this target may be destroyed
     ///
-    /// The option covers replays that write, and hooks.
+    /// This applies to replays that write and to hooks.
     #[arg(long, help_heading = "Runs", value_name = "DEV")]
     pub(crate) destroy: Vec<PathBuf>,
     /// Repeat runs whose scenario has changed
@@ -72,8 +72,7 @@ pub(crate) struct Sweep {
     pub(crate) on: Where,
     /// Replay on these hosts at once, over ssh
     ///
-    /// All replays follow one clock. Give names of hosts to use the targets of each run, or pairs such as
-    /// 'host:/dev/sdb'.
+    /// All replays follow one clock. Give host names to use each run's own targets, or pairs such as 'host:/dev/sdb'.
     #[arg(
         help_heading = "Hosts",
         long,
@@ -106,7 +105,7 @@ pub(crate) struct Sweep {
 }
 
 impl Sweep {
-    /// What is asked for, as the library takes it.
+    /// These options in the form that the library takes.
     pub(crate) fn to_spec(&self) -> Result<SweepSpec, SweepError> {
         Ok(SweepSpec {
             source: Source::of(&self.what, self.dir.as_deref())?,
@@ -129,7 +128,7 @@ pub(crate) struct SweepTask {
     pub(crate) number: usize,
 }
 
-/// Where runs go.
+/// Where runs are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Where {
     /// Processes on this machine
@@ -185,9 +184,9 @@ pub(crate) struct Calibrate {
         value_name = "OUT.toml"
     )]
     pub(crate) out: Option<PathBuf>,
-    /// Assume this capacity of the device, for --profile ssd
+    /// Assume this device capacity, with --profile ssd
     ///
-    /// By default, the capacity ends with the last sector in the records.
+    /// By default, the device ends at the last sector in the records.
     #[arg(long, help_heading = "Model", value_name = "SIZE")]
     pub(crate) capacity: Option<Bytes>,
     /// Draw the fit on the held-out half (.png, .svg)

@@ -7,7 +7,7 @@ use iosonar_study::plan;
 
 use super::{BeyondArgs, OutputArgs, PixelArgs, ReadArgs, key_and_value, key_and_values};
 
-/// What both take.
+/// The options that both commands share.
 #[derive(Args, Debug)]
 pub(crate) struct Common {
     /// Set a key of the scenario, such as array.disks=8 [repeatable]
@@ -35,7 +35,7 @@ pub(crate) struct Model {
     /// Charts then show both curves.
     #[arg(long, help_heading = "Comparison")]
     pub(crate) with_sim: bool,
-    /// Draw measured points over the answer
+    /// Show measured points with the answer
     ///
     /// For a scenario, records in any trace format; for a networked system, CSV with the columns 'jobs', 'response_s'
     /// and, if known, 'stderr_s'.
@@ -44,14 +44,14 @@ pub(crate) struct Model {
     /// Draw the response-time distributions (.png, .svg)
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) cdf: Option<PathBuf>,
-    /// Draw response times over the number of jobs (.png, .svg)
+    /// Draw response times against jobs (.png, .svg)
     ///
     /// This is for networked systems.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) curve: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pixels: PixelArgs,
-    /// Repeat with each of these values of a key
+    /// Repeat for each of these values of a key
     ///
     /// For example, 'network.mbit_per_s=10,100,1000' or 'network.mbit_per_s=10..1000 log 3'.
     #[arg(long, help_heading = "Networked systems", value_name = "KEY=VALUES", value_parser = key_and_values)]
@@ -82,7 +82,7 @@ pub(crate) struct Model {
     pub(crate) structure: StructureName,
     /// Write the table as CSV
     ///
-    /// A name that ends in .parquet, .arrow or .feather gets a file of that format.
+    /// If the name ends in .parquet, .arrow or .feather, the file has that format.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) csv: Option<PathBuf>,
     /// Run each simulation N times [default: the scenario's number]
@@ -137,7 +137,7 @@ pub(crate) struct Plan {
     /// combinations.
     #[arg(long, help_heading = "Question", value_name = "KEY=VALUES", value_parser = super::key_and_values, conflicts_with = "curve")]
     pub(crate) vary: Vec<(String, Vec<String>)>,
-    /// Find the highest rate with this relative precision
+    /// Find the highest rate to this relative precision
     #[arg(long, help_heading = "Runs", value_name = "SHARE", default_value = "0.01", value_parser = super::precision)]
     pub(crate) within: f64,
     /// Try at most N disks, jobs or copies [default: 64]
@@ -145,7 +145,7 @@ pub(crate) struct Plan {
     /// For a networked system, the default is its jobs.most.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) most: Option<u32>,
-    /// Draw response time over load (.png, .svg)
+    /// Draw response time against load (.png, .svg)
     ///
     /// The chart also shows the target and the knee.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
@@ -165,7 +165,7 @@ pub(crate) struct Plan {
     pub(crate) reading: ReadArgs,
 }
 
-/// What is looked for.
+/// What to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Find {
     /// The highest arrival rate that meets the target

@@ -16,7 +16,7 @@ pub(crate) struct Top {
     pub(crate) devices: Vec<PathBuf>,
     /// Report at this interval
     ///
-    /// From 100ms to 1h.
+    /// The interval can be from 100ms to 1h.
     #[arg(long, help_heading = "Watching", value_name = "TIME", default_value = "1s", value_parser = interval)]
     pub(crate) interval: Nanos,
     /// Stop after this time [default: at q or Ctrl-C]
@@ -40,7 +40,7 @@ pub(crate) struct Top {
     pub(crate) buffer: Bytes,
     #[command(flatten)]
     pub(crate) live: ServeArgs,
-    /// Print one JSON object per interval, each on its line
+    /// Print one JSON object per interval, one per line
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     #[command(flatten)]

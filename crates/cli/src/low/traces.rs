@@ -20,7 +20,7 @@ pub(crate) struct Convert {
     /// Write this trace; its ending selects the format
     ///
     /// The endings are .ios, .load, .csv, .jsonl and .fio, followed by .gz or .zst for compression; - is standard
-    /// output. Where there are several outputs, the part's name is inserted before the ending.
+    /// output. If there are several outputs, the part's name is inserted before the ending.
     #[arg(
         short,
         long,
@@ -39,7 +39,7 @@ pub(crate) struct Convert {
     pub(crate) adjacent: bool,
     /// Distribute the inputs' heaviest pieces over --parts outputs
     ///
-    /// The inputs are pasted together and cut into pieces of --piece, which are dealt to the outputs, heaviest first.
+    /// The inputs are joined and cut into pieces of --piece, which are distributed over the outputs, heaviest first.
     #[arg(long, help_heading = "Conversion", conflicts_with_all = ["adjacent", "split"])]
     pub(crate) derive: bool,
     /// Cut pieces of this length, for --derive

@@ -16,15 +16,15 @@ pub(crate) struct VaryArgs {
     /// log 7', '4KiB..64KiB log 5'.
     #[arg(long, value_name = "KEY=VALUES", value_parser = key_and_values)]
     pub(crate) vary: Vec<(String, Vec<String>)>,
-    /// Draw curves over the first key of --vary (.png, .svg)
+    /// Draw curves against the first key of --vary (.png, .svg)
     ///
     /// There is one curve for each combination of the other keys.
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) curve: Option<PathBuf>,
     /// Show these quantities as curves
     ///
-    /// One or several of throughput, data (bytes per second), latency (the mean response time), hockey-stick (the
-    /// same over throughput), mean, p50, p99.9, 'read p99' and 'write mean'; separate several with commas.
+    /// One or several of throughput, data (bytes per second), latency (the mean response time), hockey-stick (the same
+    /// against throughput), mean, p50, p99.9, 'read p99' and 'write mean'; separate several with commas.
     #[arg(
         long,
         value_name = "WHAT",
@@ -32,36 +32,36 @@ pub(crate) struct VaryArgs {
         default_value = "throughput"
     )]
     pub(crate) curve_of: Curves,
-    /// Draw response times over this quantity
+    /// Draw response times against this quantity
     ///
     /// The default is the varied key, and for hockey-stick the throughput.
     #[arg(long, value_name = "WHAT", requires = "curve")]
     pub(crate) against: Option<Against>,
-    /// Draw the mean or percentile that theory predicts, dashed
+    /// Draw theory's mean or percentile as a dashed curve
     ///
     /// Nothing is drawn where theory has no answer.
     #[arg(long, requires = "vary")]
     pub(crate) theory: bool,
     /// Draw a panel for each value of this key
     ///
-    /// By default, one chart has all curves. --cdf has panels for every --vary but the first.
+    /// By default, one chart has all curves. --cdf has panels for every --vary except the first.
     #[arg(long, value_name = "KEY", requires = "vary")]
     pub(crate) panels: Option<String>,
     /// Write the data of --curve or --cdf as CSV
     ///
-    /// The columns are panel, curve, x, y, 95 % intervals and count. A name that ends in .parquet, .arrow or .feather gets
-    /// a file of that format.
+    /// The columns are panel, curve, x, y, 95 % intervals and count. If the name ends in .parquet, .arrow or .feather,
+    /// the file has that format.
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) data: Option<PathBuf>,
     /// Write the figures of all combinations as CSV
     ///
-    /// The figures include percentiles of reads and writes, and their 95 % intervals. A name that ends in .parquet, .arrow
-    /// or .feather gets a file of that format.
+    /// The figures include percentiles of reads and writes, and their 95 % intervals. If the name ends in .parquet,
+    /// .arrow or .feather, the file has that format.
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) csv: Option<PathBuf>,
 }
 
-/// What curves go over.
+/// What is on the x axis of curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Against {
     /// The first --vary
@@ -71,7 +71,7 @@ pub(crate) enum Against {
 }
 
 impl VaryArgs {
-    /// What curves show, over what is asked for.
+    /// What curves show, and against what.
     pub(crate) fn curves(&self) -> Result<Curves, CurvesError> {
         let curves = self.curve_of.clone();
         match self.against {

@@ -19,8 +19,8 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src");
 /// The first lines of the page of options.
 const OPTIONS: &str = "# Commands and options\n\n\
     This page lists every command with its arguments and options. It is generated from the program. `iosonar COMMAND --help`\n\
-    has examples, and more about many options. [Install](install.md#help) lists the names from fio and blkreplay that are also\n\
-    accepted. Options that several commands share are [at the end](#options-of-several-commands).\n\n\
+    also has examples and explains many options in more detail. [Install](install.md#help) lists the names from fio and\n\
+    blkreplay that are also accepted. Options that several commands share are [at the end](#options-of-several-commands).\n\n\
     TIME is a number with a unit (`60s`, `1.5ms`, `20us`, `250ns`, `2min`, `1h`; without one, seconds), SIZE a number of bytes\n\
     (`4096`, `128KiB`, `1MB`, `8s` for 8 sectors of 512 B).\n";
 
@@ -28,9 +28,11 @@ const OPTIONS: &str = "# Commands and options\n\n\
 const SHARED: &str = "Options of several commands";
 
 /// The first lines of the page of charts.
-const CHARTS: &str = "# List of charts\n\n\
+const CHARTS: &str = "# List of charts\n\
+    \n\
     This page lists the charts that `iosonar plot CHART` draws, as `iosonar plot --list` prints them.\n\
-    [Draw charts and pages](pictures.md) shows how to draw them, and the [gallery](gallery.md) what to look for.\n";
+    [Draw charts and pages](pictures.md) shows how to draw them, and the [gallery](gallery.md) shows what to look \
+    for.\n";
 
 /// Options below one heading: the heading, and rows of a table.
 type Block = (String, String);
@@ -40,7 +42,7 @@ type Owners = BTreeMap<Block, Vec<String>>;
 /// Shorter blocks are repeated for each command.
 const LONG: usize = 3;
 
-/// A text between the bars of a table.
+/// Text in a cell of a table.
 fn escaped(text: &str) -> String {
     let text = text.trim().replace('\n', " ");
     let mut escaped = String::with_capacity(text.len());
@@ -53,7 +55,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Code between the bars of a table.
+/// Code in a cell of a table.
 fn code(text: &str) -> String {
     format!("`{}`", text.replace('|', "\\|"))
 }
@@ -114,7 +116,7 @@ fn blocks(command: &Command) -> Vec<Block> {
     blocks
 }
 
-/// Every command below `command`, after its name from the program's on.
+/// Every command below `command`, each after its full name, which begins with the program's name.
 fn walk(command: &Command, path: &str, found: &mut Vec<(String, Command)>) {
     found.push((path.to_owned(), command.clone()));
     for below in command
@@ -125,7 +127,7 @@ fn walk(command: &Command, path: &str, found: &mut Vec<(String, Command)>) {
     }
 }
 
-/// The blocks that several commands have, with these.
+/// The blocks that several commands share, each with these commands.
 fn shared(commands: &[(String, Command)]) -> Owners {
     let mut owners = Owners::new();
     for (path, command) in commands {
@@ -137,7 +139,7 @@ fn shared(commands: &[(String, Command)]) -> Owners {
     owners
 }
 
-/// The headings of shared blocks. If several have the same, the rarer ones have the names of their commands, too.
+/// The headings of shared blocks. If several blocks share a heading, the rarer ones also name their commands.
 fn titles(owners: &Owners) -> BTreeMap<&Block, String> {
     let mut most: BTreeMap<&str, usize> = BTreeMap::new();
     for ((heading, _), paths) in owners {
@@ -155,7 +157,7 @@ fn titles(owners: &Owners) -> BTreeMap<&Block, String> {
         let names = paths.iter().filter_map(|path| path.split_once(' '));
         let names: Vec<&str> = names.map(|(_, name)| name).collect();
         let names = match names.as_slice() {
-            [first, _, _, _, ..] => format!("{first} and others"),
+            [first, _, _, _, ..] => format!("{first} and other commands"),
             few => few.join(", "),
         };
         let title = match is_first {

@@ -11,7 +11,7 @@ mod traces;
 /// Commands that belong together.
 pub(super) struct Group {
     pub(super) heading: &'static str,
-    /// How many of them `iosonar -h` describes; it names the others.
+    /// How many of them `iosonar -h` describes; it only names the rest.
     pub(super) common: usize,
     pub(super) commands: &'static [&'static str],
 }
@@ -24,9 +24,9 @@ pub(crate) struct Example {
     pub(crate) lines: &'static [&'static str],
 }
 
-/// What is particular to the help of a command.
+/// The parts of the help that are specific to a command.
 pub(super) struct Page {
-    /// The command's name, after those that it stands below.
+    /// The command's name, after the names of the commands above it.
     pub(super) command: &'static str,
     /// The options that `-h` shows, by their fields.
     pub(super) brief: &'static [&'static str],

@@ -60,7 +60,7 @@ pub(crate) struct EngineArgs {
     pub(crate) engine_opt: Vec<EngineOption>,
 }
 
-/// An option of an engine that only those ask for who study the engine itself.
+/// An option of an engine for users who study the engine itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EngineOption {
     TaskWork(TaskWork),
