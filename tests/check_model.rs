@@ -119,7 +119,7 @@ fn a_device_that_becomes_slower_is_not_predicted() {
     assert!((p50 + 0.5).abs() < 0.05, "{p50}");
     let run = check_model(&[], &records);
     let last = out(&run).lines().last().unwrap().to_owned();
-    let changed = "The two halves of the device's own records are";
+    let changed = "The KS distance between the two halves of the device's own records is";
     assert!(
         last.starts_with("POOR: ") && last.contains("% below") && last.contains(changed),
         "{last}"

@@ -125,11 +125,11 @@ fn the_table_names_the_media_cache_and_whether_a_write_waited() {
     assert!(!long.contains("NOT CLEANED"), "{long}");
     let short = out(&sim(&scenario, &["--set", "load.requests=100"]));
     assert!(
-        short.contains("NOT CLEANED   no band was cleaned yet"),
+        short.contains("NOT CLEANED   no band has been cleaned yet"),
         "{short}"
     );
     assert!(
-        short.contains("0 bands, writes waited for 0; write amplification 1.00"),
+        short.contains("0 bands, 0 of them while writes waited; write amplification 1.00"),
         "{short}"
     );
 }

@@ -97,7 +97,10 @@ fn a_percentile_of_few_requests_a_run_is_judged_by_the_share_within_the_limit() 
     };
     let met = of("300", "p99 < 1s");
     assert!(met.contains(": meets, "), "{met}");
-    assert!(met.contains("from the share of 1 500 requests"), "{met}");
+    assert!(
+        met.contains("judged by the share of 1 500 requests"),
+        "{met}"
+    );
     let missed = of("300", "p50 < 10ms");
     assert!(missed.contains(": misses, "), "{missed}");
     let too_few = of("20", "p99 < 1s");

@@ -63,8 +63,8 @@ pub(crate) fn sentence(check: &ModelCheck) -> String {
             grouped(Quality::FEWEST)
         ),
         Rating::CannotTell(Unjudged::Late(of)) => format!(
-            "CANNOT TELL: {} of the requests were submitted more than {} late (the limit is {}), so this machine is \
-             part of the latencies. Replay when it is idle, or at a lower rate",
+            "CANNOT TELL: {} of the requests were submitted more than {} late (the limit is {}), so the latencies \
+             include delays of this machine. Replay when it is idle, or at a lower rate",
             percent(of.late),
             of.limit,
             percent(MOST_DELAYED)
@@ -94,7 +94,7 @@ fn why_poor(check: &ModelCheck) -> String {
             "; its p99 is more than {} off",
             percent(Quality::tail_limit(&of))
         ),
-        (name, true) => format!("; of {name} {ks:.3}, more than {}", Quality::POOR),
+        (name, true) => format!("; KS of {name} {ks:.3}, more than {}", Quality::POOR),
         (name, false) => format!(
             "; p99 of {name} {tail}, more than {} off",
             percent(Quality::tail_limit(&of))
@@ -106,7 +106,8 @@ fn why_poor(check: &ModelCheck) -> String {
 fn changed(check: &ModelCheck) -> String {
     match check.halves_apart > Quality::POOR {
         true => format!(
-            ". The two halves of the device's own records are {:.3} apart: its load, its state or other activity on the machine changed",
+            ". The KS distance between the two halves of the device's own records is {:.3}: its load, its state or \
+             other activity on the machine changed",
             check.halves_apart
         ),
         false => String::new(),

@@ -38,7 +38,8 @@ pub(crate) fn text(shows: &Shows<'_>) -> String {
         table.times(&format!("{name}, writes"), look.writes(quantity));
     }
     let mut text = format!(
-        "\nThe replayed part of the load, on the simulated array, on a file here, and on the model of that file:\n\n{}\n",
+        "\nThe replayed part of the load on the simulated array, on a file on this machine, and on the model of that \
+         file:\n\n{}\n",
         table.text()
     );
     if let [array, file, ..] = shows.looks
@@ -86,14 +87,16 @@ fn look_at(shows: &Shows<'_>) -> String {
 fn next(folder: &Path) -> String {
     let scenario = folder.join("raid10-database.toml");
     format!(
-        "\nNext, with a load of your own\n  \
-         record the requests to a block device, as root:\n    \
-         iosonar record /dev/sdX -o mine.ios --duration 60s\n  \
-         or bring a trace (blktrace, fio, MSR, CSV ...), and see what is in it:\n    \
-         iosonar info mine.ios\n  \
-         simulate it on this array, and look at all charts:\n    \
-         iosonar sim --trace mine.ios --fit {} --records out.ios\n    \
-         iosonar report out.ios --open\n\n\
+        "\n\
+         Next, with a load of your own\n\
+           record the requests to a block device, as root:\n\
+             iosonar record /dev/sdX -o mine.ios --duration 60s\n\
+           or use an existing trace (blktrace, fio, MSR, CSV ...), and see what it contains:\n\
+             iosonar info mine.ios\n\
+           simulate it on this array, and look at all charts:\n\
+             iosonar sim --trace mine.ios --fit {} --records out.ios\n\
+             iosonar report out.ios --open\n\
+         \n\
          The demo is complete.\n",
         scenario.display()
     )

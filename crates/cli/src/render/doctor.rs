@@ -132,7 +132,7 @@ fn about(of: Subject) -> (&'static str, &'static str) {
     match of {
         Subject::Ring => (
             "replays at high rates; without it, threads submit",
-            "use Linux 5.19; kernel.io_uring_disabled=0; ulimit -l unlimited",
+            "use Linux 5.19 or later, kernel.io_uring_disabled=0 and ulimit -l unlimited",
         ),
         Subject::LockedMemory => (
             "registered buffers, which save processor time in replays",
@@ -253,7 +253,7 @@ pub(crate) fn to_text(findings: &Findings) -> String {
         .filter(|check| check.standing != Standing::Good)
         .count();
     let rest = match amiss {
-        0 => "every check is good".to_owned(),
+        0 => "all checks are good".to_owned(),
         amiss => format!("{amiss} of {} checks can be improved", checks.len()),
     };
     text + &match findings.is_usable() {

@@ -77,8 +77,8 @@ impl Found<'_> {
                 outcome_name(last.outcome)
             ),
             Answer::TooFew(last) => format!(
-                "  no rate was found: the trial at {:.1} requests/s completed {} requests, too few \
-                 to judge it; use a longer --find-time\n",
+                "  no rate was found: the trial at {:.1} requests/s completed {} requests, too few for a verdict; use \
+                 a longer --find-time\n",
                 last.wanted, last.completed
             ),
             Answer::TooNoisy => "  this machine is too noisy for an answer: rates that met the limit did not \

@@ -76,7 +76,7 @@ pub(crate) fn text(outcome: &Outcome) -> String {
         text += &line(
             "RECORDS LOST",
             &format!(
-                "{error}; the records written before are in the file whose name ends in .part"
+                "{error}; the records written until then are in the file whose name ends in .part"
             ),
         );
     }
@@ -147,7 +147,7 @@ pub(crate) fn conclusion(outcome: &Outcome) -> String {
         (0, 0) => {
             let together = together(outcome);
             let together = together.map_or_else(String::new, |time| {
-                format!(", started together to within {time}")
+                format!(", started within {time} of each other")
             });
             let flagged = match outcome.hosts.iter().filter(|host| is_flagged(host)).count() {
                 0 => String::new(),

@@ -17,7 +17,7 @@ pub(crate) fn line(of: &Attained) -> String {
             "no 95 % interval: use --replications, or more requests".to_owned()
         }
         None => format!(
-            "from the share of {} requests within the limit",
+            "judged by the share of {} requests within the limit",
             grouped(of.requests)
         ),
     };

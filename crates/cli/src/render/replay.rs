@@ -100,7 +100,7 @@ pub(crate) fn text(summary: &Summary) -> String {
         text += &line(
             "RECORDS LOST",
             &format!(
-                "{error}; the records written before are in the file whose name ends in .part"
+                "{error}; the records written until then are in the file whose name ends in .part"
             ),
         );
     }

@@ -360,8 +360,8 @@ fn growth(simulation: &Prepared, result: &SimulationResult) -> String {
             requests,
             users,
         }) => format!(
-            "  NOT STEADY    {} of {} requests are the first ones of their users, which start in an empty \
-             system: raise load.requests to {}, or warmup_requests to {}{tag}\n",
+            "  NOT STEADY    {} of {} requests are the first requests of their users, who start in an empty system: \
+             raise load.requests to {}, or warmup_requests to {}{tag}\n",
             grouped(first),
             grouped(requests),
             grouped(REQUESTS_PER_USER * users),

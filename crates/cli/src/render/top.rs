@@ -118,7 +118,7 @@ impl Shown<'_> {
         }
         if self.lost > 0 {
             remarks.push(format!(
-                "{} events lost, rates are too low{}",
+                "{} events lost, so the rates are too low{}",
                 grouped(self.lost),
                 Warning::EventsLost.tag()
             ));

@@ -8,7 +8,7 @@ Error:
 TraceIo = "E001" "a trace cannot be read or written" {
     "The operating system refused to open, read or write the file. The message shows the reason."
     "The file was not processed."
-    "Check the path and its permissions, and the free space of the disk."
+    "Check the path, its permissions and the free space on the disk."
     "ls -l web.load" }
 StreamCutOff = "E002" "compressed data are truncated" {
     "The file ends before its compressed data do, as after an interrupted copy."
@@ -17,17 +17,17 @@ StreamCutOff = "E002" "compressed data are truncated" {
     "iosonar info web.load.gz --lenient" }
 StreamDamaged = "E003" "compressed data are damaged" {
     "The decompressor found data that no compressor could have written."
-    "The data decompressed before the damage may be wrong, too. For this reason --lenient does not read them."
+    "The data decompressed before the damage may be wrong, too. For this reason, --lenient does not use it."
     "Fetch the file again."
     "gzip -t web.load.gz" }
 FieldWrong = "E004" "a field of a trace does not match its format" {
     "The message names the line, the field, its contents and what was expected."
-    "Either the line is damaged, or the file has another format than was recognised."
+    "Either the line is damaged, or the format of the file was not recognised correctly."
     "Correct the line, name the format with --format, or skip such rows."
     "iosonar info web.csv --lenient" }
 FieldMissing = "E005" "a line of a trace ends too early" {
     "The line has fewer fields than its format."
-    "Either the line is damaged, or the file has another format than was recognised."
+    "Either the line is damaged, or the format of the file was not recognised correctly."
     "Correct the line, name the format with --format, or skip such rows."
     "iosonar formats" }
 Unsorted = "E006" "a load goes back in time" {
@@ -36,7 +36,7 @@ Unsorted = "E006" "a load goes back in time" {
     "Sort the trace with 'iosonar convert --sort', or while it is read with --sort."
     "iosonar convert run.ios --sort -o run.load" }
 FormatUnknown = "E007" "the format of a trace is not recognised" {
-    "Neither the contents nor the name of the file match a format."
+    "Neither the contents nor the name of the file matches a format."
     "Nothing was read."
     "Choose a format from the list. For a CSV file with other columns, name them with --columns."
     "iosonar formats" }
@@ -65,14 +65,14 @@ NoFolder = "E012" "the folder of an output does not exist" {
     "The command stopped before it did any work, so no result is lost."
     "Create the folder."
     "mkdir -p results" }
-OptionUnfit = "E013" "an option for reading or writing does not fit" {
+OptionUnfit = "E013" "an option for reading or writing cannot be used here" {
     "The message names the option and what it needs."
     "Nothing was done."
     "Change or remove the option."
     "iosonar convert --help" }
 TraceDamaged = "E014" "the rest of a trace does not match its format" {
     "A part of the file is damaged, or its writer was killed."
-    "Everything after that place is unreadable or missing."
+    "Everything after that point is unreadable or missing."
     "Fetch or record the file again. --lenient reads the intact part."
     "iosonar info run.ios.part --lenient" }
 RequestUnfit = "E015" "a request cannot be served" {
@@ -88,7 +88,7 @@ ScenarioIo = "E020" "a scenario cannot be read" {
 ScenarioSyntax = "E021" "a scenario is not valid TOML" {
     "The message shows the line and what was expected there."
     "Nothing was simulated."
-    "Correct the line; words need quotes, numbers do not."
+    "Correct the line; text values need quotes, numbers do not."
     "rate = 100" }
 KeyRefused = "E022" "a key of a scenario is refused" {
     "The key is unknown, misspelt, in the wrong table, or contradicts another key."
@@ -123,7 +123,7 @@ ValueWrong = "E027" "the value of a key is wrong" {
 ScenarioIncomplete = "E028" "a scenario lacks something" {
     "A table or key that has no default is missing."
     "Nothing was simulated."
-    "Add what the message names."
+    "Add the table or key that the message names."
     "[load]\nrate = 100\nrequests = 100000" }
 NoWarmup = "E029" "a run is too short to find the end of its warm-up" {
     "With warmup_requests = \"auto\", the simulation looks for the point after which response times no longer change systematically."
@@ -140,12 +140,12 @@ NothingMeasured = "E031" "no request was measured" {
     "There are no times to report."
     "Simulate more requests, or exclude fewer of them."
     "iosonar sim array.toml --set load.requests=100000" }
-GeometryWrong = "E032" "an array is impossible" {
+GeometryWrong = "E032" "an array is not possible as described" {
     "The number of disks, the level and the stripe unit contradict each other."
     "Nothing was simulated."
     "Change the array as the message says. RAID 5, for example, needs at least 3 disks."
     "iosonar sim array.toml --set array.disks=4" }
-ProfileWrong = "E033" "a device profile is wrong" {
+ProfileWrong = "E033" "a device profile is invalid" {
     "The message names the file or the built-in profile, the key and what was expected."
     "Nothing was simulated."
     "Correct the key, or use a built-in profile."
@@ -183,7 +183,7 @@ CalibrationRefused = "E044" "a profile cannot be fitted" {
 SweepRefused = "E045" "a sweep cannot run" {
     "The study file is wrong, or its folder belongs to another study."
     "No run was started."
-    "Correct the place that the message names."
+    "Correct the study file as the message says, or use another folder."
     "iosonar sweep study.toml --dry-run" }
 HostNotReady = "E046" "a host is not ready for a replay" {
     "The host cannot be reached, has another version of iosonar, or refuses its target. The message names each such host and the reason."

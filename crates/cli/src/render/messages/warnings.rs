@@ -15,9 +15,9 @@ LastRowCut = "W002" "the last row has no line end and was accepted" {
     "The last request may have a wrong size or position, and requests after it may be missing."
     "Copy the file again. If it is complete, append a line end."
     "echo >> web.load" }
-FileCutOff = "W003" "the file stops before its end" {
+FileCutOff = "W003" "the file ends too early" {
     "The file or its compressed data are truncated, or the program that wrote it was killed. --lenient read the part that exists."
-    "Everything after that place is missing, so rates and counts are those of the first part only."
+    "Everything after that point is missing, so rates and counts are those of the first part only."
     "Fetch the file again, or report results for the recorded time only."
     "iosonar info web.load.gz --lenient" }
 FileNotRenamed = "W004" "the file is complete but has a temporary name" {
@@ -33,7 +33,8 @@ BlocksDamaged = "W005" "blocks of an .ios file were left out" {
 RangesWidened = "W006" "byte ranges were widened to whole sectors" {
     "Offsets or lengths are not multiples of 512 bytes, and '--round out' widens the ranges to whole sectors."
     "Such requests come from a layer above the block device. A replay moves slightly more data than was recorded."
-    "If the trace was recorded in a file system or a network, no action is needed. Otherwise check the unit of the columns."
+    "If the trace was recorded in a file system or on a network, no action is needed. Otherwise check the unit of the \
+     columns."
     "iosonar convert files.csv --round out -o files.ios" }
 NotSubmitted = "W007" "requests that were never submitted are left out" {
     "The recording holds requests that its replay skipped or dropped. They never reached the device."
@@ -77,7 +78,7 @@ CommandsWithoutData = "W014" "drive commands without data were left out" {
     "iosonar info sdb.bin" }
 TextAboveHeader = "W015" "text above a repeated header was skipped" {
     "The file was joined from several files, each with its own header and remarks."
-    "No request is lost, but times may begin anew in each part."
+    "No request is lost, but times may start from zero in each part."
     "Check with 'iosonar info' that the time span is the expected one."
     "iosonar info all.load" }
 LoadShifted = "W016" "the load goes back in time and was shifted" {
@@ -137,7 +138,7 @@ KernelWorkers = "W027" "requests went through kernel workers" {
     "iosonar replay a.load --target /dev/sdb --engine sync" }
 BeganLate = "W028" "the replay started after the requested time zero" {
     "The preparation was not finished at the requested start time."
-    "Replays that should run at the same time are shifted against each other by this delay."
+    "Replays that should run at the same time are out of step by this delay."
     "Choose a later start."
     "iosonar replay a.load --target /dev/sdb" }
 NotPinned = "W029" "a thread could not be pinned to its processors" {
@@ -193,7 +194,7 @@ RequestsMerged = "W038" "the kernel merged requests" {
 DeviceDidMore = "W039" "the device performed more requests than were submitted" {
     "The kernel split long requests or repeated failed ones, or another process used the device."
     "The latency of a split request is that of all its parts. I/O of another process makes all latencies longer."
-    "Check whether another process uses the device, and how long a request the device accepts."
+    "Check whether another process uses the device, and the longest request that the device accepts."
     "cat /sys/block/sdb/queue/max_sectors_kb" }
 TablesLost = "W040" "the log for the verification is incomplete" {
     "The log of the replay's writes could not be written."
@@ -203,12 +204,12 @@ TablesLost = "W040" "the log for the verification is incomplete" {
 FinalPassLeftOut = "W041" "the final verification was skipped" {
     "The replay was interrupted before it could read the written data again."
     "Damage is found only in data that the replay itself has read."
-    "Let the replay end, or check the target with 'iosonar verify'."
+    "Let the replay finish, or check the target with 'iosonar verify'."
     "iosonar verify --help" }
 FinalPassInterrupted = "W042" "the final verification was interrupted" {
     "Only a part of the written data was read again."
     "Damage in the rest is not found."
-    "Let the verification end, or check the target with 'iosonar verify'."
+    "Let the verification finish, or check the target with 'iosonar verify'."
     "iosonar verify --help" }
 SettingOfEarlier = "W043" "an earlier replay left a queue setting behind" {
     "A replay that was killed could not restore the queue's scheduler or merging. The message shows whether the setting has been restored now."
@@ -242,7 +243,7 @@ WaitingForTarget = "W048" "the target is opened exclusively by another process" 
     "fuser -v /dev/sdb" }
 SpeedChanged = "W049" "a recorded load is replayed at another speed" {
     "The clients that were recorded waited for the storage before they continued. A replay at another speed does not model that."
-    "At a higher speed queues grow longer than they would with real clients."
+    "At a higher speed, queues grow longer than they would with real clients."
     "Treat the result as an upper bound, or simulate a closed loop."
     "iosonar sim closed.toml" }
 SpinningFifo = "W050" "busy waiting at a real-time priority is interrupted" {
@@ -276,18 +277,20 @@ OldSelfCheck = "W055" "a self-check of an earlier replay exists" {
     "Remove the file, or write a new one with --self-check."
     "iosonar replay a.load --target /dev/sdb -o run.ios --self-check" }
 HostLost = "W056" "a host was lost during a replay" {
-    "The connection to the host ended, the host did not answer within --host-timeout, or its replay broke off. The message shows the reason."
-    "Its requests without a record count as not done, although some of them may have been done. The other hosts continue, with less load on shared storage than planned."
+    "The connection to the host ended, the host did not answer within --host-timeout, or its replay ended early. The \
+     message shows the reason."
+    "Its requests without a record count as not done, although some of them may have been completed. The other hosts \
+     continue, with less load on shared storage than planned."
     "Check the host and the network, and repeat the replay."
     "iosonar replay a.load --hosts n1:/dev/sdb,n2:/dev/sdb --host-timeout 30s" }
 MayBeUnstable = "W060" "a station may be overloaded" {
-    "Only bounds of the offered load of a station are known, and the upper bound is not below the station's capacity."
+    "Only bounds on the offered load of a station are known, and the upper bound is not below the station's capacity."
     "If the load exceeds the capacity, the queue only grows, and times depend on the length of the run."
-    "Compare the throughput with the rate of arrivals, or lower the rate."
+    "Compare the throughput with the arrival rate, or lower the rate."
     "iosonar sim array.toml --set load.rate=100" }
 Overloaded = "W061" "more requests arrive than are completed" {
-    "The throughput is below the rate of arrivals over the whole run."
-    "The queue only grows. The printed times would be longer in a longer run, so they are meaningless by themselves."
+    "Over the whole run, the throughput is below the arrival rate."
+    "The queue only grows. The printed times would be longer in a longer run, so they mean nothing on their own."
     "Lower the rate, or add disks; 'iosonar plan' finds the highest rate that a target allows."
     "iosonar plan array.toml --target 'p99 < 20ms'" }
 QueueGrows = "W062" "the queue was still growing at the end" {
@@ -330,23 +333,23 @@ PoorFit = "W070" "the fitted model does not match the device" {
     "Predictions with this profile will have errors of the same size."
     "Calibrate with a recording of many different requests, made while nothing else used the device."
     "iosonar calibrate run.ios --profile seagate-st3500630ns -o mine.toml" }
-WorseFit = "W071" "the new profile fits worse than the one before" {
+WorseFit = "W071" "the new profile fits worse than the previous one" {
     "For the held-out half, the previous profile predicts better than the fitted one."
     "The two halves of the recording differ, or there are too few requests."
     "Keep the previous profile, or calibrate with more requests."
     "iosonar calibrate longer.ios --profile mine.toml -o better.toml" }
 ImplausibleLatency = "W072" "latencies of zero were left out" {
-    "No request completes in no time, so the recording has no measured latency for these requests."
+    "No request completes in zero time, so the latencies of these requests were not measured."
     "If they were included, the device would look faster than it is."
     "A few such requests need no action. If there are many, check the units of the columns."
     "iosonar info run.csv" }
 FlashNotFitted = "W073" "the flash parameters were not fitted" {
-    "The recording lacks what the fit needs, such as a drop in throughput when the cache is full."
+    "The recording lacks something that the fit needs, such as a drop in throughput when the cache is full."
     "The profile keeps its previous values."
     "Record a longer run of writes."
     "iosonar generate --help" }
 ParameterUnknown = "W074" "a parameter is not known to DiskSim" {
-    "The name of the parameter is misspelt, or belongs to another program."
+    "The name of the parameter is misspelt, or the parameter belongs to another program."
     "The parameter is ignored, so the drive may differ from what the author of the file intended."
     "Correct the name."
     "iosonar import disksim drive.parv -o drive.toml" }
@@ -366,7 +369,7 @@ SchedulerOfScenario = "W077" "the drive's own scheduler is not imported" {
     "Set disk.scheduler in the scenario."
     "iosonar sim array.toml --set disk.scheduler=sptf" }
 NoBus = "W078" "the time on the bus is not known" {
-    "The files do not describe the bus, so only the bulk sector transfer time counts."
+    "The files do not describe the bus, so only the bulk sector transfer time is used."
     "The simulated times of short requests may be slightly too short."
     "Also give the file that describes the bus, or set the times with --bus-read-ms and --bus-write-ms."
     "iosonar import disksim drive.diskspecs --bus-read-ms 0.1" }

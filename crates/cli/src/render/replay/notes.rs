@@ -40,7 +40,7 @@ pub(crate) fn of_advice(advice: &Advice) -> String {
                 .to_owned()
         }
         Advice::CacheUnknown => {
-            "whether the device has a volatile write cache is unknown".to_owned()
+            "it is not known whether the device has a volatile write cache".to_owned()
         }
         Advice::Governor(name) => format!(
             "the CPU frequency governor is {name}: wake-up times and short latencies vary with it"

@@ -13,7 +13,7 @@ pub(crate) fn line(simulation: &Prepared) -> String {
     let drives = match &simulation.array().devices {
         Devices::Disks(disks) => of_disks(disks),
         Devices::Ssds(ssds) => of_ssds(ssds),
-        Devices::Servers(_) => "services of one law, FCFS".to_owned(),
+        Devices::Servers(_) => "service times from one law, FCFS".to_owned(),
         Devices::Registered(devices) => {
             format!("device model \"{}\" of this program", devices.name)
         }

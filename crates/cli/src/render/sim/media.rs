@@ -28,7 +28,7 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
     );
     if media.host_sectors() > 0 {
         text += &format!(
-            "  cleaning      {} bands, writes waited for {}; write amplification {:.2}\n",
+            "  cleaning      {} bands, {} of them while writes waited; write amplification {:.2}\n",
             grouped(media.cleaned_bands),
             grouped(media.awaited_bands),
             media.write_amplification(),
@@ -36,7 +36,8 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
     }
     if media.cached_sectors > 0 && media.cleaned_bands == 0 {
         text += &format!(
-            "  NOT CLEANED   no band was cleaned yet: random writes will be slower once the media cache or its map is full{}\n",
+            "  NOT CLEANED   no band has been cleaned yet: random writes will be slower once the media cache or its \
+             map is full{}\n",
             Warning::NotCleaned.tag()
         );
     }

@@ -161,13 +161,13 @@ fn flash(report: &SsdReport, is_not_cleaned: bool) -> String {
     }
     if flash.suspensions > 0 {
         text += &format!(
-            "  suspensions       {} programs and erases, for reads\n",
+            "  suspensions       {} programs and erases were suspended for reads\n",
             grouped(flash.suspensions)
         );
     }
     if flash.programs > 0 {
         if is_not_cleaned {
-            text += "  NOT CLEANED       no block was erased yet: these are the write times of a fresh drive\n";
+            text += "  NOT CLEANED       no block has been erased yet: these are the write times of a fresh drive\n";
         }
         text += &format!(
             "  write amplification {:.4}; {} logical pages written, {} copied\n",

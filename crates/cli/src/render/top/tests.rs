@@ -196,7 +196,7 @@ fn lost_events_and_requests_that_hang_are_reported() {
     };
     let text = of.lines();
     assert!(
-        text.contains("12 345 events lost, rates are too low [W009]"),
+        text.contains("12 345 events lost, so the rates are too low [W009]"),
         "{text}"
     );
     assert!(
