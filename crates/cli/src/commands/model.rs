@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Model) -> anyhow::Result<Ending> {
         _ => {
             let only = |given: bool, option: &str| match given {
                 true => Err(Usage(format!(
-                    "{option} needs a networked system, and {} is a scenario",
+                    "{option} needs a networked system, but {} is a scenario",
                     args.files[0].display()
                 ))),
                 false => Ok(()),

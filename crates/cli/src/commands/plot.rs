@@ -35,7 +35,9 @@ fn entry(name: &str) -> Result<&'static Entry, Usage> {
         let hint = match nearest(name) {
             Some(near) => format!("did you mean '{near}'? "),
             None if Path::new(name).exists() => {
-                format!("the chart comes before the inputs: iosonar plot sonar {name}; ")
+                format!(
+                    "the name of the chart comes before the inputs: iosonar plot sonar {name}; "
+                )
             }
             None => String::new(),
         };

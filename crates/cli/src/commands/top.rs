@@ -240,8 +240,8 @@ impl Session<'_> {
         warn(
             Warning::EventsLost,
             &format!(
-                "{} events were lost, so the rates were too low; {} requests were given up and {} completions have no \
-                 request. Use a larger --buffer",
+                "{} events were lost, so the rates were too low; the outcome of {} requests is unknown, and {} \
+                 completions have no request. Use a larger --buffer",
                 grouped(watch.lost()),
                 grouped(counted.given_up),
                 grouped(counted.unmatched)

@@ -114,7 +114,10 @@ fn describe(
         text += "  log           not closed: the replay was killed, failed or lost power; writes after \
                  the end of the log are not checked\n";
     }
-    text += &format!("  newest        {} sectors\n", grouped(survival.newest));
+    text += &format!(
+        "  newest        {} sectors hold their last completed write, or a later one\n",
+        grouped(survival.newest)
+    );
     if after_crash {
         text += &format!(
             "  not guaranteed  {} sectors hold an older write than the last completed one, which \

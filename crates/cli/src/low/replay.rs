@@ -231,7 +231,7 @@ pub(crate) struct PaceArgs {
 pub(crate) struct LimitArgs {
     /// Keep at most N requests in flight
     ///
-    /// Requests that waited for an overlapping one to complete have a separate limit, also N.
+    /// A separate limit, also N, applies to requests that waited for an overlapping one to complete.
     #[arg(long, alias = "iodepth", value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub(crate) in_flight: u32,
     /// Keep at most N requests in flight in total
@@ -257,13 +257,13 @@ pub(crate) struct LimitArgs {
 pub(crate) struct ConflictArgs {
     /// Choose how to handle a request that overlaps one in flight
     ///
-    /// One of allow, drop, partial (it waits), partial-loose (later ones may overtake it) and order (everything
+    /// One of allow, drop, partial (it waits), partial-loose (later requests may overtake it) and order (everything
     /// waits). blkreplay's names work as well.
     #[arg(long, value_name = "HOW", default_value = "partial")]
     pub(crate) conflicts: Conflicts,
     /// Count these overlaps as conflicts
     ///
-    /// 0: overlaps of two writes; 1: all overlaps but those of two reads; 2: all overlaps.
+    /// 0: overlaps of two writes; 1: all overlaps except those of two reads; 2: all overlaps.
     #[arg(long, value_name = "0..2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=2))]
     pub(crate) strong: u8,
     /// Flag the results if more than PERCENT of the requests are dropped

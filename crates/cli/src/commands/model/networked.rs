@@ -28,7 +28,8 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         return Err(Usage(problem.to_owned()).into());
     }
     if args.replications.is_some() {
-        let problem = "--replications needs a scenario: a networked system always runs ten";
+        let problem =
+            "--replications needs a scenario: a networked system is always simulated ten times";
         return Err(Usage(problem.to_owned()).into());
     }
     let overrides = overrides(args);
@@ -42,7 +43,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
     let at = args.at.unwrap_or(most);
     if at > most {
         return Err(Usage(format!(
-            "--at {at}: the system has at most {most} jobs, see 'jobs.most'"
+            "--at {at}: the system has at most {most} jobs (see 'jobs.most')"
         ))
         .into());
     }
@@ -185,7 +186,7 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
     ] {
         if given {
             let problem =
-                format!("{option} needs a system with one class of jobs, and this one has several");
+                format!("{option} needs a system with one class of jobs, but this one has several");
             return Err(Usage(problem).into());
         }
     }

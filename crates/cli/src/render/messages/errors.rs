@@ -11,7 +11,7 @@ TraceIo = "E001" "a trace cannot be read or written" {
     "Check the path, its permissions and the free space on the disk."
     "ls -l web.load" }
 StreamCutOff = "E002" "compressed data are truncated" {
-    "The file ends before its compressed data do, as after an interrupted copy."
+    "The file ends before the end of its compressed data, as after an interrupted copy."
     "The last requests are missing."
     "Fetch the file again, or read the part that exists."
     "iosonar info web.load.gz --lenient" }
@@ -26,7 +26,7 @@ FieldWrong = "E004" "a field of a trace does not match its format" {
     "Correct the line, name the format with --format, or skip such rows."
     "iosonar info web.csv --lenient" }
 FieldMissing = "E005" "a line of a trace ends too early" {
-    "The line has fewer fields than its format."
+    "The line has fewer fields than its format requires."
     "Either the line is damaged, or the format of the file was not recognised correctly."
     "Correct the line, name the format with --format, or skip such rows."
     "iosonar formats" }
@@ -40,7 +40,7 @@ FormatUnknown = "E007" "the format of a trace is not recognised" {
     "Nothing was read."
     "Choose a format from the list. For a CSV file with other columns, name them with --columns."
     "iosonar formats" }
-OutputNameUnknown = "E008" "the name of an output does not name a format" {
+OutputNameUnknown = "E008" "the name of an output does not select a format" {
     "The ending of a trace's name selects its format."
     "Nothing was written."
     "Choose one of the endings in the message, such as .ios or .load."
@@ -55,7 +55,7 @@ OverwritesInput = "E010" "an output would overwrite an input" {
     "The input would be destroyed before it is read completely."
     "Choose another name for the output."
     "iosonar convert a.ios -o b.ios" }
-SameOutput = "E011" "two outputs are one file" {
+SameOutput = "E011" "two outputs are the same file" {
     "Two options name the same file."
     "One output would overwrite the other."
     "Give each output a different name."
@@ -105,7 +105,7 @@ IsProfile = "E024" "a device profile was given as a scenario" {
     "Nothing was simulated."
     "Name the profile in a scenario."
     "[disk]\nprofile = \"mine.toml\"" }
-SetRefused = "E025" "--set names a key that is refused" {
+SetRefused = "E025" "a key or value of --set is refused" {
     "The key or value of --set does not fit the scenario."
     "Nothing was simulated."
     "Correct the key or value as the message says, or print the scenario with all its keys."
@@ -120,7 +120,7 @@ ValueWrong = "E027" "the value of a key is wrong" {
     "Nothing was simulated."
     "Correct the value."
     "iosonar sim array.toml --set load.rate=100" }
-ScenarioIncomplete = "E028" "a scenario lacks something" {
+ScenarioIncomplete = "E028" "a scenario is incomplete" {
     "A table or key that has no default is missing."
     "Nothing was simulated."
     "Add the table or key that the message names."
@@ -157,7 +157,7 @@ ResultsUnwritable = "E034" "results cannot be written" {
     "df -h ." }
 TargetRefused = "E040" "a target is refused" {
     "The device or file may hold data, is in use, is read-only, or is of an unexpected kind. The message shows which."
-    "A replay that writes destroys what is on its target."
+    "A replay that writes destroys the data on its target."
     "Choose another target, or name the device with --destroy if its contents may be lost."
     "iosonar targets" }
 TargetIo = "E041" "a target cannot be used" {

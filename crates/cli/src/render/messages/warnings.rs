@@ -41,7 +41,7 @@ NotSubmitted = "W007" "requests that were never submitted are left out" {
     "They have no latency. Whether they belong to the load depends on the question."
     "No action is needed to study what the device did. To study the intended load, add --include-skipped."
     "iosonar analyze run.ios --include-skipped" }
-RowsUnanswered = "W008" "rows without a type of request were left out" {
+RowsUnanswered = "W008" "rows without a request type were left out" {
     "In this data set, requests that were never answered have no type."
     "They cannot be replayed. Their share is usually far below 1 %."
     "No action is needed unless the share is large."
@@ -423,7 +423,7 @@ ResultDamaged = "W091" "a run's result is damaged" {
     "The run is left out of tables and charts."
     "Run the sweep again. It repeats runs without a result."
     "iosonar sweep study.toml" }
-ChartUnknown = "W092" "a chart of the sweep names something unknown" {
+ChartUnknown = "W092" "a chart of the sweep names an unknown figure or parameter" {
     "A [[chart]] names a figure or parameter that no run has."
     "The chart is not drawn."
     "Choose one of the names in the message."

@@ -23,12 +23,12 @@ pub(crate) fn of_advice(advice: &Advice) -> String {
     match advice {
         Advice::SmallPart { end, sectors } => format!(
             "the load extends to sector {end} of {sectors} ({:.1} % of the target): a disk seeks over shorter \
-             distances than if all of it were used, and a thin or cached volume answers from its fast part",
+             distances than if all of it were used, and a thin or cached volume serves requests from its fast part",
             100.0 * end.get() as f64 / *sectors as f64
         ),
         Advice::WrapsOften { factor } => format!(
-            "the load's span is {factor:.1} times the target: wrapped requests hit the same sectors again, with warm \
-             caches and conflicts"
+            "the load's span is {factor:.1} times the target: wrapped requests access the same sectors repeatedly, so \
+             caches are warm and requests conflict"
         ),
         Advice::Scheduler(name) => format!(
             "the I/O scheduler is {name}, which reorders and delays requests (--scheduler none avoids this)"
@@ -157,8 +157,8 @@ fn of_queue(note: &QueueNote) -> String {
             wanted,
             now,
         } => format!(
-            "{} of {} was '{wanted}' only for a part of the replay, and is '{now}' now: another process changed \
-             it, for example another replay on the same disk{}",
+            "{} of {} was '{wanted}' for only part of the replay, and is now '{now}': another process changed it, for \
+             example another replay on the same disk{}",
             setting.name(),
             target.display(),
             match setting {
