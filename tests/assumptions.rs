@@ -197,7 +197,7 @@ fn sensitivity_finds_the_choice_that_an_answer_rests_on() {
         .unwrap();
     assert_eq!(printed.status.code(), Some(3), "{}", err(&printed));
     assert!(
-        out(&printed).contains("how much the answer depends on its assumptions is not known"),
+        out(&printed).contains("it is not known how much the answer depends on its assumptions"),
         "{}",
         out(&printed)
     );

@@ -272,7 +272,11 @@ fn what_cannot_be_checked_is_refused_with_what_to_do() {
     let load = scratch.file("load.load", "0.0 ; 0 ; 8 ; R\n1.0 ; 8 ; 8 ; R\n");
     for (options, code, expected) in [
         (&[][..], 1, "give the device with --target"),
-        (&["--skip-writes"], 2, "--skip-writes: only for a replay"),
+        (
+            &["--skip-writes"],
+            2,
+            "--skip-writes applies only to a replay",
+        ),
         (&["--profile", "nvme-gen4-tlc"], 2, "or 'iosonar calibrate'"),
         (
             &["--profile-out", "mine.txt"],

@@ -187,7 +187,7 @@ fn a_setting_that_another_replay_on_the_disk_resets_is_missed() {
     assert_eq!(second.status.code(), Some(3), "{}", err(&second));
     let text = out(&second);
     assert!(
-        text.contains("was '2' only for a part of the replay, and is '0' now"),
+        text.contains("was '2' for only part of the replay, and is now '0'"),
         "{text}"
     );
     assert!(

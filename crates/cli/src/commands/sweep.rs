@@ -233,7 +233,7 @@ fn list(args: &Sweep, campaign: &Campaign<'_>, runs: &[Run]) -> anyhow::Result<E
                 Basis::Done => "estimated from the completed runs",
             };
             let all = Duration::from_secs_f64(each * open.len() as f64 / jobs as f64);
-            format!("about {} with {jobs} runs at once, {by}", rough(all))
+            format!("about {} with {jobs} at once, {by}", rough(all))
         }
         None => "their duration is not known yet".to_owned(),
     };
