@@ -187,10 +187,7 @@ fn load(load: &LoadSummary) -> String {
             ),
             (
                 "turns",
-                of_successors(
-                    load.turns,
-                    "start at a lower sector than the previous request",
-                ),
+                of_successors(load.turns, "start at a lower sector than the one before"),
             ),
             (
                 "sequential",
@@ -309,7 +306,16 @@ fn reuse(load: &LoadSummary) -> String {
                     .iter()
                     .take(load.hot.len() - 1)
                     .rev()
-                    .map(|h| format!("{:.2} % hold {:.1} %", 100.0 * h.share, 100.0 * h.accesses))
+                    .enumerate()
+                    .map(|(i, h)| {
+                        let (accesses, pages) = (100.0 * h.accesses, 100.0 * h.share);
+                        match i {
+                            0 => format!(
+                                "{accesses:.1} % of the accesses go to {pages:.2} % of the pages"
+                            ),
+                            _ => format!("{accesses:.1} % to {pages:.2} %"),
+                        }
+                    })
                     .collect::<Vec<_>>()
                     .join(", "),
             ),
