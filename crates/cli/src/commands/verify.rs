@@ -89,7 +89,7 @@ fn announce(kept: &KeptTables) {
     ));
     if kept.cut_off > 0 {
         note(&format!(
-            "its last {} bytes are not a whole record: it was truncated there",
+            "its last {} bytes are an incomplete record: the log was truncated there",
             grouped(kept.cut_off)
         ));
     }
@@ -120,8 +120,8 @@ fn describe(
     );
     if after_crash {
         text += &format!(
-            "  not guaranteed  {} sectors hold an older write than the last completed one, which \
-             no flush had made durable: not a fault\n",
+            "  not guaranteed  {} sectors hold a write older than the last completed one, which no flush had made \
+             durable: not a fault\n",
             grouped(survival.not_guaranteed)
         );
         if survival.never_arrived > 0 {
@@ -139,7 +139,7 @@ fn describe(
         let checked = sectors(findings.checked);
         text += &match (findings.faults(), whole) {
             (0, true) => format!("{}: none of {checked} is wrong.\n", Tone::Good.of("Passed")),
-            (0, false) => format!("Interrupted: none of {checked} checked until then is wrong.\n"),
+            (0, false) => format!("Interrupted: none of {checked} checked so far is wrong.\n"),
             (wrong, _) => format!(
                 "{}: {} of {checked} are wrong.\n",
                 Tone::Bad.of("Failed"),

@@ -84,7 +84,7 @@ pub(crate) struct Choose {
 /// How a load grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GrowthBy {
-    /// By the speed of a trace or the arrival rate: the same data are accessed more often
+    /// By the speed of a trace or the arrival rate: the same data is accessed more often
     Speed,
     /// By whole copies of a trace (--scale-load), each with its own data
     Copies,

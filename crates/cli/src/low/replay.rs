@@ -30,7 +30,7 @@ pub(crate) struct Replay {
     pub(crate) traces: Vec<PathBuf>,
     /// Read the load, targets and all options from this JSON file
     ///
-    /// For example, the spec.json of a run of a sweep.
+    /// For example, the spec.json of a run in a sweep.
     #[arg(long, help_heading = "Load", value_name = "FILE", conflicts_with_all = [
         "traces", "target", "map", "max_targets", "delta", "write", "skip_writes", "destroy", "create", "no_direct",
         "beyond", "align", "zone_append", "reset_zones", "data", "sync", "scheduler", "merges",
@@ -45,7 +45,7 @@ pub(crate) struct Replay {
     pub(crate) pace: PaceArgs,
     /// Start at this time, in nanoseconds since 1970
     ///
-    /// The time is that of this machine's clock. Use it to start replays on several hosts together.
+    /// The time refers to this machine's clock. Use this option to start replays on several hosts together.
     #[arg(
         long,
         value_name = "NS",
@@ -129,7 +129,7 @@ pub(crate) struct TargetArgs {
     pub(crate) max_targets: Option<u32>,
     /// Start each further target TIME later in the load
     ///
-    /// The peaks of the load then do not coincide on all targets.
+    /// The peaks of the load then occur at different times on the targets.
     #[arg(long, value_name = "TIME")]
     pub(crate) delta: Option<Nanos>,
     /// Submit the load's writes: data on the target is lost
@@ -276,7 +276,7 @@ pub(crate) struct ConflictArgs {
 pub(crate) struct VerifyArgs {
     /// Verify contents: off, reads, final or paranoid
     ///
-    /// 'reads' checks reads of data that the replay wrote before. 'final' also reads all written data back at the end.
+    /// 'reads' checks reads of data that the replay wrote earlier. 'final' also reads all written data back at the end.
     /// 'paranoid' also reads each write back at once.
     #[arg(long, value_name = "LEVEL", default_value = "off", value_parser = level)]
     pub(crate) verify: Verify,

@@ -146,7 +146,7 @@ pub(crate) struct Compare {
     pub(crate) inputs: Vec<Named>,
     /// Compare request by request
     ///
-    /// This is for simulations of the same requests (common random numbers).
+    /// Use this for simulations of the same requests (common random numbers).
     #[arg(long, help_heading = "Comparison")]
     pub(crate) paired: bool,
     #[command(flatten)]

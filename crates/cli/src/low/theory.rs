@@ -46,7 +46,7 @@ pub(crate) struct Model {
     pub(crate) cdf: Option<PathBuf>,
     /// Draw response times against jobs (.png, .svg)
     ///
-    /// This is for networked systems.
+    /// This applies to networked systems.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) curve: Option<PathBuf>,
     #[command(flatten)]
@@ -133,8 +133,8 @@ pub(crate) struct Plan {
     pub(crate) find: Option<Find>,
     /// Plan for each of these values of a key [repeatable]
     ///
-    /// For example, array.stripe_unit=16KiB,64KiB,256KiB. The output names the best value. Several keys give all
-    /// combinations.
+    /// For example, array.stripe_unit=16KiB,64KiB,256KiB. The output names the best value. With several keys, all
+    /// combinations are tried.
     #[arg(long, help_heading = "Question", value_name = "KEY=VALUES", value_parser = super::key_and_values, conflicts_with = "curve")]
     pub(crate) vary: Vec<(String, Vec<String>)>,
     /// Find the highest rate to this relative precision

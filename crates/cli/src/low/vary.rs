@@ -12,8 +12,8 @@ use super::key_and_value;
 pub(crate) struct VaryArgs {
     /// Simulate each of these values of a key [repeatable]
     ///
-    /// Several keys give all combinations. Values are array.disks=4,8,16, or a range: 4..12, '4..64 step 4', '1..1000
-    /// log 7', '4KiB..64KiB log 5'.
+    /// With several keys, all combinations are simulated. Values are array.disks=4,8,16, or a range: 4..12, '4..64 step
+    /// 4', '1..1000 log 7', '4KiB..64KiB log 5'.
     #[arg(long, value_name = "KEY=VALUES", value_parser = key_and_values)]
     pub(crate) vary: Vec<(String, Vec<String>)>,
     /// Draw curves against the first key of --vary (.png, .svg)
@@ -44,7 +44,7 @@ pub(crate) struct VaryArgs {
     pub(crate) theory: bool,
     /// Draw a panel for each value of this key
     ///
-    /// By default, one chart has all curves. --cdf has panels for every --vary except the first.
+    /// By default, one chart shows all curves. --cdf has panels for every --vary except the first.
     #[arg(long, value_name = "KEY", requires = "vary")]
     pub(crate) panels: Option<String>,
     /// Write the data of --curve or --cdf as CSV

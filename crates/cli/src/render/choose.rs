@@ -296,9 +296,7 @@ impl Answer<'_> {
             })
         };
         known().any(|of| is_narrow(of)).then(|| {
-            format!(
-                "--scatter {over} spreads the load over as much as the smallest candidate holds"
-            )
+            format!("--scatter {over} spreads the load over the capacity of the smallest candidate")
         })
     }
 

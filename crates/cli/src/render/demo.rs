@@ -26,7 +26,7 @@ pub(crate) struct Shows<'a> {
 }
 
 /// What a replay on a busy machine is worth.
-const BUSY: &str = "This machine was busy during the replay, so the measured times reflect its other load\n  \
+const BUSY: &str = "This machine was busy during the replay, so the measured times reflect its other work\n  \
                     as much as the file. Run the demo again when the machine is idle.";
 
 /// All of it, as it is printed.

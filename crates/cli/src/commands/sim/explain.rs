@@ -67,7 +67,7 @@ fn table(offered: &[Offered]) -> String {
     if offered.iter().any(|o| o.lower - 3.0 * o.stderr >= 1.0) {
         text += "# UNSTABLE: the queue of the busiest station only grows.\n";
     } else if offered.iter().any(|o| o.upper >= 1.0) {
-        text += "# It may be unstable: the upper bound is not below 1.\n";
+        text += "# The system may be unstable: an upper bound is not below 1.\n";
     }
     text
 }

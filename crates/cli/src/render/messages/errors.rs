@@ -30,7 +30,7 @@ FieldMissing = "E005" "a line of a trace ends too early" {
     "Either the line is damaged, or the format of the file was not recognised correctly."
     "Correct the line, name the format with --format, or skip such rows."
     "iosonar formats" }
-Unsorted = "E006" "a load goes back in time" {
+Unsorted = "E006" "the start times of a load go backwards" {
     "A request starts before the previous one, but a load must be sorted by intended start."
     "Records of replays and simulations are in the order of completion, so they must be sorted before they can be replayed."
     "Sort the trace with 'iosonar convert --sort', or while it is read with --sort."

@@ -6,7 +6,7 @@ messages! {
 /// Warnings.
 Warning:
 RowsSkipped = "W001" "rows of a trace were skipped" {
-    "Some rows could not be read, and --lenient skips such rows and counts them."
+    "Some rows could not be read. --lenient skips and counts such rows."
     "The load is smaller than the recorded one. A few damaged rows hardly change a result. If there are many, the format was probably recognised wrongly."
     "Look at the first skipped row, which the warning shows. If most rows are affected, name the format with --format."
     "iosonar info web.csv --lenient --format msr" }
@@ -81,7 +81,7 @@ TextAboveHeader = "W015" "text above a repeated header was skipped" {
     "No request is lost, but times may start from zero in each part."
     "Check with 'iosonar info' that the time span is the expected one."
     "iosonar info all.load" }
-LoadShifted = "W016" "the load goes back in time and was shifted" {
+LoadShifted = "W016" "start times went backwards, so the load was shifted" {
     "A request starts before the previous one. '--on-backstep shift' moves the rest of the load so that this request starts together with the previous one."
     "The load becomes longer than it was, and its rate lower."
     "If the trace contains the records of a replay or simulation, which are in the order of completion, sort it instead."

@@ -78,8 +78,8 @@ fn of_engine(note: &EngineNote) -> String {
             longest,
             memory,
         } => format!(
-            "at most {in_flight} requests are in flight instead of {wanted}: the longest takes {longest} bytes, \
-             and --buffer-memory is {memory}"
+            "at most {in_flight} requests are in flight instead of {wanted}: the longest request needs {longest} \
+             bytes, and --buffer-memory is {memory}"
         ),
         EngineNote::BuffersNotLocked { bytes, error } => format!(
             "the kernel refused to lock {bytes} bytes of buffers ({error}; see ulimit -l), \
@@ -143,7 +143,7 @@ pub(crate) fn of_target(note: &TargetNote) -> String {
             target.display()
         ),
         TargetNote::OpenedByAnother { target } => format!(
-            "another process wanted to open {} during the replay, and had to wait: it may have opened it now",
+            "another process wanted to open {} during the replay, and had to wait: it may have opened it by now",
             target.display()
         ),
     }

@@ -31,7 +31,7 @@ pub(super) const PAGES: &[Page] = &[
                 ],
             },
             Example {
-                what: "Draw the mean response time over the arrival rate",
+                what: "Draw the mean response time against the arrival rate",
                 lines: &[
                     "iosonar sim array.toml --vary load.rate=50..200 \\",
                     "--curve rate.png --curve-of latency",
