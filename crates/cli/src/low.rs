@@ -106,7 +106,7 @@ pub(crate) enum Command {
     Model(Box<Model>),
     /// Find the highest load, or the fewest disks, that meets a target
     Plan(Box<Plan>),
-    /// Compare candidate systems for a load, and how far the load can grow
+    /// Compare candidates for a load, and how far the load can grow
     Choose(Box<Choose>),
     /// Run simulations or replays over combinations of parameters
     Sweep(Box<Sweep>),

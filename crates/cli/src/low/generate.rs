@@ -170,9 +170,10 @@ pub(crate) struct BModel {
     /// Generate this many arrivals per second
     #[arg(long, help_heading = "Arrivals", alias = "rate_iops", value_name = "PER_S", default_value_t = 100.0, value_parser = above_zero)]
     pub(crate) rate: f64,
-    /// Give half of each window this share of arrivals
+    /// Set the busier half's share of arrivals
     ///
-    /// The share is from 0.5 (a Poisson process) to below 1.
+    /// Each halving gives this share of the arrivals to one half, chosen at random. The share is from 0.5 (a Poisson
+    /// process) to below 1.
     #[arg(long, help_heading = "Arrivals", value_name = "SHARE", default_value_t = 0.7, value_parser = bias)]
     pub(crate) bias: f64,
     /// Generate cascades of this length
