@@ -87,16 +87,14 @@ fn look_at(shows: &Shows<'_>) -> String {
 fn next(folder: &Path) -> String {
     let scenario = folder.join("raid10-database.toml");
     format!(
-        "\n\
-         Next, with a load of your own\n\
-           record the requests to a block device, as root:\n\
-             iosonar record /dev/sdX -o mine.ios --duration 60s\n\
-           or use an existing trace (blktrace, fio, MSR, CSV ...), and see what it contains:\n\
-             iosonar info mine.ios\n\
-           simulate it on this array, and look at all charts:\n\
-             iosonar sim --trace mine.ios --fit {} --records out.ios\n\
-             iosonar report out.ios --open\n\
-         \n\
+        "\nNext, with a load of your own\n  \
+         record the requests to a block device, as root:\n    \
+         iosonar record /dev/sdX -o mine.ios --duration 60s\n  \
+         or use an existing trace (blktrace, fio, MSR, CSV ...), and see what it contains:\n    \
+         iosonar info mine.ios\n  \
+         simulate it on this array, and look at all charts:\n    \
+         iosonar sim --trace mine.ios --fit {} --records out.ios\n    \
+         iosonar report out.ios --open\n\n\
          The demo is complete.\n",
         scenario.display()
     )

@@ -63,7 +63,8 @@ fn of_engine(note: &EngineNote) -> String {
             "io_uring is not available ({error}): using threads instead, which costs more CPU time per request"
         ),
         EngineNote::OneEngineForAll { engine, suited } => format!(
-            "engine {} is used for all targets, although sync suits {} better: replay on each kind of target separately to use both",
+            "engine {} is used for all targets, although sync suits {} better: replay on each kind of target separately \
+             to use both",
             engine.name(),
             suited.join(", ")
         ),
