@@ -76,7 +76,7 @@ pub fn refuse_used(host: &Host, path: &Path, metadata: &Metadata) -> Result<(), 
     } else if kind.is_file() {
         host.usage_of_file(path).map(|usage| {
             format!(
-                "{shown} is in use: {usage}. Detach it first, or name the device itself as the target"
+                "{shown} is in use: {usage}. Detach the device that uses it first, or give that device as the target"
             )
         })
     } else {

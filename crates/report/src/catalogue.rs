@@ -405,8 +405,8 @@ pub const CATALOGUE: &[Entry] = &[
     together("lateness", SelfCheck, "submit_lag", OUTCOME, self_check::lateness,
         "The longest start delay in each window."),
     together("lateness-cumulated", SelfCheck, "submit_lag_cumul", OUTCOME, self_check::lateness_cumulated,
-        "The cumulative start delay of all requests: a step is an event that delayed many requests, a slope is a \
-         machine that is always late."),
+        "The cumulative start delay of all requests: a step shows an event that delayed many requests, a steady \
+         slope a machine that is always late."),
     together("submit-level", SelfCheck, "submit_level", OUTCOME, self_check::submit_level,
         "The maximum number of requests in flight in each window: a flat top shows the limit of the queue depth."),
     together("pushback-level", SelfCheck, "pushback_level", OUTCOME, self_check::pushback_level,

@@ -111,7 +111,7 @@ impl HostArgs {
         }
     }
 
-    /// The targets, and the targets by the devices of the load: one of the two is empty.
+    /// The targets of all requests, or a target for each device of the load. One of the two lists is empty.
     #[allow(clippy::type_complexity)]
     pub(super) fn targets(&self) -> Result<(Vec<PathBuf>, Vec<(String, PathBuf)>), Usage> {
         let mapped = |of: &HostTarget| Some((of.device.clone()?, of.name()));

@@ -339,8 +339,8 @@ impl Answer<'_> {
         notes.extend(why.into_iter().map(str::to_owned));
         if let Some(growth) = growths().next() {
             let what = match growth.by {
-                GrowBy::Speed => "the largest factor that was found to meet",
-                GrowBy::Copies => "the most copies of the load that were found to meet",
+                GrowBy::Speed => "the largest factor found that meets",
+                GrowBy::Copies => "the largest number of copies of the load found that meets",
             };
             let first = match self.targets.0.len() {
                 1 => "",

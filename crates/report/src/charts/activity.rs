@@ -44,7 +44,7 @@ fn over_groups(
 fn warn_if_fast(chart: &mut Chart, activity: &Activity) {
     if activity.is_too_fast() {
         chart.warnings.push(format!(
-            "the median response time is below {}: the intervals count requests, not concurrency",
+            "the median response time is shorter than the interval of {}, so the values are requests per interval, not requests in flight",
             activity.options.interval
         ));
     }

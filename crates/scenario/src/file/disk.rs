@@ -36,7 +36,7 @@ table_of_keys! {
         #[default = "the profile's"]
         #[comment = "whether writes complete in the buffer"]
         pub write_back: Option<Spanned<bool>>,
-        /// for RPO, whether the number of waiting jobs is counted `"including"` or `"excluding"` the one that starts
+        /// for RPO, whether the number of waiting jobs includes the one that starts: `"including"` or `"excluding"`
         #[default = "including"]
         #[comment = "whether the job that starts is counted"]
         pub rpo_count: Option<Given<RpoCount>>,

@@ -121,7 +121,7 @@ fn data_offset(
     if offset.get().is_multiple_of(PAGE.get()) && u64::from(offset.get()) < disk {
         return Ok(offset);
     }
-    let expected = format!("a multiple of 4 KiB, less than a disk of {disk} sectors");
+    let expected = format!("a multiple of 4 KiB, smaller than the disk ({disk} sectors)");
     let seen = format!("'{}'", given.get_ref());
     Err(check.wrong(given, "array.md.data_offset", seen, expected))
 }

@@ -85,7 +85,7 @@ pub(super) fn common_block(
         for law in size.get_ref().laws() {
             let (texts, has_blocks) = in_bytes(law);
             if has_blocks {
-                let expected = "all sizes in bytes or all in blocks, or the block size: 'load.block' = \"4KiB\"";
+                let expected = "sizes all in bytes or all in blocks; to mix them, also give the block size, such as 'load.block' = \"4KiB\"";
                 return Err(check.wrong(size, KEY, "in bytes and in blocks", expected));
             }
             for text in texts {

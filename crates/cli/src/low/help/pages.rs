@@ -26,7 +26,7 @@ pub(crate) struct Example {
 
 /// The parts of the help that are specific to a command.
 pub(super) struct Page {
-    /// The command's name, after the names of the commands above it.
+    /// The command's name, including the names of its parent commands.
     pub(super) command: &'static str,
     /// The options that `-h` shows, by their fields.
     pub(super) brief: &'static [&'static str],
@@ -75,7 +75,7 @@ pub(super) const GROUPS: [Group; 6] = [
     },
 ];
 
-/// The page of the command at `path`.
+/// The page of the command whose full name is `path`.
 pub(super) fn page_of(path: &str) -> Option<&'static Page> {
     all().find(|page| page.command == path)
 }

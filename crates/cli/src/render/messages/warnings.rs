@@ -49,7 +49,7 @@ RowsUnanswered = "W008" "rows without a request type were left out" {
 EventsLost = "W009" "the recording lost events" {
     "The kernel's buffers were full, and it dropped events during the recording."
     "Some requests have no completion, some completions have no request, and the reported rates are too low."
-    "Record again with larger buffers, and write to a disk that is not recorded."
+    "Record again with larger buffers, and save the trace to a disk that is not being recorded."
     "iosonar record /dev/sdb -o day.ios --buffer 64MiB" }
 IdenticalInFlight = "W010" "identical requests were in flight at the same time" {
     "The kernel's events do not show which completion belongs to which of two identical requests. They are paired first in, first out."
@@ -176,7 +176,7 @@ OpenElsewhere = "W035" "the target is open elsewhere" {
     "Its I/O, if there is any, affects the measurement."
     "Run as root to see the process, or choose another target."
     "sudo iosonar targets" }
-OpenedByAnother = "W036" "another process wanted to open the target" {
+OpenedByAnother = "W036" "another process tried to open the target" {
     "The process had to wait while the replay held the target exclusively."
     "It may use the device from now on."
     "Find out which process it is before the next replay."
@@ -252,7 +252,7 @@ SpinningFifo = "W050" "busy waiting at a real-time priority is interrupted" {
     "Let the threads sleep, or use a normal priority."
     "iosonar replay a.load --target /dev/sdb --priority nice" }
 TargetAdvice = "W051" "the target differs from what the load needs" {
-    "The message compares the load with the target: its size, scheduler, write cache or contents."
+    "The message states how the target differs from the device of the recording: its size, scheduler, write cache or contents."
     "On another part of a disk, or with a cold cache, the same load has different latencies."
     "Use the option that the message suggests, or report this condition together with the result."
     "iosonar replay a.load --target /dev/sdb --scheduler none" }
