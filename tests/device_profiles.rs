@@ -204,7 +204,7 @@ fn a_scenario_takes_a_data_sheet_and_explains_what_follows_from_it() {
     let wrong = scenario(&sheet.replace("= 80\n", "= 800\n"));
     let refused = sim(&scratch.file("wrong.toml", wrong), &[]);
     assert_eq!(refused.status.code(), Some(2));
-    let expected = "wrong.toml:12: 'ssd.from_data_sheet.read_iops.iops' is 200000, expected at most 40000: 32 outstanding";
+    let expected = "wrong.toml:12: 'ssd.from_data_sheet.read_iops.iops' is 200000, expected at most 40000, the rate of 32 outstanding";
     assert!(err(&refused).contains(expected), "{}", err(&refused));
 }
 
