@@ -19,7 +19,7 @@ for n in 1 2; do
   name="$generic, blocks of $block"
   echo "== $name, poll queues: $(cat /sys/block/nvme0n$n/queue/io_poll)"
   iosonar targets $device >/tmp/targets
-  claim "$name: is listed with its block device" grep -q "go to $generic (" /tmp/targets
+  claim "$name: is listed with its block device" grep -q "bypass the block layer, use $generic with --engine passthrough" /tmp/targets
   for polled in "" --iopoll; do
     [ "$polled" ] && [ "$(cat /sys/block/nvme0n$n/queue/io_poll)" = 0 ] && continue
     dd if=/dev/zero of=$device bs=1M count=12 conv=fsync 2>/dev/null
