@@ -5,6 +5,7 @@ use std::sync::Arc;
 use iosonar_units::Nanos;
 use rand::distr::Distribution;
 
+use crate::law::Draws;
 use crate::network::Class;
 use crate::{Law, LawError, Sampler, Stream};
 
@@ -196,6 +197,14 @@ impl Arrivals {
         }
     }
 
+    /// The distance of arrivals, if one job comes at a time and the distances are independent.
+    pub(crate) fn distance(&self) -> Option<&Law> {
+        match (&self.process, &self.batch) {
+            (Process::Renewal(distance), BatchSize::Constant(1)) => Some(distance),
+            _ => None,
+        }
+    }
+
     /// Whether it is a process.
     ///
     /// # Errors
@@ -325,6 +334,34 @@ impl Iterator for Source {
             class: self.arrivals.class,
             jobs,
         })
+    }
+}
+
+/// A source of one job at a time, at independent distances, in the middle of a run: the same as a [`Source`] of
+/// [`Arrivals::every`], and faster.
+#[derive(Clone)]
+pub(crate) struct Renewal {
+    distances: Draws,
+    clock: Nanos,
+    pub(crate) class: Class,
+}
+
+impl Renewal {
+    /// A source at time zero.
+    pub(crate) fn new(distances: Draws, class: Class) -> Self {
+        let clock = Nanos::ZERO;
+        Self {
+            distances,
+            clock,
+            class,
+        }
+    }
+
+    /// When the next job comes, unless it is at the end of time.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Option<Nanos> {
+        self.clock = self.clock.saturating_add(self.distances.draw());
+        (self.clock < Nanos::MAX).then_some(self.clock)
     }
 }
 

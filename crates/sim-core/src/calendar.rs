@@ -161,9 +161,7 @@ impl<T: Copy> Calendar<T> {
             Nanos::new(at),
             Nanos::new(self.now)
         );
-        debug_assert!(self.scheduled < 1 << 56, "sequence numbers last for ever");
-        let order = u64::from(priority.0) << 56 | self.scheduled;
-        self.scheduled += 1;
+        let order = u64::from(priority.0) << 56 | self.next_in_sequence();
         let entry = Entry {
             at,
             order,
@@ -208,6 +206,40 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
+    #[inline]
+    fn next_in_sequence(&mut self) -> u64 {
+        debug_assert!(self.scheduled < 1 << 56, "sequence numbers last for ever");
+        self.scheduled += 1;
+        self.scheduled - 1
+    }
+
+    /// The place in the order of an event of the default priority that is planned now, but kept elsewhere.
+    #[inline]
+    pub(crate) fn next_order(&mut self) -> u64 {
+        u64::from(EventPriority::default().0) << 56 | self.next_in_sequence()
+    }
+
+    /// An event happens that is kept elsewhere, before all that are kept here.
+    #[inline]
+    pub(crate) fn pass(&mut self, at: u64) {
+        debug_assert!(at >= self.now, "the clock never goes back");
+        self.now = at;
+        self.popped += 1;
+    }
+
+    /// Whether it has no events, not even cancelled ones.
+    #[inline]
+    pub(crate) fn is_bare(&self) -> bool {
+        self.bottom.is_empty() && self.wheel.len() == 0
+    }
+
+    /// Whether its next event, if there is one, comes before one that is kept elsewhere.
+    #[inline]
+    pub(crate) fn comes_before(&mut self, at: u64, order: u64) -> bool {
+        let next = self.next_entry();
+        next.is_some_and(|entry| entry.key() < key(at, order))
+    }
+
     /// Takes the next event out and sets the clock to its time.
     #[inline]
     pub fn pop(&mut self) -> Option<(Nanos, T)> {
@@ -233,15 +265,20 @@ impl<T: Copy> Calendar<T> {
 
     /// The time of the next event. It does not move the clock.
     pub fn next_time(&mut self) -> Option<Nanos> {
+        self.next_entry().map(|entry| Nanos::new(entry.at))
+    }
+
+    #[inline]
+    fn next_entry(&mut self) -> Option<Entry<T>> {
         loop {
-            let Some(&Entry { at, cancel, .. }) = self.bottom.last() else {
+            let Some(&entry) = self.bottom.last() else {
                 if self.refill() {
                     continue;
                 }
                 return None;
             };
-            if cancel == NOT_CANCELLABLE || !self.cancellations.forget(cancel) {
-                return Some(Nanos::new(at));
+            if entry.cancel == NOT_CANCELLABLE || !self.cancellations.forget(entry.cancel) {
+                return Some(entry);
             }
             self.bottom.pop();
         }

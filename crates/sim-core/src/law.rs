@@ -1,5 +1,6 @@
 //! Laws of random times: service times, think times, distances between arrivals.
 
+mod draws;
 mod moments;
 mod sampler;
 
@@ -7,6 +8,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+pub(crate) use draws::Draws;
 use iosonar_units::Nanos;
 pub use sampler::Sampler;
 

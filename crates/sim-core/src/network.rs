@@ -71,18 +71,22 @@
 //! assert!(network.station(disk).utilisation() > network.station(cpu).utilisation());
 //! ```
 
+mod agenda;
 mod behaviour;
 mod builder;
 mod check;
-mod context;
+pub(crate) mod context;
 mod endless_loop;
 mod error;
 mod forwarding;
-mod job;
-mod node;
+pub(crate) mod job;
+mod moving;
+pub(crate) mod node;
 mod paths;
 mod probe;
+mod queue;
 mod run;
+pub(crate) mod single;
 mod station;
 mod statistics;
 
@@ -93,6 +97,6 @@ pub use endless_loop::EndlessLoop;
 pub use error::BuildError;
 pub use job::Class;
 pub use probe::{NoProbe, Probe};
+pub use queue::{Discipline, Queue};
 pub use run::{Network, Stopped, Until};
-pub use station::{Discipline, Queue};
 pub use statistics::StationStatistics;

@@ -5,7 +5,7 @@ use std::any::Any;
 use iosonar_units::Nanos;
 
 use super::context::Event;
-use super::job::{Job, NONE};
+use super::job::{NONE, Placed};
 use super::node::Node;
 use super::{Class, NodeId};
 use crate::{Calendar, EventId, EventPriority, Slab, Stream};
@@ -100,7 +100,7 @@ pub struct Here<'a> {
     pub(super) now: Nanos,
     pub(super) nodes: &'a [Node],
     pub(super) calendar: &'a mut Calendar<Event>,
-    pub(super) jobs: &'a mut Slab<Job>,
+    pub(super) jobs: &'a mut Slab<Placed>,
     pub(super) stream: &'a mut Stream,
     pub(super) outputs: usize,
     pub(super) held: &'a mut u32,
@@ -124,10 +124,10 @@ impl Here<'_> {
         self.outputs
     }
 
-    fn job(&self, job: JobId) -> &Job {
+    fn job(&self, job: JobId) -> &Placed {
         let state = &self.jobs[job.place];
         assert!(
-            state.station == self.node && state.id == job.number,
+            state.station == self.node && state.job.id == job.number,
             "node '{}' does not have this job, or has sent it on",
             self.name
         );
@@ -139,7 +139,7 @@ impl Here<'_> {
     /// # Panics
     /// If the job is not here.
     pub fn number(&self, job: JobId) -> u64 {
-        self.job(job).id
+        self.job(job).job.id
     }
 
     /// The class of a job.
@@ -147,7 +147,7 @@ impl Here<'_> {
     /// # Panics
     /// If the job is not here.
     pub fn class(&self, job: JobId) -> Class {
-        self.job(job).class
+        self.job(job).job.class
     }
 
     /// When a job came here.
@@ -155,7 +155,7 @@ impl Here<'_> {
     /// # Panics
     /// If the job is not here.
     pub fn since(&self, job: JobId) -> Nanos {
-        self.job(job).arrived
+        self.job(job).job.at
     }
 
     /// How many jobs are at a station, or at a node with a behaviour: waiting and in service.
@@ -164,6 +164,7 @@ impl Here<'_> {
     /// If the node is neither.
     pub fn jobs_at(&self, node: NodeId) -> u32 {
         match &self.nodes[node.0 as usize] {
+            Node::Single(server) => server.single.statistics.number.value(),
             Node::Station { station, .. } => station.statistics.number.value(),
             Node::Custom(Some(custom)) => custom.held,
             Node::Custom(None) => *self.held,

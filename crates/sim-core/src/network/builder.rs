@@ -1,12 +1,15 @@
 //! Putting a network together.
 
+use super::agenda::IN_CALENDAR;
 use super::behaviour::Custom;
 use super::check::check;
 use super::job::NONE;
-use super::node::{Choice, Delay, Lap, Node, Sink};
+use super::node::{Choice, Delay, Incoming, Lap, Node, Server, Sink};
+use super::single::Single;
 use super::station::Station;
 use super::{Arrivals, Behaviour, BuildError, Class, Network, NoProbe, Probe, Queue};
-use crate::arrivals::Source;
+use crate::arrivals::{Renewal, Source};
+use crate::law::Draws;
 use crate::{Law, Seed};
 
 /// A node of a network.
@@ -185,39 +188,57 @@ impl Builder {
         let seed = self.seed;
         let names = self.plans.iter().map(|plan| plan.name.as_str().into());
         let names = names.collect();
-        let nodes = self.plans.into_iter().map(|plan| plan.node(&seed));
+        let finite = self.plans.iter().any(UncheckedNode::is_finite);
+        let nodes = self.plans.into_iter().map(|plan| plan.node(&seed, finite));
         let nodes = nodes.collect();
         Network::new(names, nodes, &self.populations, probe)
     }
 }
 
 impl UncheckedNode {
-    fn node(self, seed: &Seed) -> Node {
+    fn is_finite(&self) -> bool {
+        matches!(&self.kind, Kind::Station(queue) if queue.is_finite())
+    }
+
+    /// The node in a network in which a queue is finite or not.
+    fn node(self, seed: &Seed, finite: bool) -> Node {
         let stream = |purpose| seed.stream(&self.name, purpose);
         let next = self.outputs.first().copied().unwrap_or(NONE);
+        let place = IN_CALENDAR;
         match self.kind {
-            Kind::Source(arrivals) => {
-                let source = Source::new(arrivals, stream("arrival"), stream("batch"));
-                Node::Source {
-                    source,
-                    planned: None,
+            Kind::Source(arrivals) => match (arrivals.distance(), arrivals.class()) {
+                (Some(distance), Some(class)) => Node::Renewal(Box::new(Incoming {
+                    source: Renewal::new(Draws::new(distance.clone(), stream("arrival")), class),
                     next,
-                }
-            }
-            Kind::Station(queue) => {
-                let station = Station::new(queue, stream);
-                Node::Station {
-                    station: Box::new(station),
+                    place,
+                })),
+                _ => Node::Source(Box::new(Incoming {
+                    source: (
+                        Source::new(arrivals, stream("arrival"), stream("batch")),
+                        None,
+                    ),
                     next,
-                    unserved: self.unserved.unwrap_or(NONE),
-                }
+                    place,
+                })),
+            },
+            // Where a queue is finite, jobs may be held back, which the simplest stations do not know.
+            Kind::Station(queue) if queue.is_simple() && !finite => {
+                Node::Single(Box::new(Server {
+                    single: Single::new(Draws::new(queue.service, stream("service"))),
+                    next,
+                    place,
+                }))
             }
-            Kind::Delay { law, think } => Node::Delay(Delay {
-                law,
-                stream: stream("delay"),
+            Kind::Station(queue) => Node::Station {
+                station: Box::new(Station::new(queue, stream)),
+                next,
+                unserved: self.unserved.unwrap_or(NONE),
+            },
+            Kind::Delay { law, think } => Node::Delay(Box::new(Delay {
+                times: Draws::new(law, stream("delay")),
                 restarts: think,
                 next,
-            }),
+            })),
             Kind::Router(route) => Node::Router(Choice {
                 route,
                 stream: stream("route"),

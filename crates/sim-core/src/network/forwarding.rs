@@ -8,7 +8,7 @@
 use iosonar_units::Nanos;
 
 use super::behaviour::Custom;
-use super::job::NONE;
+use super::job::{Job, NONE};
 use super::node::Node;
 use super::{Behaviour, EndlessLoop, Here, JobId, Network, NodeId, Probe};
 
@@ -36,14 +36,15 @@ pub(super) struct Forwarding {
     /// What a behaviour sends is put here until it returns.
     sent: Vec<(u32, usize)>,
     /// A job that has moved very often, and the nodes that it came to since.
-    suspect: Option<(u32, Vec<u32>)>,
+    suspect: Option<(u64, Vec<u32>)>,
     pub(super) endless: Option<Box<EndlessLoop>>,
 }
 
 impl<P: Probe> Network<P> {
     /// Brings a job to a node with a behaviour.
-    pub(super) fn receive(&mut self, job: u32, node: u32, now: Nanos) {
-        if self.moves_for_ever(job, node, now) {
+    pub(super) fn receive(&mut self, job: Job, node: u32, now: Nanos) {
+        let place = self.context.place(job);
+        if self.moves_for_ever(place, node, now) {
             self.forwarding.pending.clear();
             return;
         }
@@ -52,39 +53,38 @@ impl<P: Probe> Network<P> {
         };
         let number = custom.held;
         custom.held += 1;
-        let context = &mut self.context;
-        let state = &mut context.jobs[job];
-        (state.arrived, state.station) = (now, node);
-        let (id, class) = (state.id, state.class);
-        context.probe.arrived(NodeId(node), id, class, number, now);
-        let job = JobId {
-            number: id,
-            place: job,
-        };
+        let state = &mut self.context.jobs[place];
+        (state.job.at, state.station) = (now, node);
+        let Job { id, class, .. } = state.job;
+        let probe = &mut self.context.record.probe;
+        probe.arrived(NodeId(node), id, class, number, now);
+        let job = JobId { number: id, place };
         self.call(node, now, |behaviour, here| behaviour.arrived(job, here));
     }
 
     /// Counts how often a job, with its parts, has moved in this instant.
-    fn moves_for_ever(&mut self, job: u32, node: u32, now: Nanos) -> bool {
+    fn moves_for_ever(&mut self, place: u32, node: u32, now: Nanos) -> bool {
         let jobs = &mut self.context.jobs;
-        let mut whole = job;
-        while jobs[whole].parent != NONE {
-            whole = jobs[whole].parent;
+        let mut whole = place;
+        while jobs[whole].job.parent != NONE {
+            whole = jobs[whole].job.parent;
         }
         let state = &mut jobs[whole];
-        if state.started != now {
-            (state.started, state.moves) = (now, 0);
-        }
-        state.moves += 1;
-        if state.moves < MOST_MOVES {
+        let moves = match state.started == now {
+            true => state.job.moves() + 1,
+            false => 1,
+        };
+        state.started = now;
+        state.job.set_moves(moves);
+        if moves < MOST_MOVES {
             return false;
         }
-        let (id, moves) = (state.id, state.moves);
-        self.trace(whole, id, moves, node, now)
+        let id = state.job.id;
+        self.trace(id, moves, node, now)
     }
 
     #[cold]
-    fn trace(&mut self, job: u32, id: u64, moves: u32, node: u32, now: Nanos) -> bool {
+    fn trace(&mut self, job: u64, moves: u32, node: u32, now: Nanos) -> bool {
         if moves == MOST_MOVES {
             self.forwarding.suspect = Some((job, Vec::new()));
         }
@@ -103,7 +103,7 @@ impl<P: Probe> Network<P> {
         nodes.sort_unstable();
         let names = nodes.iter().map(|&node| self.names[node as usize].as_ref());
         self.forwarding.endless = Some(Box::new(EndlessLoop {
-            job: id,
+            job,
             at: now,
             nodes: names.map(str::to_owned).collect(),
         }));
@@ -133,7 +133,7 @@ impl<P: Probe> Network<P> {
             name: &self.names[node as usize],
             now,
             nodes: &self.nodes,
-            calendar: &mut self.context.calendar,
+            calendar: &mut self.context.agenda.calendar,
             jobs: &mut self.context.jobs,
             stream,
             outputs: outputs.len(),
@@ -159,10 +159,11 @@ impl<P: Probe> Network<P> {
         while let Some(next) = self.forwarding.pending.pop() {
             match next {
                 Pending::Job { job, from, to } => {
-                    let state = &self.context.jobs[job];
-                    let (id, arrived) = (state.id, state.arrived);
-                    self.context.hash.add(id, from, arrived, now);
-                    self.context.probe.ended(NodeId(from), id, now);
+                    let Job { id, at, .. } = self.context.jobs[job].job;
+                    let job = self.context.take(job);
+                    let record = &mut self.context.record;
+                    record.hash.add(id, from, at, now);
+                    record.probe.ended(NodeId(from), id, now);
                     self.send_where_room(job, to, now);
                 }
                 Pending::Parts { job, fork, branch } => {
@@ -175,7 +176,7 @@ impl<P: Probe> Network<P> {
                         let rest = Pending::Parts { job, fork, branch };
                         self.forwarding.pending.push(rest);
                     }
-                    let class = self.context.jobs[job].class;
+                    let class = self.context.jobs[job].job.class;
                     self.send_part(job, class, output, now);
                 }
             }

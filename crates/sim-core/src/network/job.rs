@@ -8,51 +8,79 @@ use iosonar_units::Nanos;
 pub struct Class(pub u8);
 
 /// No job.
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// What is left of a service that was not interrupted.
 pub(super) const NOT_INTERRUPTED: Nanos = Nanos::MAX;
 
-/// A job on its way.
+/// A job on its way. It is small, as it is copied from node to node.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
+pub(crate) struct Job {
     /// Its number in the order of creation.
-    pub(super) id: u64,
+    pub(crate) id: u64,
     /// When its response time began.
-    pub(super) since: Nanos,
-    /// When it came to the station where it is.
-    pub(super) arrived: Nanos,
-    /// When its service began there, or when it came to the last node with a behaviour, whichever was later.
+    pub(crate) since: Nanos,
+    /// At a node: when it came there. Between nodes: when its last service began, or when it came to the last node with
+    /// a behaviour, whichever was later.
+    pub(crate) at: Nanos,
+    /// The place of the job that was forked into this and its siblings.
+    pub(crate) parent: u32,
+    pub(crate) class: Class,
+    /// Three bytes of a number.
+    moves: [u8; 3],
+}
+
+impl Job {
+    pub(crate) fn new(id: u64, class: Class, now: Nanos) -> Self {
+        Self {
+            id,
+            since: now,
+            at: now,
+            parent: NONE,
+            class,
+            moves: [0; 3],
+        }
+    }
+
+    /// How many times it, or a part of it, has come to a node with a behaviour without time passing. It is less than
+    /// 2^24.
+    pub(super) fn moves(&self) -> u32 {
+        let [low, middle, high] = self.moves;
+        u32::from_le_bytes([low, middle, high, 0])
+    }
+
+    pub(super) fn set_moves(&mut self, moves: u32) {
+        let [low, middle, high, rest] = moves.to_le_bytes();
+        assert_eq!(rest, 0, "a job that moves for ever is stopped before");
+        self.moves = [low, middle, high];
+    }
+}
+
+/// A job that stays for some time at a node that keeps it by its place, or that has been forked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Placed {
+    pub(super) job: Job,
+    /// When its service began here, or see [`Job::at`].
     pub(super) started: Nanos,
     /// The service that is left of a job that was interrupted; the end of time if it was not.
     pub(super) left: Nanos,
-    /// The job that was forked into this and its siblings.
-    pub(super) parent: u32,
     /// How many of its children are on their way.
     pub(super) children: u32,
     /// The next job of a batch in service.
     pub(super) next: u32,
     /// The station where it is, or [`NONE`].
     pub(super) station: u32,
-    /// How many times it, or a part of it, has come to a node with a behaviour since `started` without time passing.
-    pub(super) moves: u32,
-    pub(super) class: Class,
 }
 
-impl Job {
-    pub(super) fn new(id: u64, class: Class, now: Nanos) -> Self {
+impl Placed {
+    pub(super) fn new(job: Job) -> Self {
         Self {
-            id,
-            since: now,
-            arrived: now,
-            started: now,
+            job,
+            started: job.at,
             left: NOT_INTERRUPTED,
-            parent: NONE,
             children: 0,
             next: NONE,
             station: NONE,
-            moves: 0,
-            class,
         }
     }
 }

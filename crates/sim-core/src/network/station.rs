@@ -5,177 +5,13 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use iosonar_units::Nanos;
 
-use super::context::{Context, Event};
-use super::job::{Job, NONE, NOT_INTERRUPTED};
+use super::agenda::IN_CALENDAR;
+use super::context::{Context, Event, Record};
+use super::job::{Job, NONE, NOT_INTERRUPTED, Placed};
+use super::queue::{Discipline, Queue};
 use super::{Class, NodeId, Probe, StationStatistics};
+use crate::law::Draws;
 use crate::{Calendar, EventId, EventPriority, Law, Stream};
-
-/// Which of the waiting jobs is served next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Discipline {
-    /// The one that came first.
-    #[default]
-    Fcfs,
-    /// The one that came last.
-    Lifo,
-    /// Any.
-    Random,
-    /// The first of the class with the highest priority; a job in service is finished first.
-    Priority,
-    /// The same, but a job of higher priority interrupts one in service, which later goes on where
-    /// it was interrupted.
-    PreemptiveResume,
-    /// All at once, each as fast as its share of the servers (one at most).
-    ProcessorSharing,
-}
-
-/// What a station is like.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Queue {
-    servers: u32,
-    discipline: Discipline,
-    service: Law,
-    /// Where classes differ.
-    by_class: Vec<(Class, Law)>,
-    /// The rank of each class from 0 on, the smaller first. Classes beyond have their own number.
-    ranks: Vec<u8>,
-    batch: (u32, u32),
-    room: Option<u32>,
-    patience: Option<Law>,
-}
-
-impl Queue {
-    /// `servers` servers, first come first served.
-    pub fn fcfs(servers: u32, service: impl Into<Law>) -> Self {
-        Self {
-            servers,
-            discipline: Discipline::Fcfs,
-            service: service.into(),
-            by_class: Vec::new(),
-            ranks: Vec::new(),
-            batch: (1, 1),
-            room: None,
-            patience: None,
-        }
-    }
-
-    /// With another order of service.
-    #[must_use]
-    pub fn with(self, discipline: Discipline) -> Self {
-        Self { discipline, ..self }
-    }
-
-    /// Jobs of `class` are served by a law of their own.
-    #[must_use]
-    pub fn service_of(mut self, class: Class, service: impl Into<Law>) -> Self {
-        self.by_class.push((class, service.into()));
-        self
-    }
-
-    /// The rank of each class from 0 on; smaller ranks are served first. Without it the rank of a
-    /// class is its number.
-    #[must_use]
-    pub fn ranks(self, ranks: Vec<u8>) -> Self {
-        Self { ranks, ..self }
-    }
-
-    /// A server takes up to `most` jobs at once, as soon as there are `least`; they have one service
-    /// time together (the queue `M/M^[a,b]/1` has least = a, most = b).
-    #[must_use]
-    pub fn in_batches(self, least: u32, most: u32) -> Self {
-        Self {
-            batch: (least, most),
-            ..self
-        }
-    }
-
-    /// No more than `jobs` at the station, in service included. A job that comes from a source and
-    /// finds no room is lost; one that comes from another station stays on its server, which is
-    /// blocked until there is room (blocking after service).
-    #[must_use]
-    pub fn room_for(self, jobs: u32) -> Self {
-        Self {
-            room: Some(jobs),
-            ..self
-        }
-    }
-
-    /// Jobs do not wait longer than a time that is drawn from this law when they begin to wait: then they leave
-    /// [unserved](super::Builder::unserved). A job whose service has begun stays.
-    #[must_use]
-    pub fn patience(self, law: impl Into<Law>) -> Self {
-        Self {
-            patience: Some(law.into()),
-            ..self
-        }
-    }
-
-    pub(super) fn patience_law(&self) -> Option<&Law> {
-        self.patience.as_ref()
-    }
-
-    pub(super) fn is_finite(&self) -> bool {
-        self.room.is_some()
-    }
-
-    pub(super) fn has_room_for(&self, jobs: u32) -> bool {
-        self.room.is_none_or(|room| jobs <= room)
-    }
-
-    pub(super) fn laws(&self) -> impl Iterator<Item = &Law> {
-        let by_class = self.by_class.iter().map(|(_, law)| law);
-        std::iter::once(&self.service)
-            .chain(by_class)
-            .chain(&self.patience)
-    }
-
-    /// The law of the service of a class.
-    #[inline]
-    pub(super) fn law_of(&self, class: Class) -> &Law {
-        let own = self.by_class.iter().find(|(of, _)| *of == class);
-        own.map_or(&self.service, |(_, law)| law)
-    }
-
-    /// How many classes from 0 on may be served differently from each other and from all beyond.
-    pub(super) fn classes(&self) -> usize {
-        let numbers = self.by_class.iter().map(|(of, _)| usize::from(of.0) + 1);
-        numbers.max().unwrap_or(0)
-    }
-
-    /// Whether it has one server, an unlimited queue of jobs that are all alike, and nothing else.
-    fn is_simple(&self) -> bool {
-        self.is_plain() && self.servers == 1 && self.room.is_none() && self.by_class.is_empty()
-    }
-
-    /// Whether no more has to be done when a job begins its service than to take the first one.
-    fn is_plain(&self) -> bool {
-        self.batch.1 == 1 && self.discipline == Discipline::Fcfs && self.patience.is_none()
-    }
-
-    pub(super) fn check(&self) -> Result<(), &'static str> {
-        let preempts = matches!(
-            self.discipline,
-            Discipline::PreemptiveResume | Discipline::ProcessorSharing
-        );
-        if self.servers == 0 {
-            Err("it needs at least one server")
-        } else if self.batch.0 == 0 || self.batch.1 < self.batch.0 {
-            Err("a batch must have at least one job, and its maximum must not be below its minimum")
-        } else if self.batch != (1, 1) && preempts {
-            Err("batches support neither processor sharing nor preemption")
-        } else if self.room.is_some_and(|room| room < self.batch.0) {
-            Err("the queue is smaller than a batch")
-        } else if self.patience.is_some() && self.discipline == Discipline::ProcessorSharing {
-            Err("no job waits under processor sharing, so patience has no effect")
-        } else {
-            Ok(())
-        }
-    }
-
-    fn rank(&self, class: Class) -> u8 {
-        *self.ranks.get(usize::from(class.0)).unwrap_or(&class.0)
-    }
-}
 
 /// A job in service that may be interrupted.
 #[derive(Clone, Copy, Debug)]
@@ -217,6 +53,7 @@ impl Patience {
         let end = now.saturating_add(self.law.draw(&mut self.stream));
         let event = Event::end(self.node, job);
         let id = context
+            .agenda
             .calendar
             .schedule_cancellable(end, EventPriority::default(), event);
         let job = job as usize;
@@ -232,16 +69,33 @@ impl Patience {
     }
 }
 
+/// Where the times of services come from.
+#[derive(Clone)]
+enum Service {
+    /// All classes have the same law.
+    Alike(Box<Draws>),
+    /// The laws of the classes draw from one stream.
+    ByClass(Stream),
+}
+
+impl Service {
+    fn of(queue: &Queue, stream: Stream) -> Self {
+        match queue.by_class.is_empty() {
+            true => Self::Alike(Box::new(Draws::new(queue.service.clone(), stream))),
+            false => Self::ByClass(stream),
+        }
+    }
+}
+
 /// A station in the middle of a run.
 #[derive(Clone)]
 pub(super) struct Station {
     queue: Queue,
-    /// See [`Queue::is_simple`]. Such a station takes short ways through the code, on which the job in service is only
-    /// known to the calendar, and waiting jobs are not counted.
-    simple: bool,
+    /// The place of its event in the agenda, if it has at most one that is never cancelled.
+    pub(super) place: u32,
     /// See [`Queue::is_plain`].
     plain: bool,
-    service: Stream,
+    service: Service,
     order: Stream,
     /// Waiting jobs of rank 0: all of them, unless the discipline knows ranks.
     waiting: VecDeque<u32>,
@@ -273,10 +127,10 @@ impl Station {
             })
         });
         Self {
-            simple: queue.is_simple(),
+            place: IN_CALENDAR,
             plain: queue.is_plain(),
+            service: Service::of(&queue, stream("service")),
             queue,
-            service: stream("service"),
             order: stream("order"),
             waiting: VecDeque::new(),
             waiting_behind: Vec::new(),
@@ -312,13 +166,13 @@ impl Station {
             .is_none_or(|room| self.statistics.number.value() < room)
     }
 
-    pub(super) fn is_simple(&self) -> bool {
-        self.simple
-    }
-
-    /// In a network with finite queues jobs may be held back here, which the short ways do not know.
-    pub(super) fn take_no_short_ways(&mut self) {
-        self.simple = false;
+    /// Whether it has at most one event, which is never cancelled, besides those of patience.
+    pub(super) fn has_one_event(&self) -> bool {
+        let may_cancel = matches!(
+            self.queue.discipline,
+            Discipline::PreemptiveResume | Discipline::ProcessorSharing
+        );
+        self.queue.servers == 1 && !may_cancel
     }
 
     /// Takes a job in, and starts its service if it can.
@@ -330,72 +184,6 @@ impl Station {
         now: Nanos,
         context: &mut Context<P>,
     ) {
-        if !self.simple {
-            return self.enter_others(me, job, now, context);
-        }
-        self.arrive(me, job, now, context);
-        if self.taken == 0 {
-            self.taken = 1;
-            self.statistics.busy.increase(now);
-            self.begin_simple(me, job, now, context);
-        } else {
-            self.waiting.push_back(job);
-        }
-    }
-
-    /// A job comes.
-    #[inline(always)]
-    fn arrive<P: Probe>(&mut self, me: u32, job: u32, now: Nanos, context: &mut Context<P>) {
-        let state = &mut context.jobs[job];
-        (state.arrived, state.station) = (now, me);
-        let number = self.statistics.number.value();
-        context
-            .probe
-            .arrived(NodeId(me), state.id, state.class, number, now);
-        self.statistics.number.increase(now);
-    }
-
-    /// Begins the service of a job at a simple station, whose server is known to be at work.
-    #[inline(always)]
-    fn begin_simple<P: Probe>(&mut self, me: u32, job: u32, now: Nanos, context: &mut Context<P>) {
-        let state = &mut context.jobs[job];
-        state.started = now;
-        self.statistics.wait.push(now - state.arrived);
-        context.probe.started(NodeId(me), state.id, now);
-        let ends = now.saturating_add(self.queue.service.draw(&mut self.service));
-        context.calendar.schedule(ends, Event::end(me, job));
-    }
-
-    /// The service of a job at a simple station has ended, and it leaves; its server waits until it has gone on.
-    #[inline(always)]
-    pub(super) fn end_simple<P: Probe>(
-        &mut self,
-        me: u32,
-        job: u32,
-        now: Nanos,
-        context: &mut Context<P>,
-    ) {
-        let state = &mut context.jobs[job];
-        context.hash.add(state.id, me, state.started, now);
-        context.probe.ended(NodeId(me), state.id, now);
-        self.statistics.number.decrease(now);
-        self.statistics.response_time.push(now - state.arrived);
-        state.station = NONE;
-    }
-
-    /// The server of a simple station begins with the next job. If there is one, it has not been idle.
-    #[inline(always)]
-    pub(super) fn next_simple<P: Probe>(&mut self, me: u32, now: Nanos, context: &mut Context<P>) {
-        if let Some(job) = self.waiting.pop_front() {
-            self.begin_simple(me, job, now, context);
-        } else {
-            self.taken = 0;
-            self.statistics.busy.decrease(now);
-        }
-    }
-
-    #[inline(always)]
-    fn enter_others<P: Probe>(&mut self, me: u32, job: u32, now: Nanos, context: &mut Context<P>) {
         self.arrive(me, job, now, context);
         match self.queue.discipline {
             Discipline::ProcessorSharing => self.share(me, job, now, context),
@@ -404,15 +192,28 @@ impl Station {
         }
     }
 
+    /// A job comes.
+    #[inline(always)]
+    fn arrive<P: Probe>(&mut self, me: u32, job: u32, now: Nanos, context: &mut Context<P>) {
+        let state = &mut context.jobs[job];
+        (state.job.at, state.station) = (now, me);
+        let Job { id, class, .. } = state.job;
+        let number = self.statistics.number.value();
+        let probe = &mut context.record.probe;
+        probe.arrived(NodeId(me), id, class, number, now);
+        self.statistics.number.increase(now);
+    }
+
     /// A job joins those that wait, even if its service begins at once.
     #[inline(never)]
     fn line_up<P: Probe>(&mut self, me: u32, job: u32, now: Nanos, context: &mut Context<P>) {
-        self.push(job, context.jobs[job].class);
+        let class = context.jobs[job].job.class;
+        self.push(job, class);
         if let Some(patience) = &mut self.patience {
             patience.begin(job, now, context);
         }
         if self.queue.discipline == Discipline::PreemptiveResume {
-            self.interrupt_for(context.jobs[job].class, now, context);
+            self.interrupt_for(class, now, context);
         }
         self.start_next(me, now, context);
     }
@@ -477,13 +278,12 @@ impl Station {
     pub(super) fn turn_away<P: Probe>(
         &mut self,
         me: u32,
-        job: u32,
+        job: u64,
         now: Nanos,
-        context: &mut Context<P>,
+        record: &mut Record<P>,
     ) {
         self.statistics.lost += 1;
-        let id = context.jobs[job].id;
-        context.probe.unserved(NodeId(me), id, now);
+        record.probe.unserved(NodeId(me), job, now);
     }
 
     /// The patience of a waiting job has ended: it waits no longer, and is about to [leave](Self::leave).
@@ -518,12 +318,12 @@ impl Station {
             return;
         }
         while self.taken < self.queue.servers && self.waiting_number >= least {
-            let Some(first) = self.pop(&mut context.calendar) else {
+            let Some(first) = self.pop(&mut context.agenda.calendar) else {
                 return;
             };
             let mut last = first;
             for _ in 1..most {
-                let Some(job) = self.pop(&mut context.calendar) else {
+                let Some(job) = self.pop(&mut context.agenda.calendar) else {
                     break;
                 };
                 context.jobs[last].next = job;
@@ -538,16 +338,17 @@ impl Station {
     #[inline(always)]
     fn begin<P: Probe>(&mut self, me: u32, first: u32, now: Nanos, context: &mut Context<P>) {
         let state = &mut context.jobs[first];
-        let class = state.class;
+        let class = state.job.class;
         let left = std::mem::replace(&mut state.left, NOT_INTERRUPTED);
         let service = if left == NOT_INTERRUPTED {
             let mut job = first;
             while job != NONE {
                 let state = &mut context.jobs[job];
                 state.started = now;
-                self.statistics.wait.push(now - state.arrived);
-                context.probe.started(NodeId(me), state.id, now);
+                self.statistics.wait.push(now - state.job.at);
+                let id = state.job.id;
                 job = state.next;
+                context.record.probe.started(NodeId(me), id, now);
             }
             self.draw_service(class)
         } else {
@@ -558,9 +359,11 @@ impl Station {
         let ends = now.saturating_add(service);
         let event = Event::end(me, first);
         if self.queue.discipline == Discipline::PreemptiveResume {
-            let id = context
-                .calendar
-                .schedule_cancellable(ends, EventPriority::default(), event);
+            let id =
+                context
+                    .agenda
+                    .calendar
+                    .schedule_cancellable(ends, EventPriority::default(), event);
             self.in_service.push(Interruptible {
                 job: first,
                 rank: self.queue.rank(class),
@@ -568,13 +371,16 @@ impl Station {
                 ends,
             });
         } else {
-            context.calendar.schedule(ends, event);
+            context.agenda.schedule(self.place, ends, event);
         }
     }
 
     #[inline]
     fn draw_service(&mut self, class: Class) -> Nanos {
-        self.queue.law_of(class).draw(&mut self.service)
+        match &mut self.service {
+            Service::Alike(times) => times.draw(),
+            Service::ByClass(stream) => self.queue.law_of(class).draw(stream),
+        }
     }
 
     /// If all servers are taken and one serves a class of lower priority, interrupts that service:
@@ -589,7 +395,7 @@ impl Station {
             return;
         };
         let interrupted = self.in_service.remove(i);
-        context.calendar.cancel(interrupted.event);
+        context.agenda.calendar.cancel(interrupted.event);
         context.jobs[interrupted.job].left = interrupted.ends - now;
         self.of_rank(interrupted.rank).push_front(interrupted.job);
         self.waiting_number += 1;
@@ -621,20 +427,19 @@ impl Station {
         let mut member = job;
         while member != NONE {
             let state = &context.jobs[member];
-            context.hash.add(state.id, me, state.started, now);
-            context.probe.ended(NodeId(me), state.id, now);
+            let (id, started) = (state.job.id, state.started);
             member = state.next;
+            context.record.hash.add(id, me, started, now);
+            context.record.probe.ended(NodeId(me), id, now);
         }
         job
     }
 
     /// A job leaves the station.
     #[inline(always)]
-    pub(super) fn leave(&mut self, job: &mut Job, now: Nanos) {
+    pub(super) fn leave(&mut self, job: &Placed, now: Nanos) {
         self.statistics.number.decrease(now);
-        self.statistics.response_time.push(now - job.arrived);
-        job.station = NONE;
-        job.next = NONE;
+        self.statistics.response_time.push(now - job.job.at);
     }
 
     /// The server of a batch whose jobs have all left is free.
@@ -650,8 +455,8 @@ impl Station {
         self.pass_virtual_time(now);
         let state = &mut context.jobs[job];
         state.started = now;
-        let (id, class) = (state.id, state.class);
-        context.probe.started(NodeId(me), id, now);
+        let Job { id, class, .. } = state.job;
+        context.record.probe.started(NodeId(me), id, now);
         let service = self.draw_service(class);
         let end = self.sharing.virtual_time + (u128::from(service.get()) << FRACTION);
         self.sharing.jobs.push(Reverse((end, id, job)));
@@ -690,7 +495,7 @@ impl Station {
         let (servers, jobs) = self.shares();
         self.statistics.busy.set(servers, now);
         if let Some(event) = self.sharing.next_end.take() {
-            context.calendar.cancel(event);
+            context.agenda.calendar.cancel(event);
         }
         let Some(Reverse((end, _, _))) = self.sharing.jobs.peek() else {
             return;
@@ -698,10 +503,10 @@ impl Station {
         let left = end.saturating_sub(self.sharing.virtual_time) * u128::from(jobs);
         let span = left.div_ceil(u128::from(servers) << FRACTION);
         let span = Nanos::new(u64::try_from(span).unwrap_or(u64::MAX));
-        let id = context.calendar.schedule_cancellable(
+        let id = context.agenda.calendar.schedule_cancellable(
             now.saturating_add(span),
             EventPriority::default(),
-            Event::end(me, NONE),
+            Event::of(me),
         );
         self.sharing.next_end = Some(id);
     }
