@@ -4,13 +4,21 @@ use iosonar_units::Nanos;
 
 /// A whole number that changes over time, such as a queue's length, and its integral, in exact
 /// integers.
+///
+/// The integral up to `until` is the last value times `until`, less the sum of each change times its instant: so a change
+/// by one costs an addition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeWeighted {
     value: u32,
     most: u32,
     from: Nanos,
     until: Nanos,
-    integral: u128,
+    /// The integral less `value` times `until`, modulo 2^128.
+    balance: u128,
+}
+
+fn product(value: u32, at: Nanos) -> u128 {
+    u128::from(value) * u128::from(at.get())
 }
 
 impl TimeWeighted {
@@ -23,8 +31,7 @@ impl TimeWeighted {
     /// Lets time pass, with the value as it is.
     #[inline]
     pub fn advance(&mut self, now: Nanos) {
-        let span = u128::from(now.get() - self.until.get());
-        self.integral += span * u128::from(self.value);
+        debug_assert!(now >= self.until, "time does not go back");
         self.until = now;
     }
 
@@ -32,6 +39,8 @@ impl TimeWeighted {
     #[inline]
     pub fn set(&mut self, value: u32, now: Nanos) {
         self.advance(now);
+        let change = product(self.value, now).wrapping_sub(product(value, now));
+        self.balance = self.balance.wrapping_add(change);
         self.value = value;
         self.most = self.most.max(value);
     }
@@ -39,7 +48,10 @@ impl TimeWeighted {
     /// One more.
     #[inline]
     pub fn increase(&mut self, now: Nanos) {
-        self.set(self.value + 1, now);
+        self.advance(now);
+        self.balance = self.balance.wrapping_sub(u128::from(now.get()));
+        self.value += 1;
+        self.most = self.most.max(self.value);
     }
 
     /// One less.
@@ -48,7 +60,9 @@ impl TimeWeighted {
     /// If the value is zero.
     #[inline]
     pub fn decrease(&mut self, now: Nanos) {
-        self.set(self.value - 1, now);
+        self.advance(now);
+        self.balance = self.balance.wrapping_add(u128::from(now.get()));
+        self.value -= 1;
     }
 
     /// Forgets what was before `now`; the value stays.
@@ -58,7 +72,7 @@ impl TimeWeighted {
             most: self.value,
             from: now,
             until: now,
-            ..Self::default()
+            balance: product(self.value, now).wrapping_neg(),
         };
     }
 
@@ -69,12 +83,12 @@ impl TimeWeighted {
 
     /// The integral over time: the value times nanoseconds.
     pub fn integral(&self) -> u128 {
-        self.integral
+        self.balance.wrapping_add(product(self.value, self.until))
     }
 
     /// The mean over time; NaN over no time.
     pub fn mean(&self) -> f64 {
-        self.integral as f64 / self.span().get() as f64
+        self.integral() as f64 / self.span().get() as f64
     }
 
     /// The largest value.
