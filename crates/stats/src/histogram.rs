@@ -38,6 +38,7 @@ pub struct CdfPoint {
     pub share: f64,
 }
 
+#[inline]
 fn bin_of(value: u64) -> usize {
     if value < SUB_BINS {
         return value as usize;
