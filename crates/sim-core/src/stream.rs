@@ -204,6 +204,35 @@ impl Stream {
         Nanos::nearest(self.standard_exponential() * mean.get() as f64)
     }
 
+    /// Several of these times, one after the other. The state of the generator stays in registers.
+    #[inline(never)]
+    pub(crate) fn fill_exponential(&mut self, mean: Nanos, times: &mut [Nanos]) {
+        let (mean, layers) = (mean.get() as f64, self.layers);
+        let mut generator = self.generator.clone();
+        for time in times {
+            let random = generator.next_u64();
+            let standard = match layers.draw_fast(random) {
+                Ok(x) => x,
+                Err(x) => {
+                    self.generator = generator;
+                    let drawn = self.draw_slowly(random, x);
+                    generator = self.generator.clone();
+                    drawn
+                }
+            };
+            *time = Nanos::nearest(standard * mean);
+        }
+        self.generator = generator;
+    }
+
+    /// The end of a standard exponential draw that began with these random bits.
+    #[cold]
+    #[inline(never)]
+    fn draw_slowly(&mut self, random: u64, x: f64) -> f64 {
+        let generator = &mut self.generator;
+        self.layers.draw_slowly(random, x, || generator.next_u64())
+    }
+
     /// Geometric on 1, 2, ... with this mean (at least 1): P(k) = (1 - q) q^(k - 1), q = 1 - 1/mean.
     #[inline]
     pub fn geometric(&mut self, mean: f64) -> u64 {

@@ -95,13 +95,30 @@ impl Layers {
     /// A value of the exponential distribution with mean 1, from a source of 64 random bits.
     #[inline]
     pub(crate) fn draw(&self, mut bits: impl FnMut() -> u64) -> f64 {
+        let random = bits();
+        match self.draw_fast(random) {
+            Ok(x) => x,
+            Err(x) => self.draw_slowly(random, x, bits),
+        }
+    }
+
+    /// A value of the exponential distribution, in 98.9 % of the draws; else the place in its layer to
+    /// [go on](Self::draw_slowly) with.
+    #[inline(always)]
+    pub(crate) fn draw_fast(&self, random: u64) -> Result<f64, f64> {
+        let layer = (random & 0xff) as usize;
+        let x = unit_of(random) * self.width[layer];
+        match x < self.width[layer + 1] {
+            true => Ok(x),
+            false => Err(x),
+        }
+    }
+
+    /// Goes on with a place in a layer that may lie above the curve.
+    pub(crate) fn draw_slowly(&self, random: u64, x: f64, mut bits: impl FnMut() -> u64) -> f64 {
+        let (mut random, mut x) = (random, x);
         loop {
-            let random = bits();
             let layer = (random & 0xff) as usize;
-            let x = unit_of(random) * self.width[layer];
-            if x < self.width[layer + 1] {
-                return x;
-            }
             if layer == 0 {
                 // Beyond the tail's beginning the distribution is itself again.
                 return TAIL - libm::log(1.0 - unit_of(bits()));
@@ -109,6 +126,11 @@ impl Layers {
             let (low, high) = (self.height[layer], self.height[layer + 1]);
             if low + unit_of(bits()) * (high - low) < libm::exp(-x) {
                 return x;
+            }
+            random = bits();
+            match self.draw_fast(random) {
+                Ok(x) => return x,
+                Err(above) => x = above,
             }
         }
     }

@@ -53,7 +53,7 @@ impl Draws {
         };
         let ready = &mut self.ready[..self.drawn];
         match self.law {
-            Law::Exponential(mean) => ready.fill_with(|| self.stream.exponential(mean)),
+            Law::Exponential(mean) => self.stream.fill_exponential(mean, ready),
             _ => ready.fill_with(|| self.law.draw(&mut self.stream)),
         }
     }
