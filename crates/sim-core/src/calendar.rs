@@ -233,11 +233,10 @@ impl<T: Copy> Calendar<T> {
         self.bottom.is_empty() && self.wheel.len() == 0
     }
 
-    /// Whether its next event, if there is one, comes before one that is kept elsewhere.
+    /// The time and the place in the order of the next event.
     #[inline]
-    pub(crate) fn comes_before(&mut self, at: u64, order: u64) -> bool {
-        let next = self.next_entry();
-        next.is_some_and(|entry| entry.key() < key(at, order))
+    pub(crate) fn next_key(&mut self) -> Option<(u64, u64)> {
+        self.next_entry().map(|entry| (entry.at, entry.order))
     }
 
     /// Takes the next event out and sets the clock to its time.

@@ -80,6 +80,7 @@ mod endless_loop;
 mod error;
 mod forwarding;
 pub(crate) mod job;
+mod line;
 mod moving;
 pub(crate) mod node;
 mod paths;

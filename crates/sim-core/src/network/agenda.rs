@@ -17,9 +17,24 @@ pub(super) const IN_CALENDAR: u32 = u32::MAX;
 /// The number of no event. Those of events are smaller: they have the middle priority.
 const NO_EVENT: u64 = u64::MAX;
 
+/// No event of the array happens at this time or later, as far as its scan is concerned: there, the [exact
+/// one](Agenda::first_of_all) decides.
+const FAR: u64 = u64::MAX - PLACES as u64;
+
+/// Where the next event is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Next {
+    /// There is none.
+    None,
+    /// In a place of the array.
+    At(usize),
+    InCalendar,
+}
+
 #[derive(Clone)]
 pub(super) struct Agenda {
-    /// When the event of each place happens; the end of time if there is none.
+    /// When the event of each place happens. Those of places without an event are beyond [`FAR`] and different, so that
+    /// equal times are rare.
     times: [u64; PLACES],
     orders: [u64; PLACES],
     events: [Event; PLACES],
@@ -30,13 +45,19 @@ pub(super) struct Agenda {
 impl Default for Agenda {
     fn default() -> Self {
         Self {
-            times: [u64::MAX; PLACES],
+            times: std::array::from_fn(no_time),
             orders: [NO_EVENT; PLACES],
             events: [Event::of(0); PLACES],
             places: 0,
             calendar: Calendar::default(),
         }
     }
+}
+
+/// The time of a place without an event.
+#[inline(always)]
+fn no_time(place: usize) -> u64 {
+    u64::MAX - place as u64
 }
 
 impl Agenda {
@@ -50,67 +71,167 @@ impl Agenda {
         self.places as u32 - 1
     }
 
-    /// Plans the event of a node with the place `place`.
+    /// Plans an event with the place `place`.
     #[inline(always)]
     pub(super) fn schedule(&mut self, place: u32, at: Nanos, event: Event) {
-        if let Some(time) = self.times.get_mut(place as usize) {
-            *time = at.get();
-            self.orders[place as usize] = self.calendar.next_order();
-            self.events[place as usize] = event;
+        if let Some(planned) = self.events.get_mut(place as usize) {
+            *planned = event;
+        }
+        self.plan_event(place, at, event);
+    }
+
+    /// Plans the event of a node with the place `place`, which it does not share with other events.
+    #[inline(always)]
+    pub(super) fn plan(&mut self, place: u32, at: Nanos, node: u32) {
+        self.plan_event(place, at, Event::of(node));
+    }
+
+    #[inline(always)]
+    fn plan_event(&mut self, place: u32, at: Nanos, event: Event) {
+        let place = place as usize;
+        if place < PLACES {
+            self.times[place] = at.get();
+            self.orders[place] = self.calendar.next_order();
         } else {
             self.calendar.schedule(at, event);
         }
     }
 
-    /// The place of the first event of the array.
+    /// The place of the first event of the array, if there is one.
     #[inline(always)]
-    fn first(&self) -> usize {
-        let times = &self.times[..self.places];
-        let (mut first, mut at, mut tie) = (0, u64::MAX, false);
-        for (place, &time) in times.iter().enumerate() {
+    fn first(&self) -> Option<usize> {
+        let (mut first, mut at) = (0, self.times[0]);
+        for place in 1..self.places {
+            let time = self.times[place % PLACES];
+            if time == at {
+                return self.first_of_all();
+            }
             let earlier = time < at;
-            tie = (tie & !earlier) | (time == at);
             first = if earlier { place } else { first };
             at = if earlier { time } else { at };
         }
-        match tie {
-            true => self.first_at(at),
-            false => first,
+        if at >= FAR {
+            return self.first_of_all();
         }
+        Some(first)
     }
 
-    /// Of several that happen at one time, the first in their order.
+    /// The same, where times are equal or at the end of time.
     #[inline(never)]
-    fn first_at(&self, at: u64) -> usize {
-        let places = (0..self.places).filter(|&place| self.times[place] == at);
-        let first = places.min_by_key(|&place| self.orders[place]);
-        first.expect("an event is at this time")
+    fn first_of_all(&self) -> Option<usize> {
+        let places = (0..self.places).filter(|&place| self.orders[place] != NO_EVENT);
+        places.min_by_key(|&place| (self.times[place], self.orders[place]))
     }
 
-    /// Takes the next event out and sets the clock to its time.
+    /// Where the next event is, if it happens until `end`.
     #[inline(always)]
-    pub(super) fn pop(&mut self) -> Option<(Nanos, Event)> {
-        let place = self.first();
-        let (at, order) = (self.times[place], self.orders[place]);
-        if !self.calendar.is_bare() && self.calendar.comes_before(at, order) {
-            return self.calendar.pop();
+    pub(super) fn next(&mut self, end: Nanos) -> Next {
+        let first = self.first();
+        if !self.calendar.is_bare() {
+            return self.next_of_both(first, end);
         }
-        if order == NO_EVENT {
-            return None;
+        match first {
+            Some(place) if self.times[place % PLACES] <= end.get() => Next::At(place),
+            _ => Next::None,
         }
-        (self.times[place], self.orders[place]) = (u64::MAX, NO_EVENT);
+    }
+
+    #[inline(never)]
+    fn next_of_both(&mut self, first: Option<usize>, end: Nanos) -> Next {
+        let here = first.map(|place| (self.times[place], self.orders[place]));
+        match (first, self.calendar.next_key()) {
+            (_, Some(there)) if here.is_none_or(|here| there < here) => {
+                match there.0 <= end.get() {
+                    true => Next::InCalendar,
+                    false => Next::None,
+                }
+            }
+            (Some(place), _) if self.times[place] <= end.get() => Next::At(place),
+            _ => Next::None,
+        }
+    }
+
+    /// Takes out the event of a place, which is the next one, and sets the clock to its time.
+    #[inline(always)]
+    pub(super) fn take(&mut self, place: usize) -> Nanos {
+        let place = place % PLACES;
+        let at = self.times[place];
+        (self.times[place], self.orders[place]) = (no_time(place), NO_EVENT);
         self.calendar.pass(at);
-        Some((Nanos::new(at), self.events[place]))
+        Nanos::new(at)
+    }
+
+    /// The event that a place has, or had last.
+    pub(super) fn event(&self, place: usize) -> Event {
+        self.events[place]
     }
 
     /// The time of the next event. It does not move the clock.
     pub(super) fn next_time(&mut self) -> Option<Nanos> {
-        let place = self.first();
-        let here = (self.orders[place] != NO_EVENT).then(|| Nanos::new(self.times[place]));
+        let here = self.first().map(|place| Nanos::new(self.times[place]));
         let there = self.calendar.next_time();
         match (here, there) {
             (Some(here), Some(there)) => Some(here.min(there)),
             (one, other) => one.or(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pop(agenda: &mut Agenda, end: Nanos) -> Option<(Nanos, Event)> {
+        match agenda.next(end) {
+            Next::None => None,
+            Next::At(place) => Some((agenda.take(place), agenda.event(place))),
+            Next::InCalendar => agenda.calendar.pop(),
+        }
+    }
+
+    /// Events of nodes with a place and of others, many at one time, against one calendar.
+    #[test]
+    fn the_order_is_that_of_one_calendar() {
+        let mut random = crate::Seed::new(1).stream("agenda", "test");
+        let (mut agenda, mut calendar) = (Agenda::default(), Calendar::default());
+        let places: Vec<u32> = (0..20).map(|node| agenda.place(node)).collect();
+        assert_eq!(places[16], IN_CALENDAR);
+        let mut pending = [0; 20];
+        let mut now = Nanos::ZERO;
+        for _ in 0..20_000 {
+            let node = random.below(20) as u32;
+            if random.chance(0.5)
+                && (pending[node as usize] == 0 || places[node as usize] == IN_CALENDAR)
+            {
+                pending[node as usize] += 1;
+                let at = match random.below(50) {
+                    0 => Nanos::MAX,
+                    1 => Nanos::new(u64::MAX - random.below(20)),
+                    _ => now.saturating_add(Nanos::new(random.below(4))),
+                };
+                let at = at.max(now);
+                agenda.schedule(places[node as usize], at, Event::end(node, 7));
+                calendar.schedule(at, node);
+            } else if random.chance(0.9) {
+                let expected = calendar.next_time();
+                assert_eq!(agenda.next_time(), expected);
+                if let Some(at) = expected.filter(|&at| at > now) {
+                    assert!(pop(&mut agenda, Nanos::new(at.get() - 1)).is_none());
+                }
+                let popped = pop(&mut agenda, Nanos::MAX);
+                assert_eq!(popped.map(|(at, event)| (at, event.node)), calendar.pop());
+                if let Some((at, event)) = popped {
+                    pending[event.node as usize] -= 1;
+                    // Near the end of time, all begins anew.
+                    now = if at.get() < u64::MAX - 100 { at } else { now };
+                    if at > now {
+                        (agenda, calendar) = (Agenda::default(), Calendar::default());
+                        (0..20).for_each(|node| drop(agenda.place(node)));
+                        pending = [0; 20];
+                    }
+                }
+            }
+            assert_eq!(agenda.calendar.events(), calendar.events());
         }
     }
 }

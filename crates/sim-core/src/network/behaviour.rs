@@ -6,7 +6,7 @@ use iosonar_units::Nanos;
 
 use super::context::Event;
 use super::job::{NONE, Placed};
-use super::node::Node;
+use super::node::{Node, Server};
 use super::{Class, NodeId};
 use crate::{Calendar, EventId, EventPriority, Slab, Stream};
 
@@ -99,6 +99,7 @@ pub struct Here<'a> {
     pub(super) name: &'a str,
     pub(super) now: Nanos,
     pub(super) nodes: &'a [Node],
+    pub(super) servers: &'a [Server],
     pub(super) calendar: &'a mut Calendar<Event>,
     pub(super) jobs: &'a mut Slab<Placed>,
     pub(super) stream: &'a mut Stream,
@@ -147,7 +148,7 @@ impl Here<'_> {
     /// # Panics
     /// If the job is not here.
     pub fn class(&self, job: JobId) -> Class {
-        self.job(job).job.class
+        self.job(job).job.class()
     }
 
     /// When a job came here.
@@ -164,8 +165,8 @@ impl Here<'_> {
     /// If the node is neither.
     pub fn jobs_at(&self, node: NodeId) -> u32 {
         match &self.nodes[node.0 as usize] {
-            Node::Single(server) => server.single.statistics.number.value(),
-            Node::Station { station, .. } => station.statistics.number.value(),
+            &Node::Single(i) => self.servers[i as usize].single.statistics.number.value(),
+            Node::Station(to) => to.station.statistics.number.value(),
             Node::Custom(Some(custom)) => custom.held,
             Node::Custom(None) => *self.held,
             _ => panic!(

@@ -4,7 +4,7 @@ use super::agenda::IN_CALENDAR;
 use super::behaviour::Custom;
 use super::check::check;
 use super::job::NONE;
-use super::node::{Choice, Delay, Incoming, Lap, Node, Server, Sink};
+use super::node::{Choice, Delay, Incoming, Lap, Node, Nodes, Server, Servers, Sink};
 use super::single::Single;
 use super::station::Station;
 use super::{Arrivals, Behaviour, BuildError, Class, Network, NoProbe, Probe, Queue};
@@ -189,8 +189,11 @@ impl Builder {
         let names = self.plans.iter().map(|plan| plan.name.as_str().into());
         let names = names.collect();
         let finite = self.plans.iter().any(UncheckedNode::is_finite);
-        let nodes = self.plans.into_iter().map(|plan| plan.node(&seed, finite));
-        let nodes = nodes.collect();
+        let mut nodes = Nodes::default();
+        for (number, plan) in self.plans.into_iter().enumerate() {
+            let node = plan.node(number as u32, &seed, finite, &mut nodes);
+            nodes.all.push(node);
+        }
         Network::new(names, nodes, &self.populations, probe)
     }
 }
@@ -200,60 +203,66 @@ impl UncheckedNode {
         matches!(&self.kind, Kind::Station(queue) if queue.is_finite())
     }
 
-    /// The node in a network in which a queue is finite or not.
-    fn node(self, seed: &Seed, finite: bool) -> Node {
+    /// The node `me` in a network in which a queue is finite or not.
+    fn node(self, me: u32, seed: &Seed, finite: bool, nodes: &mut Nodes) -> Node {
         let stream = |purpose| seed.stream(&self.name, purpose);
         let next = self.outputs.first().copied().unwrap_or(NONE);
         let place = IN_CALENDAR;
         match self.kind {
             Kind::Source(arrivals) => match (arrivals.distance(), arrivals.class()) {
-                (Some(distance), Some(class)) => Node::Renewal(Box::new(Incoming {
-                    source: Renewal::new(Draws::new(distance.clone(), stream("arrival")), class),
-                    next,
-                    place,
-                })),
-                _ => Node::Source(Box::new(Incoming {
-                    source: (
-                        Source::new(arrivals, stream("arrival"), stream("batch")),
-                        None,
-                    ),
-                    next,
-                    place,
-                })),
+                (Some(distance), Some(class)) => {
+                    let distances = Draws::new(distance.clone(), stream("arrival"));
+                    nodes.sources.push(Incoming {
+                        source: Renewal::new(distances, class),
+                        node: me,
+                        next,
+                        place,
+                    });
+                    Node::Renewal
+                }
+                _ => {
+                    let source = Source::new(arrivals, stream("arrival"), stream("batch"));
+                    Node::Source(Box::new(Incoming {
+                        source: (source, None),
+                        node: me,
+                        next,
+                        place,
+                    }))
+                }
             },
             // Where a queue is finite, jobs may be held back, which the simplest stations do not know.
             Kind::Station(queue) if queue.is_simple() && !finite => {
-                Node::Single(Box::new(Server {
+                nodes.servers.push(Server {
                     single: Single::new(Draws::new(queue.service, stream("service"))),
+                    node: me,
                     next,
                     place,
-                }))
+                });
+                Node::Single(nodes.servers.len() as u32 - 1)
             }
-            Kind::Station(queue) => Node::Station {
-                station: Box::new(Station::new(queue, stream)),
+            Kind::Station(queue) => Node::Station(Box::new(Servers {
+                station: Station::new(queue, stream),
                 next,
                 unserved: self.unserved.unwrap_or(NONE),
-            },
+            })),
             Kind::Delay { law, think } => Node::Delay(Box::new(Delay {
                 times: Draws::new(law, stream("delay")),
                 restarts: think,
                 next,
             })),
-            Kind::Router(route) => Node::Router(Choice {
+            Kind::Router(route) => Node::Router(Box::new(Choice {
                 route,
                 stream: stream("route"),
                 turn: 0,
                 outputs: self.outputs,
-            }),
-            Kind::Fork => Node::Fork {
-                outputs: self.outputs,
-            },
-            Kind::Join => Node::Join { next },
-            Kind::Lap => Node::Lap(Lap {
+            })),
+            Kind::Fork => Node::Fork(Box::new(self.outputs)),
+            Kind::Join => Node::Join(next),
+            Kind::Lap => Node::Lap(Box::new(Lap {
                 sink: Sink::default(),
                 next,
-            }),
-            Kind::Sink => Node::Sink(Sink::default()),
+            })),
+            Kind::Sink => Node::Sink(Box::default()),
             Kind::Custom(behaviour) => Node::Custom(Some(Box::new(Custom {
                 behaviour,
                 stream: stream("behaviour"),

@@ -55,7 +55,7 @@ impl<P: Probe> Network<P> {
         custom.held += 1;
         let state = &mut self.context.jobs[place];
         (state.job.at, state.station) = (now, node);
-        let Job { id, class, .. } = state.job;
+        let (id, class) = (state.job.id, state.job.class());
         let probe = &mut self.context.record.probe;
         probe.arrived(NodeId(node), id, class, number, now);
         let job = JobId { number: id, place };
@@ -133,6 +133,7 @@ impl<P: Probe> Network<P> {
             name: &self.names[node as usize],
             now,
             nodes: &self.nodes,
+            servers: &self.servers,
             calendar: &mut self.context.agenda.calendar,
             jobs: &mut self.context.jobs,
             stream,
@@ -167,7 +168,7 @@ impl<P: Probe> Network<P> {
                     self.send_where_room(job, to, now);
                 }
                 Pending::Parts { job, fork, branch } => {
-                    let Node::Fork { outputs } = &self.nodes[fork as usize] else {
+                    let Node::Fork(outputs) = &self.nodes[fork as usize] else {
                         unreachable!("it is a fork")
                     };
                     let (output, last) = (outputs[branch], branch + 1 == outputs.len());
@@ -176,7 +177,7 @@ impl<P: Probe> Network<P> {
                         let rest = Pending::Parts { job, fork, branch };
                         self.forwarding.pending.push(rest);
                     }
-                    let class = self.context.jobs[job].job.class;
+                    let class = self.context.jobs[job].job.class();
                     self.send_part(job, class, output, now);
                 }
             }

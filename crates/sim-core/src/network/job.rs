@@ -25,9 +25,8 @@ pub(crate) struct Job {
     pub(crate) at: Nanos,
     /// The place of the job that was forked into this and its siblings.
     pub(crate) parent: u32,
-    pub(crate) class: Class,
-    /// Three bytes of a number.
-    moves: [u8; 3],
+    /// The class in the lowest byte, and the [number of moves](Self::moves) above.
+    class_and_moves: u32,
 }
 
 impl Job {
@@ -37,22 +36,27 @@ impl Job {
             since: now,
             at: now,
             parent: NONE,
-            class,
-            moves: [0; 3],
+            class_and_moves: u32::from(class.0),
         }
+    }
+
+    #[inline(always)]
+    pub(crate) fn class(&self) -> Class {
+        Class(self.class_and_moves as u8)
     }
 
     /// How many times it, or a part of it, has come to a node with a behaviour without time passing. It is less than
     /// 2^24.
     pub(super) fn moves(&self) -> u32 {
-        let [low, middle, high] = self.moves;
-        u32::from_le_bytes([low, middle, high, 0])
+        self.class_and_moves >> 8
     }
 
     pub(super) fn set_moves(&mut self, moves: u32) {
-        let [low, middle, high, rest] = moves.to_le_bytes();
-        assert_eq!(rest, 0, "a job that moves for ever is stopped before");
-        self.moves = [low, middle, high];
+        assert!(
+            moves < 1 << 24,
+            "a job that moves for ever is stopped before"
+        );
+        self.class_and_moves = moves << 8 | self.class_and_moves & 0xff;
     }
 }
 

@@ -5,39 +5,79 @@
 
 use iosonar_units::Nanos;
 
+use super::agenda::Next;
 use super::context::Event;
 use super::job::{Job, NONE};
-use super::node::Node;
+use super::node::{Incoming, Node};
 use super::station::Station;
 use super::{BuildError, Class, Network, NodeId, Probe};
-use crate::arrivals::Arrival;
+use crate::arrivals::{Arrival, Renewal};
 
 impl<P: Probe> Network<P> {
-    /// The next event; returns whether there was one.
-    #[inline]
-    pub(super) fn advance(&mut self) -> bool {
-        let Some((now, event)) = self.context.agenda.pop() else {
-            return false;
+    /// The next event, if it happens until `end`; returns whether there was one.
+    #[inline(always)]
+    pub(super) fn advance(&mut self, end: Nanos) -> bool {
+        let place = match self.context.agenda.next(end) {
+            Next::None => return false,
+            Next::InCalendar => {
+                self.advance_calendar();
+                return true;
+            }
+            Next::At(place) => place,
         };
+        let now = self.context.agenda.take(place);
         self.now = now;
+        let sources = self.sources.len();
+        if place < sources {
+            self.come(place, now);
+        } else if place - sources < self.servers.len() {
+            let i = place - sources;
+            let server = &mut self.servers[i];
+            let next = server.next;
+            let job = server
+                .single
+                .end(server.node, now, &mut self.context.record);
+            self.send(job, next, now);
+            self.resume(i, now);
+        } else {
+            let event = self.context.agenda.event(place);
+            self.advance_others(event, now);
+        }
+        true
+    }
+
+    /// A job comes from one of the simplest sources.
+    #[inline(always)]
+    fn come(&mut self, source: usize, now: Nanos) {
+        let incoming = &mut self.sources[source];
+        let (class, next) = (incoming.source.class, incoming.next);
+        if let Some(at) = incoming.source.next() {
+            let agenda = &mut self.context.agenda;
+            agenda.plan(incoming.place, at, incoming.node);
+        }
+        let job = self.context.record.create(class, now);
+        match self.finite {
+            true => self.arrive(job, next, now),
+            false => self.send(job, next, now),
+        }
+    }
+
+    /// The next event, which is in the calendar.
+    #[inline(never)]
+    fn advance_calendar(&mut self) {
+        let next = self.context.agenda.calendar.pop();
+        let (now, event) = next.expect("an event is in the calendar");
+        self.now = now;
+        self.advance_others(event, now);
+    }
+
+    /// An event happens, of any node but the simplest and most frequent ones.
+    #[inline(never)]
+    fn advance_others(&mut self, event: Event, now: Nanos) {
         let Self { nodes, context, .. } = self;
         match &mut nodes[event.node as usize] {
-            Node::Single(server) => {
-                let next = server.next;
-                let job = server.single.end(event.node, now, &mut context.record);
-                self.send(job, next, now);
-                self.resume(event.node, now);
-            }
-            Node::Renewal(incoming) => {
-                let (class, next) = (incoming.source.class, incoming.next);
-                if let Some(at) = incoming.source.next() {
-                    context.agenda.schedule(incoming.place, at, event);
-                }
-                let job = context.record.create(class, now);
-                self.arrive(job, next, now);
-            }
-            Node::Station { station, next, .. } => {
-                let (next, first) = (*next, station.end(event.node, event.job, now, context));
+            Node::Station(to) => {
+                let (next, first) = (to.next, to.station.end(event.node, event.job, now, context));
                 self.depart(event.node, first, next, now);
             }
             Node::Delay(delay) => {
@@ -49,15 +89,6 @@ impl<P: Probe> Network<P> {
                 }
                 self.send_where_room(job, next, now);
             }
-            _ => self.advance_others(event, now),
-        }
-        true
-    }
-
-    /// The same, for the rarer nodes.
-    #[inline(never)]
-    fn advance_others(&mut self, event: Event, now: Nanos) {
-        match &mut self.nodes[event.node as usize] {
             Node::Source(incoming) => {
                 let (source, planned) = &mut incoming.source;
                 let (arrival, next) = (planned.take(), incoming.next);
@@ -73,30 +104,47 @@ impl<P: Probe> Network<P> {
                     }
                 }
             }
+            // Those that have found no place in the array.
+            &mut Node::Single(i) => {
+                let server = &mut self.servers[i as usize];
+                let next = server.next;
+                let job = server.single.end(event.node, now, &mut context.record);
+                self.send_out(job, next, now);
+                self.resume(i as usize, now);
+            }
+            Node::Renewal => {
+                let at = |incoming: &Incoming<Renewal>| incoming.node == event.node;
+                let source = self.sources.iter().position(at);
+                self.come(source.expect("a source has this event"), now);
+            }
             Node::Custom(_) => self.call(event.node, now, |behaviour, here| {
                 behaviour.happened(event.job, here);
             }),
-            &mut Node::Patience { station } => self.give_up(station, event.job, now),
+            &mut Node::Patience(station) => self.give_up(station, event.job, now),
             _ => unreachable!("only these plan events"),
         }
     }
 
     /// The server of a simple station goes on.
     #[inline(always)]
-    fn resume(&mut self, node: u32, now: Nanos) {
-        let context = &mut self.context;
-        let Node::Single(server) = &mut self.nodes[node as usize] else {
-            unreachable!("it is a simple station")
-        };
-        if let Some(end) = server.single.resume(node, now, &mut context.record) {
-            context.agenda.schedule(server.place, end, Event::of(node));
+    fn resume(&mut self, i: usize, now: Nanos) {
+        let server = &mut self.servers[i];
+        let record = &mut self.context.record;
+        if let Some(end) = server.single.resume(server.node, now, record) {
+            let agenda = &mut self.context.agenda;
+            agenda.plan(server.place, end, server.node);
         }
     }
 
     /// Plans the first event of a source.
     pub(super) fn plan_arrival(&mut self, node: u32) {
         let (place, at) = match &mut self.nodes[node as usize] {
-            Node::Renewal(incoming) => (incoming.place, incoming.source.next()),
+            Node::Renewal => {
+                let mut sources = self.sources.iter_mut();
+                let incoming = sources.find(|incoming| incoming.node == node);
+                let incoming = incoming.expect("it is one of the sources");
+                (incoming.place, incoming.source.next())
+            }
             Node::Source(incoming) => {
                 let (source, planned) = &mut incoming.source;
                 *planned = source.next();
@@ -105,7 +153,7 @@ impl<P: Probe> Network<P> {
             _ => return,
         };
         if let Some(at) = at {
-            self.context.agenda.schedule(place, at, Event::of(node));
+            self.context.agenda.plan(place, at, node);
         }
     }
 
@@ -120,7 +168,7 @@ impl<P: Probe> Network<P> {
                 return Err(BuildError::Population { node });
             }
         }
-        self.send(job, to, Nanos::ZERO);
+        self.send_out(job, to, Nanos::ZERO);
         match &mut self.forwarding.endless {
             Some(endless) => Err(BuildError::Loop {
                 node: endless.nodes.swap_remove(0),
@@ -130,19 +178,17 @@ impl<P: Probe> Network<P> {
     }
 
     /// A job comes from outside.
-    #[inline(always)]
+    #[inline(never)]
     fn arrive(&mut self, mut job: Job, next: u32, now: Nanos) {
         if !self.finite {
-            return self.send(job, next, now);
+            return self.send_out(job, next, now);
         }
         let to = self.beyond(&mut job, next, NONE, now);
-        if let Node::Station { station, .. } = &mut self.nodes[to as usize]
-            && !station.takes_newcomers()
-        {
-            station.turn_away(to, job.id, now, &mut self.context.record);
-        } else {
-            self.send(job, to, now);
+        match self.full(to) {
+            Some(station) => station.lost(),
+            None => return self.send_out(job, to, now),
         }
+        self.context.record.probe.unserved(NodeId(to), job.id, now);
     }
 
     /// Follows routers, laps, and the ways of those that find no room, to the next place where something happens to
@@ -150,7 +196,8 @@ impl<P: Probe> Network<P> {
     #[inline(always)]
     fn beyond(&mut self, job: &mut Job, node: u32, from: u32, now: Nanos) -> u32 {
         match &self.nodes[node as usize] {
-            Node::Station { unserved: NONE, .. } | Node::Sink(_) => node,
+            Node::Sink(_) => node,
+            Node::Station(to) if to.unserved == NONE => node,
             _ => self.pass(job, node, from, now),
         }
     }
@@ -161,17 +208,18 @@ impl<P: Probe> Network<P> {
         let record = &mut self.context.record;
         loop {
             match &mut self.nodes[node as usize] {
-                Node::Router(router) => node = router.output(job.class),
+                Node::Router(router) => node = router.output(job.class()),
                 Node::Lap(lap) => {
                     lap.sink.take(node, job, now, record);
                     job.since = now;
                     node = lap.next;
                 }
-                Node::Station {
-                    station, unserved, ..
-                } if *unserved != NONE && node != from && !station.has_room() => {
-                    let from = std::mem::replace(&mut node, *unserved);
-                    station.turn_away(from, job.id, now, record);
+                Node::Station(to)
+                    if to.unserved != NONE && node != from && !to.station.has_room() =>
+                {
+                    to.station.lost();
+                    record.probe.unserved(NodeId(node), job.id, now);
+                    node = to.unserved;
                 }
                 _ => return node,
             }
@@ -181,7 +229,7 @@ impl<P: Probe> Network<P> {
     /// The station at `node` if it is one and takes no newcomers.
     fn full(&mut self, node: u32) -> Option<&mut Station> {
         match &mut self.nodes[node as usize] {
-            Node::Station { station, .. } if !station.takes_newcomers() => Some(station),
+            Node::Station(to) if !to.station.takes_newcomers() => Some(&mut to.station),
             _ => None,
         }
     }
@@ -191,7 +239,7 @@ impl<P: Probe> Network<P> {
     pub(super) fn send_where_room(&mut self, job: Job, node: u32, now: Nanos) {
         match self.finite {
             true => self.send_beyond(job, node, now),
-            false => self.send(job, node, now),
+            false => self.send_out(job, node, now),
         }
     }
 
@@ -199,21 +247,46 @@ impl<P: Probe> Network<P> {
     #[inline(never)]
     fn send_beyond(&mut self, mut job: Job, node: u32, now: Nanos) {
         let to = self.beyond(&mut job, node, NONE, now);
-        self.send(job, to, now);
+        self.send_out(job, to, now);
+    }
+
+    /// [Sends](Self::send) a job, where a call does not matter.
+    #[inline(never)]
+    fn send_out(&mut self, job: Job, node: u32, now: Nanos) {
+        self.send(job, node, now);
     }
 
     /// Brings a job to `node`, and on as far as no time passes. There is room.
     #[inline(always)]
     fn send(&mut self, job: Job, node: u32, now: Nanos) {
         let context = &mut self.context;
-        match &mut self.nodes[node as usize] {
-            Node::Single(server) => {
-                if let Some(end) = server.single.enter(node, job, now, &mut context.record) {
-                    context.agenda.schedule(server.place, end, Event::of(node));
-                }
+        let to = &mut self.nodes[node as usize];
+        if let &mut Node::Single(i) = to {
+            let server = &mut self.servers[i as usize];
+            let record = &mut context.record;
+            if let Some(end) = server.single.enter(node, job, now, record) {
+                context.agenda.plan(server.place, end, node);
             }
-            Node::Sink(sink) => sink.take(node, &job, now, &mut context.record),
-            _ => self.send_on(job, node, now),
+        } else if let Node::Sink(sink) = to {
+            sink.take(node, &job, now, &mut context.record);
+        } else if let &mut Node::Join(next) = to {
+            let parent = &mut context.jobs[job.parent];
+            parent.children -= 1;
+            if parent.children == 0 {
+                self.joined(job.parent, next, now);
+            }
+        } else {
+            self.send_on(job, node, now);
+        }
+    }
+
+    /// All parts of a job have come to the join.
+    #[inline(never)]
+    fn joined(&mut self, place: u32, next: u32, now: Nanos) {
+        let whole = self.context.take(place);
+        match self.finite {
+            true => self.send_beyond(whole, next, now),
+            false => self.send(whole, next, now),
         }
     }
 
@@ -222,28 +295,19 @@ impl<P: Probe> Network<P> {
     fn send_on(&mut self, mut job: Job, node: u32, now: Nanos) {
         let context = &mut self.context;
         match &mut self.nodes[node as usize] {
-            Node::Station { station, .. } => {
+            Node::Station(to) => {
                 let place = context.place(job);
-                station.enter(node, place, now, context);
+                to.station.enter(node, place, now, context);
             }
             Node::Delay(delay) => {
                 let end = now.saturating_add(delay.times.draw());
                 let event = Event::end(node, context.place(job));
                 context.agenda.calendar.schedule(end, event);
             }
-            Node::Fork { .. } => self.fork(job, node, now),
-            Node::Join { next } => {
-                let (parent, next) = (job.parent, *next);
-                assert_ne!(parent, NONE, "only what was forked can be joined");
-                context.jobs[parent].children -= 1;
-                if context.jobs[parent].children == 0 {
-                    let whole = context.take(parent);
-                    self.send_where_room(whole, next, now);
-                }
-            }
+            Node::Fork(_) => self.fork(job, node, now),
             Node::Router(_) | Node::Lap(_) => {
                 let node = self.pass(&mut job, node, NONE, now);
-                self.send(job, node, now);
+                self.send_out(job, node, now);
             }
             Node::Custom(_) => self.receive(job, node, now),
             _ => unreachable!("jobs do not come here"),
@@ -252,7 +316,7 @@ impl<P: Probe> Network<P> {
 
     /// Splits a job into its parts.
     fn fork(&mut self, job: Job, node: u32, now: Nanos) {
-        let Node::Fork { outputs } = &self.nodes[node as usize] else {
+        let Node::Fork(outputs) = &self.nodes[node as usize] else {
             unreachable!("it is a fork")
         };
         let branches = outputs.len();
@@ -261,34 +325,44 @@ impl<P: Probe> Network<P> {
         if self.extended && self.fork_later(whole, node) {
             return;
         }
+        let class = job.class();
         for branch in 0..branches {
-            let Node::Fork { outputs } = &self.nodes[node as usize] else {
+            let Node::Fork(outputs) = &self.nodes[node as usize] else {
                 unreachable!("it is a fork")
             };
-            self.send_part(whole, job.class, outputs[branch], now);
+            let output = outputs[branch];
+            if self.finite {
+                self.send_part(whole, class, output, now);
+            } else {
+                let part = self.part(whole, class, now);
+                self.send(part, output, now);
+            }
         }
     }
 
     /// Sends a part of a forked job through one of the fork's outputs.
     #[inline(always)]
     pub(super) fn send_part(&mut self, whole: u32, class: Class, output: u32, now: Nanos) {
+        let part = self.part(whole, class, now);
+        self.send_where_room(part, output, now);
+    }
+
+    #[inline(always)]
+    fn part(&mut self, whole: u32, class: Class, now: Nanos) -> Job {
         let mut part = self.context.record.create(class, now);
         part.parent = whole;
-        self.send_where_room(part, output, now);
+        part
     }
 
     /// A job that waits at `node` has lost patience.
     fn give_up(&mut self, node: u32, place: u32, now: Nanos) {
-        let Node::Station {
-            station, unserved, ..
-        } = &mut self.nodes[node as usize]
-        else {
+        let Node::Station(at) = &mut self.nodes[node as usize] else {
             unreachable!("only at stations patience ends")
         };
         let placed = &self.context.jobs[place];
-        station.give_up(place, placed.job.class);
-        station.leave(placed, now);
-        let to = *unserved;
+        at.station.give_up(place, placed.job.class());
+        at.station.leave(placed, now);
+        let to = at.unserved;
         let job = self.context.take(place);
         self.context
             .record
@@ -325,13 +399,13 @@ impl<P: Probe> Network<P> {
                 }
             }
             let job = self.leave(node, place, now);
-            self.send(job, to, now);
+            self.send_out(job, to, now);
             place = following;
         }
         let mut awaited = false;
-        if let Node::Station { station, .. } = &mut self.nodes[node as usize] {
-            station.free_server(node, now, &mut self.context);
-            awaited = !station.held_back.is_empty();
+        if let Node::Station(at) = &mut self.nodes[node as usize] {
+            at.station.free_server(node, now, &mut self.context);
+            awaited = !at.station.held_back.is_empty();
         }
         if awaited {
             self.let_in(node, now);
@@ -340,7 +414,7 @@ impl<P: Probe> Network<P> {
 
     fn station_at(&mut self, node: u32) -> &mut Station {
         match &mut self.nodes[node as usize] {
-            Node::Station { station, .. } => station,
+            Node::Station(at) => &mut at.station,
             _ => unreachable!("it is a station"),
         }
     }
@@ -348,8 +422,8 @@ impl<P: Probe> Network<P> {
     /// A job leaves its place at a station.
     #[inline]
     fn leave(&mut self, node: u32, place: u32, now: Nanos) -> Job {
-        if let Node::Station { station, .. } = &mut self.nodes[node as usize] {
-            station.leave(&self.context.jobs[place], now);
+        if let Node::Station(at) = &mut self.nodes[node as usize] {
+            at.station.leave(&self.context.jobs[place], now);
         }
         self.context.take(place)
     }
@@ -366,12 +440,12 @@ impl<P: Probe> Network<P> {
             };
             let following = self.context.jobs[place].next;
             let job = self.leave(from, place, now);
-            self.send(job, node, now);
-            let Node::Station { station, next, .. } = &mut self.nodes[from as usize] else {
+            self.send_out(job, node, now);
+            let Node::Station(before) = &mut self.nodes[from as usize] else {
                 unreachable!("only stations hold jobs back")
             };
-            station.statistics.blocked.decrease(now);
-            let next = *next;
+            before.station.statistics.blocked.decrease(now);
+            let next = before.next;
             self.depart(from, following, next, now);
         }
     }

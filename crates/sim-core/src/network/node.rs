@@ -8,59 +8,51 @@ use super::context::Record;
 use super::job::Job;
 use super::single::Single;
 use super::station::Station;
-use super::{Class, NodeId, Probe, Route, StationStatistics};
+use super::{Class, NodeId, Probe, Route};
 use crate::Stream;
 use crate::arrivals::{Arrival, Renewal, Source};
 use crate::law::{Draws, choose};
 
+/// A node: two words, so that the next one is found fast.
 #[derive(Clone)]
 pub(super) enum Node {
-    /// A source of one job at a time, at independent distances.
-    Renewal(Box<Incoming<Renewal>>),
+    /// A source of one job at a time, at independent distances. No job comes here, and its events have their place.
+    Renewal,
     /// Any other source, with what comes next.
     Source(Box<Incoming<(Source, Option<Arrival>)>>),
-    Single(Box<Server>),
-    Station {
-        station: Box<Station>,
-        next: u32,
-        /// Where jobs go that it does not serve, or [`NONE`](super::job::NONE).
-        unserved: u32,
-    },
+    /// A station of the simplest kind, by its number.
+    Single(u32),
+    Station(Box<Servers>),
     Delay(Box<Delay>),
-    Router(Choice),
-    Fork {
-        outputs: Vec<u32>,
-    },
-    Join {
-        next: u32,
-    },
-    Lap(Lap),
-    Sink(Sink),
+    Router(Box<Choice>),
+    /// Its outputs. A slice would make a node longer.
+    #[expect(clippy::box_collection)]
+    Fork(Box<Vec<u32>>),
+    Join(u32),
+    Lap(Box<Lap>),
+    Sink(Box<Sink>),
     /// `None` while it is called.
     Custom(Option<Box<Custom>>),
     /// The events that end the patience of the jobs at a station.
-    Patience {
-        station: u32,
-    },
+    Patience(u32),
+}
+
+/// All nodes of a network. The simplest sources and stations, which have most events, are kept apart: their events are
+/// in the first places of the agenda, so that they are found by these.
+#[derive(Clone, Default)]
+pub(super) struct Nodes {
+    pub(super) all: Vec<Node>,
+    pub(super) sources: Vec<Incoming<Renewal>>,
+    pub(super) servers: Vec<Server>,
 }
 
 impl Node {
-    /// Where the place of its event in the agenda is noted, if it has at most one event at a time.
+    /// Where the place of its event in the agenda is noted, if it has at most one event at a time. Those of the simplest
+    /// sources and stations have theirs before.
     pub(super) fn place(&mut self) -> Option<&mut u32> {
         match self {
-            Self::Renewal(incoming) => Some(&mut incoming.place),
             Self::Source(incoming) => Some(&mut incoming.place),
-            Self::Single(server) => Some(&mut server.place),
-            Self::Station { station, .. } if station.has_one_event() => Some(&mut station.place),
-            _ => None,
-        }
-    }
-
-    /// What is known of it, if it is a station.
-    pub(super) fn statistics(&self) -> Option<&StationStatistics> {
-        match self {
-            Self::Single(server) => Some(&server.single.statistics),
-            Self::Station { station, .. } => Some(&station.statistics),
+            Self::Station(to) if to.station.has_one_event() => Some(&mut to.station.place),
             _ => None,
         }
     }
@@ -70,6 +62,7 @@ impl Node {
 #[derive(Clone)]
 pub(super) struct Incoming<T> {
     pub(super) source: T,
+    pub(super) node: u32,
     pub(super) next: u32,
     /// Of its event in the agenda.
     pub(super) place: u32,
@@ -79,9 +72,19 @@ pub(super) struct Incoming<T> {
 #[derive(Clone)]
 pub(super) struct Server {
     pub(super) single: Single,
+    pub(super) node: u32,
     pub(super) next: u32,
     /// Of its event in the agenda.
     pub(super) place: u32,
+}
+
+/// Any other station.
+#[derive(Clone)]
+pub(super) struct Servers {
+    pub(super) station: Station,
+    pub(super) next: u32,
+    /// Where jobs go that it does not serve, or [`NONE`](super::job::NONE).
+    pub(super) unserved: u32,
 }
 
 /// As many servers as there are jobs.
@@ -126,7 +129,7 @@ pub(crate) struct Sink {
 }
 
 impl Sink {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take<P: Probe>(
         &mut self,
         me: u32,
@@ -135,8 +138,8 @@ impl Sink {
         record: &mut Record<P>,
     ) {
         let response_time = now - job.since;
-        if job.class != Class::default() || !self.by_class.is_empty() {
-            self.take_of_class(job.class, response_time);
+        if job.class() != Class::default() || !self.by_class.is_empty() {
+            self.take_of_class(job.class(), response_time);
         }
         self.response_time.push(response_time);
         record

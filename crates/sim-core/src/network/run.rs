@@ -10,8 +10,9 @@ use super::agenda::Agenda;
 use super::context::{Context, Record};
 use super::forwarding::Forwarding;
 use super::job::Job;
-use super::node::{Node, Sink};
+use super::node::{Incoming, Node, Nodes, Server, Sink};
 use super::{Behaviour, BuildError, Class, EndlessLoop, NoProbe, NodeId, Probe, StationStatistics};
+use crate::arrivals::Renewal;
 use crate::{CompletionHash, Slab};
 
 /// How far a network runs.
@@ -47,6 +48,9 @@ pub enum Stopped {
 pub struct Network<P = NoProbe> {
     pub(super) names: Arc<[Box<str>]>,
     pub(super) nodes: Vec<Node>,
+    /// See [`Nodes`].
+    pub(super) sources: Vec<Incoming<Renewal>>,
+    pub(super) servers: Vec<Server>,
     pub(super) context: Context<P>,
     /// Whether a station has a finite queue: then jobs have to check before they leave.
     pub(super) finite: bool,
@@ -61,14 +65,25 @@ pub struct Network<P = NoProbe> {
 impl<P: Probe> Network<P> {
     pub(super) fn new(
         names: Arc<[Box<str>]>,
-        mut nodes: Vec<Node>,
+        nodes: Nodes,
         populations: &[(u32, Class, u32)],
         probe: P,
     ) -> Result<Self, BuildError> {
+        let Nodes {
+            all: mut nodes,
+            mut sources,
+            mut servers,
+        } = nodes;
         let finite = nodes
             .iter()
-            .any(|node| matches!(node, Node::Station { station, .. } if station.is_finite()));
+            .any(|node| matches!(node, Node::Station(to) if to.station.is_finite()));
         let mut agenda = Agenda::default();
+        for incoming in &mut sources {
+            incoming.place = agenda.place(incoming.node);
+        }
+        for server in &mut servers {
+            server.place = agenda.place(server.node);
+        }
         for (i, node) in nodes.iter_mut().enumerate() {
             if let Some(place) = node.place() {
                 *place = agenda.place(i as u32);
@@ -77,16 +92,18 @@ impl<P: Probe> Network<P> {
         let extended = nodes.iter().any(|node| matches!(node, Node::Custom(_)));
         for station in 0..nodes.len() as u32 {
             let events = nodes.len() as u32;
-            if let Node::Station { station: state, .. } = &mut nodes[station as usize]
-                && let Some(node) = state.patience_node()
+            if let Node::Station(to) = &mut nodes[station as usize]
+                && let Some(node) = to.station.patience_node()
             {
                 *node = events;
-                nodes.push(Node::Patience { station });
+                nodes.push(Node::Patience(station));
             }
         }
         let mut network = Self {
             names,
             nodes,
+            sources,
+            servers,
             finite,
             context: Context {
                 agenda,
@@ -129,11 +146,9 @@ impl<P: Probe> Network<P> {
 
     /// How many jobs are in the network. A forked job counts with its children.
     pub fn number_of_jobs(&self) -> usize {
-        let at_singles = self.nodes.iter().map(|node| match node {
-            Node::Single(server) => server.single.statistics.number.value() as usize,
-            _ => 0,
-        });
-        self.context.jobs.len() + at_singles.sum::<usize>()
+        let at_servers = self.servers.iter();
+        let at_servers = at_servers.map(|server| server.single.statistics.number.value() as usize);
+        self.context.jobs.len() + at_servers.sum::<usize>()
     }
 
     /// The fingerprint of the run: (job, node, start, end) of all services.
@@ -179,12 +194,20 @@ impl<P: Probe> Network<P> {
     /// # Panics
     /// If the node is not a station.
     pub fn station(&self, node: NodeId) -> StationStatistics {
-        let Some(statistics) = self.nodes[node.0 as usize].statistics() else {
+        let Some(statistics) = self.statistics_of(node) else {
             panic!("node '{}' is not a station", self.name(node))
         };
         let mut statistics = statistics.clone();
         statistics.close(self.now);
         statistics
+    }
+
+    fn statistics_of(&self, node: NodeId) -> Option<&StationStatistics> {
+        match &self.nodes[node.0 as usize] {
+            &Node::Single(i) => Some(&self.servers[i as usize].single.statistics),
+            Node::Station(to) => Some(&to.station.statistics),
+            _ => None,
+        }
     }
 
     fn sink(&self, node: NodeId) -> &Sink {
@@ -226,9 +249,12 @@ impl<P: Probe> Network<P> {
         self.measured_from = self.now;
         for node in &mut self.nodes {
             match node {
-                Node::Single(server) => server.single.statistics.restart(self.now),
-                Node::Station { station, .. } => station.statistics.restart(self.now),
-                Node::Sink(sink) => *sink = Sink::default(),
+                &mut Node::Single(i) => {
+                    let single = &mut self.servers[i as usize].single;
+                    single.statistics.restart(self.now);
+                }
+                Node::Station(to) => to.station.statistics.restart(self.now),
+                Node::Sink(sink) => **sink = Sink::default(),
                 Node::Lap(lap) => lap.sink = Sink::default(),
                 Node::Custom(Some(custom)) => custom.behaviour.measure_from_now(self.now),
                 _ => {}
@@ -239,49 +265,39 @@ impl<P: Probe> Network<P> {
     /// One event; returns whether there was one.
     #[inline]
     pub fn step(&mut self) -> bool {
-        self.forwarding.endless.is_none() && self.advance()
+        self.forwarding.endless.is_none() && self.advance(Nanos::MAX)
     }
 
     /// Runs the network.
     pub fn run(&mut self, until: Until) -> Stopped {
-        let stopped = match self.extended {
-            true => self.run_by(until, Self::step),
-            // Nothing can go round for ever.
-            false => self.run_by(until, Self::advance),
-        };
+        let (mut end, mut departures, mut events) = (Nanos::MAX, u64::MAX, u64::MAX);
+        match until {
+            Until::Time(time) => end = time,
+            Until::Departures(more) => departures = self.departures().saturating_add(more),
+            Until::Events(more) => events = self.events().saturating_add(more),
+            Until::End => {}
+        }
+        while self.departures() < departures && self.events() < events {
+            // Only where a node has a behaviour, jobs can go round for ever.
+            if self.extended && self.forwarding.endless.is_some() || !self.advance(end) {
+                break;
+            }
+        }
         if cfg!(debug_assertions) {
             self.assert_conservation();
         }
-        stopped
-    }
-
-    #[inline(always)]
-    fn run_by(&mut self, until: Until, step: impl Fn(&mut Self) -> bool) -> Stopped {
-        let goal = |now: u64, more: u64| now.saturating_add(more);
         match until {
-            Until::Time(end) => loop {
-                if self.context.agenda.next_time().is_none_or(|at| at > end) {
-                    self.now = self.now.max(end);
-                    break Stopped::AsTold;
+            Until::Time(_) => {
+                let stopped = self.forwarding.endless.is_some();
+                if stopped && self.context.agenda.next_time().is_some_and(|at| at <= end) {
+                    return self.why(false);
                 }
-                if !step(self) {
-                    break self.why(false);
-                }
-            },
-            Until::Departures(more) => {
-                let goal = goal(self.departures(), more);
-                while self.departures() < goal && step(self) {}
-                self.why(self.departures() >= goal)
+                self.now = self.now.max(end);
+                Stopped::AsTold
             }
-            Until::Events(more) => {
-                let goal = goal(self.events(), more);
-                while self.events() < goal && step(self) {}
-                self.why(self.events() >= goal)
-            }
-            Until::End => {
-                while step(self) {}
-                self.why(false)
-            }
+            Until::Departures(_) => self.why(self.departures() >= departures),
+            Until::Events(_) => self.why(self.events() >= events),
+            Until::End => self.why(false),
         }
     }
 
@@ -304,12 +320,12 @@ impl<P: Probe> Network<P> {
             return;
         }
         for (i, node) in self.nodes.iter().enumerate() {
-            let Some(statistics) = node.statistics() else {
+            let Some(statistics) = self.statistics_of(NodeId(i as u32)) else {
                 continue;
             };
             let since = |job: &Job| u128::from((self.now - job.at).get());
             let still_there: u128 = match node {
-                Node::Single(server) => server.single.jobs().map(since).sum(),
+                &Node::Single(i) => self.servers[i as usize].single.jobs().map(since).sum(),
                 _ => {
                     let placed = self.context.jobs.iter();
                     let here = placed.filter(|placed| placed.station == i as u32);

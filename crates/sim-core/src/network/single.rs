@@ -3,25 +3,21 @@
 //! It keeps its jobs itself, with the one in service, and returns the end of a service to whatever plans its event. So a
 //! job needs no place anywhere else, and no event has to carry it.
 
-use std::collections::VecDeque;
-
 use iosonar_units::Nanos;
 
 use super::context::Record;
 use super::job::Job;
+use super::line::Line;
 use super::{NodeId, Probe, StationStatistics};
 use crate::law::Draws;
 
 #[derive(Clone)]
 pub(crate) struct Single {
     service: Draws,
-    waiting: VecDeque<Job>,
-    /// The job in service, or the last one that was.
-    in_service: Job,
-    /// When its service began.
+    /// The job in service, or the one whose service has just ended, and behind it those that wait.
+    jobs: Line<Job>,
+    /// When the service began.
     started: Nanos,
-    /// Whether the server has a job, or has just ended a service and may take another one.
-    taken: bool,
     pub(crate) statistics: StationStatistics,
 }
 
@@ -29,10 +25,8 @@ impl Single {
     pub(crate) fn new(service: Draws) -> Self {
         Self {
             service,
-            waiting: VecDeque::new(),
-            in_service: Job::new(0, super::Class::default(), Nanos::ZERO),
+            jobs: Line::default(),
             started: Nanos::ZERO,
-            taken: false,
             statistics: StationStatistics {
                 servers: 1,
                 ..StationStatistics::default()
@@ -42,8 +36,7 @@ impl Single {
 
     /// The jobs that are here.
     pub(crate) fn jobs(&self) -> impl Iterator<Item = &Job> {
-        let in_service = self.taken.then_some(&self.in_service);
-        self.waiting.iter().chain(in_service)
+        self.jobs.iter()
     }
 
     /// A job comes. If its service begins, returns when it ends.
@@ -58,21 +51,21 @@ impl Single {
         let number = self.statistics.number.value();
         record
             .probe
-            .arrived(NodeId(me), job.id, job.class, number, now);
+            .arrived(NodeId(me), job.id, job.class(), number, now);
         self.statistics.number.increase(now);
         job.at = now;
-        if self.taken {
-            self.waiting.push_back(job);
+        let idle = self.jobs.is_empty();
+        self.jobs.push(job);
+        if !idle {
             return None;
         }
-        self.taken = true;
         self.statistics.busy.increase(now);
-        Some(self.begin(me, job, now, record))
+        Some(self.begin(me, &job, now, record))
     }
 
     #[inline(always)]
-    fn begin<P: Probe>(&mut self, me: u32, job: Job, now: Nanos, record: &mut Record<P>) -> Nanos {
-        (self.in_service, self.started) = (job, now);
+    fn begin<P: Probe>(&mut self, me: u32, job: &Job, now: Nanos, record: &mut Record<P>) -> Nanos {
+        self.started = now;
         self.statistics.wait.push(now - job.at);
         record.probe.started(NodeId(me), job.id, now);
         now.saturating_add(self.service.draw())
@@ -81,7 +74,7 @@ impl Single {
     /// The service has ended: its job leaves, and the server waits until it has gone on.
     #[inline(always)]
     pub(crate) fn end<P: Probe>(&mut self, me: u32, now: Nanos, record: &mut Record<P>) -> Job {
-        let mut job = self.in_service;
+        let mut job = *self.jobs.first().expect("a job is in service");
         record.hash.add(job.id, me, self.started, now);
         record.probe.ended(NodeId(me), job.id, now);
         self.statistics.number.decrease(now);
@@ -98,10 +91,10 @@ impl Single {
         now: Nanos,
         record: &mut Record<P>,
     ) -> Option<Nanos> {
-        if let Some(job) = self.waiting.pop_front() {
-            return Some(self.begin(me, job, now, record));
+        self.jobs.remove_first();
+        if let Some(&job) = self.jobs.first() {
+            return Some(self.begin(me, &job, now, record));
         }
-        self.taken = false;
         self.statistics.busy.decrease(now);
         None
     }

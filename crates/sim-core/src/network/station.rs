@@ -6,8 +6,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use iosonar_units::Nanos;
 
 use super::agenda::IN_CALENDAR;
-use super::context::{Context, Event, Record};
-use super::job::{Job, NONE, NOT_INTERRUPTED, Placed};
+use super::context::{Context, Event};
+use super::job::{NONE, NOT_INTERRUPTED, Placed};
 use super::queue::{Discipline, Queue};
 use super::{Class, NodeId, Probe, StationStatistics};
 use crate::law::Draws;
@@ -197,7 +197,7 @@ impl Station {
     fn arrive<P: Probe>(&mut self, me: u32, job: u32, now: Nanos, context: &mut Context<P>) {
         let state = &mut context.jobs[job];
         (state.job.at, state.station) = (now, me);
-        let Job { id, class, .. } = state.job;
+        let (id, class) = (state.job.id, state.job.class());
         let number = self.statistics.number.value();
         let probe = &mut context.record.probe;
         probe.arrived(NodeId(me), id, class, number, now);
@@ -207,7 +207,7 @@ impl Station {
     /// A job joins those that wait, even if its service begins at once.
     #[inline(never)]
     fn line_up<P: Probe>(&mut self, me: u32, job: u32, now: Nanos, context: &mut Context<P>) {
-        let class = context.jobs[job].job.class;
+        let class = context.jobs[job].job.class();
         self.push(job, class);
         if let Some(patience) = &mut self.patience {
             patience.begin(job, now, context);
@@ -274,16 +274,8 @@ impl Station {
     }
 
     /// A job that finds no room is not served here.
-    #[cold]
-    pub(super) fn turn_away<P: Probe>(
-        &mut self,
-        me: u32,
-        job: u64,
-        now: Nanos,
-        record: &mut Record<P>,
-    ) {
+    pub(super) fn lost(&mut self) {
         self.statistics.lost += 1;
-        record.probe.unserved(NodeId(me), job, now);
     }
 
     /// The patience of a waiting job has ended: it waits no longer, and is about to [leave](Self::leave).
@@ -338,7 +330,7 @@ impl Station {
     #[inline(always)]
     fn begin<P: Probe>(&mut self, me: u32, first: u32, now: Nanos, context: &mut Context<P>) {
         let state = &mut context.jobs[first];
-        let class = state.job.class;
+        let class = state.job.class();
         let left = std::mem::replace(&mut state.left, NOT_INTERRUPTED);
         let service = if left == NOT_INTERRUPTED {
             let mut job = first;
@@ -455,7 +447,7 @@ impl Station {
         self.pass_virtual_time(now);
         let state = &mut context.jobs[job];
         state.started = now;
-        let Job { id, class, .. } = state.job;
+        let (id, class) = (state.job.id, state.job.class());
         context.record.probe.started(NodeId(me), id, now);
         let service = self.draw_service(class);
         let end = self.sharing.virtual_time + (u128::from(service.get()) << FRACTION);
