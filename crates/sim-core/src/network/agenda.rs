@@ -104,7 +104,8 @@ impl Agenda {
         for place in 1..self.places {
             let time = self.times[place % PLACES];
             if time == at {
-                return self.first_of_all();
+                first = self.first_of(first, place);
+                continue;
             }
             let earlier = time < at;
             first = if earlier { place } else { first };
@@ -116,7 +117,16 @@ impl Agenda {
         Some(first)
     }
 
-    /// The same, where times are equal or at the end of time.
+    /// Of two places whose events happen at one time, the one that comes first.
+    #[inline(never)]
+    fn first_of(&self, one: usize, other: usize) -> usize {
+        match self.orders[one] < self.orders[other] {
+            true => one,
+            false => other,
+        }
+    }
+
+    /// The same, at the end of time.
     #[inline(never)]
     fn first_of_all(&self) -> Option<usize> {
         let places = (0..self.places).filter(|&place| self.orders[place] != NO_EVENT);
