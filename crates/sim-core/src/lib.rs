@@ -115,6 +115,7 @@
 //!
 //! - [`prelude`]: what most simulations need.
 //! - [`network`]: nodes, their builder, runs. [`arrivals`]: sources, which can be used alone.
+//! - [`typed`]: networks as types, for models that are compiled.
 //! - [`Law`]: distributions of times, those of `rand_distr` and functions included.
 //! - [`replicate`]: replications with a target. [`stats`]: moments, histograms, estimates.
 //! - [`Calendar`], [`Slab`], [`Seed`], [`Stream`]: what networks are made of, for models of your own.
@@ -129,6 +130,7 @@ mod replicate;
 mod slab;
 mod stream;
 mod student;
+pub mod typed;
 mod unit;
 mod ziggurat;
 

@@ -14,7 +14,7 @@ use crate::{Law, Seed};
 
 /// A node of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NodeId(pub(super) u32);
+pub struct NodeId(pub(crate) u32);
 
 /// How a router chooses among its outputs.
 #[derive(Clone, Debug, PartialEq)]
@@ -169,6 +169,18 @@ impl Builder {
     pub fn population_of(&mut self, node: NodeId, class: Class, jobs: u32) -> &mut Self {
         self.populations.push((node.0, class, jobs));
         self
+    }
+
+    /// The node that comes next.
+    pub(crate) fn next_node(&self) -> NodeId {
+        NodeId(self.plans.len() as u32)
+    }
+
+    /// The names of the nodes, if they make a network.
+    pub(crate) fn into_names(self) -> Result<Vec<String>, BuildError> {
+        check(&self.plans, &self.populations)?;
+        let names = self.plans.into_iter().map(|plan| plan.name);
+        Ok(names.collect())
     }
 
     /// The network, at time zero.

@@ -15,7 +15,7 @@ pub(super) const NOT_INTERRUPTED: Nanos = Nanos::MAX;
 
 /// A job on its way. It is small, as it is copied from node to node.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Job {
+pub struct Job {
     /// Its number in the order of creation.
     pub(crate) id: u64,
     /// When its response time began.

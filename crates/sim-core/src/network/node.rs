@@ -98,15 +98,15 @@ pub(super) struct Delay {
 
 /// A router.
 #[derive(Clone)]
-pub(super) struct Choice {
-    pub(super) route: Route,
-    pub(super) stream: Stream,
-    pub(super) turn: usize,
-    pub(super) outputs: Vec<u32>,
+pub(crate) struct Choice {
+    pub(crate) route: Route,
+    pub(crate) stream: Stream,
+    pub(crate) turn: usize,
+    pub(crate) outputs: Vec<u32>,
 }
 
 impl Choice {
-    pub(super) fn output(&mut self, class: Class) -> u32 {
+    pub(crate) fn output(&mut self, class: Class) -> u32 {
         let i = match &self.route {
             Route::Probabilities(p) => choose(p.iter().copied(), self.stream.uniform()),
             Route::Classes(outputs) => outputs[usize::from(class.0).min(outputs.len() - 1)],
@@ -122,7 +122,7 @@ impl Choice {
 
 /// Where response times are taken.
 #[derive(Clone, Default)]
-pub(crate) struct Sink {
+pub struct Sink {
     pub(crate) response_time: Distribution,
     /// The same by class, from the first job on that is not of class 0.
     pub(crate) by_class: Vec<Distribution>,

@@ -38,7 +38,7 @@ impl StationStatistics {
         self.response_time.count() as f64 / self.number.span().as_secs_f64()
     }
 
-    pub(super) fn restart(&mut self, now: Nanos) {
+    pub(crate) fn restart(&mut self, now: Nanos) {
         self.number.restart(now);
         self.busy.restart(now);
         self.blocked.restart(now);
@@ -47,7 +47,7 @@ impl StationStatistics {
         (self.lost, self.abandoned) = (0, 0);
     }
 
-    pub(super) fn close(&mut self, now: Nanos) {
+    pub(crate) fn close(&mut self, now: Nanos) {
         self.number.advance(now);
         self.busy.advance(now);
         self.blocked.advance(now);
