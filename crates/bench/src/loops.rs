@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 
 use iosonar_sim_core::network::{Arrivals, Builder, Queue, Until};
+use iosonar_sim_core::typed::{Fork, Model, Open, Source, Station};
 use iosonar_sim_core::{Calendar, CompletionHash, Law, Seed, Stream};
 use iosonar_stats::{Distribution, Moments, TimeWeighted};
 use iosonar_units::Nanos;
@@ -135,6 +136,20 @@ fn mm1_network() -> u64 {
     })
 }
 
+/// Runs a network that is a type.
+fn typed(model: impl Model) -> u64 {
+    model.build(Seed::new(1)).map_or(0, |mut network| {
+        network.run(Until::Departures(JOBS));
+        network.departures()
+    })
+}
+
+fn mm1_typed() -> u64 {
+    let source = Source::new("source", Law::Exponential(DISTANCE));
+    let server = Station::new("server", Law::Exponential(SERVICE));
+    typed(Open::new(source, server, "sink"))
+}
+
 fn branch_streams() -> (Stream, Vec<Stream>) {
     let seed = Seed::new(1);
     let branch = |i: usize| seed.stream(&format!("server/{i}"), "service");
@@ -223,6 +238,17 @@ fn fork_join_network() -> u64 {
     })
 }
 
+fn fork_join_typed() -> u64 {
+    let source = Source::new("source", Law::Exponential(DISTANCE));
+    let server = |i| Station::new(format!("server/{i}"), Law::Exponential(BRANCH_SERVICE));
+    let servers: [Station; BRANCHES] = std::array::from_fn(server);
+    typed(Open::new(
+        source,
+        Fork::new("fork", "join", servers),
+        "sink",
+    ))
+}
+
 /// Millions per second.
 fn millions(per_job: u64, work: fn() -> u64) -> f64 {
     1e3 / best_ns(per_job * JOBS, || {
@@ -233,59 +259,37 @@ fn millions(per_job: u64, work: fn() -> u64) -> f64 {
 pub(crate) fn measure() -> Vec<Figure> {
     const EVENTS: &str = "M events/s";
     const JOBS: &str = "M jobs/s";
-    let (bare, events, full, network) = (
-        millions(2, mm1_bare),
-        millions(2, mm1_events),
-        millions(2, mm1_events_with_statistics),
-        millions(2, mm1_network),
-    );
-    let (fj_events, fj_recursion, fj_network) = (
-        millions(1, fork_join_events),
-        millions(1, fork_join_recursion),
-        millions(1, fork_join_network),
-    );
+    let bare = millions(2, mm1_bare);
+    let events = millions(2, mm1_events);
+    let full = millions(2, mm1_events_with_statistics);
+    let recursion = millions(1, fork_join_recursion);
+    let fork_events = millions(1, fork_join_events);
+    let server = |case, value| Figure::new(Group::SingleServer, case, EVENTS, value);
+    let fork = |case, value| Figure::new(Group::ForkJoin, case, JOBS, value);
+    let of_server = |figure: Figure| {
+        let with_statistics = Some(figure.value / full);
+        let plain = figure.value / events;
+        figure.with(Note::OfEventLoop {
+            plain,
+            with_statistics,
+        })
+    };
+    let of_fork = |figure: Figure| {
+        let plain = figure.value / fork_events;
+        figure.with(Note::OfEventLoop {
+            plain,
+            with_statistics: None,
+        })
+    };
     vec![
-        Figure::new(
-            Group::SingleServer,
-            "a loop with two variables",
-            EVENTS,
-            bare,
-        ),
-        Figure::new(
-            Group::SingleServer,
-            "an event loop with the calendar",
-            EVENTS,
-            events,
-        ),
-        Figure::new(
-            Group::SingleServer,
-            "an event loop with all statistics",
-            EVENTS,
-            full,
-        ),
-        Figure::new(Group::SingleServer, "the network layer", EVENTS, network).with(
-            Note::OfEventLoop {
-                plain: network / events,
-                with_statistics: Some(network / full),
-            },
-        ),
-        Figure::new(
-            Group::ForkJoin,
-            "a recursion without events",
-            JOBS,
-            fj_recursion,
-        ),
-        Figure::new(
-            Group::ForkJoin,
-            "an event loop with the calendar",
-            JOBS,
-            fj_events,
-        ),
-        Figure::new(Group::ForkJoin, "the network layer", JOBS, fj_network).with(
-            Note::OfEventLoop {
-                plain: fj_network / fj_events,
-                with_statistics: None,
-            },
-        ),
+        server("a loop with two variables", bare),
+        server("an event loop with the calendar", events),
+        server("an event loop with all statistics", full),
+        of_server(server("the network layer", millions(2, mm1_network))),
+        of_server(server("a network as a type", millions(2, mm1_typed))),
+        fork("a recursion without events", recursion),
+        fork("an event loop with the calendar", fork_events),
+        of_fork(fork("the network layer", millions(1, fork_join_network))),
+        of_fork(fork("a network as a type", millions(1, fork_join_typed))),
     ]
 }

@@ -233,6 +233,13 @@ impl<T: Copy> Calendar<T> {
         self.bottom.is_empty() && self.wheel.len() == 0
     }
 
+    /// The next event and its time. It does not move the clock.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Option<(Nanos, T)> {
+        let next = self.next_entry();
+        next.map(|entry| (Nanos::new(entry.at), entry.event))
+    }
+
     /// The time and the place in the order of the next event.
     #[inline]
     pub(crate) fn next_key(&mut self) -> Option<(u64, u64)> {

@@ -84,6 +84,7 @@ mod line;
 mod moving;
 pub(crate) mod node;
 mod paths;
+mod patience;
 mod probe;
 mod queue;
 mod run;

@@ -12,6 +12,8 @@ mod mg1;
 mod packet_switch;
 #[path = "../examples/pipeline.rs"]
 mod pipeline;
+#[path = "../examples/typed_retries.rs"]
+mod typed_retries;
 
 #[test]
 fn a_call_centre_is_as_erlang_a_says() {
@@ -41,4 +43,9 @@ fn a_packet_switch_is_as_fast_as_karol_hluchyj_and_morgan_say() {
 #[test]
 fn a_pipeline_is_as_fast_as_hunt_says() {
     pipeline::main();
+}
+
+#[test]
+fn retries_of_a_typed_network_take_as_long_as_jackson_says() {
+    typed_retries::main();
 }

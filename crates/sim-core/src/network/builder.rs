@@ -221,8 +221,9 @@ impl UncheckedNode {
         let next = self.outputs.first().copied().unwrap_or(NONE);
         let place = IN_CALENDAR;
         match self.kind {
-            Kind::Source(arrivals) => match (arrivals.distance(), arrivals.class()) {
-                (Some(distance), Some(class)) => {
+            Kind::Source(arrivals) => {
+                let alone = arrivals.distance().zip(arrivals.class());
+                if let Some((distance, class)) = alone {
                     let distances = Draws::new(distance.clone(), stream("arrival"));
                     nodes.sources.push(Incoming {
                         source: Renewal::new(distances, class),
@@ -230,18 +231,16 @@ impl UncheckedNode {
                         next,
                         place,
                     });
-                    Node::Renewal
+                    return Node::Renewal;
                 }
-                _ => {
-                    let source = Source::new(arrivals, stream("arrival"), stream("batch"));
-                    Node::Source(Box::new(Incoming {
-                        source: (source, None),
-                        node: me,
-                        next,
-                        place,
-                    }))
-                }
-            },
+                let source = Source::new(arrivals, stream("arrival"), stream("batch"));
+                Node::Source(Box::new(Incoming {
+                    source: (source, None),
+                    node: me,
+                    next,
+                    place,
+                }))
+            }
             // Where a queue is finite, jobs may be held back, which the simplest stations do not know.
             Kind::Station(queue) if queue.is_simple() && !finite => {
                 nodes.servers.push(Server {

@@ -324,13 +324,12 @@ impl<P: Probe> Network<P> {
                 continue;
             };
             let since = |job: &Job| u128::from((self.now - job.at).get());
-            let still_there: u128 = match node {
-                &Node::Single(i) => self.servers[i as usize].single.jobs().map(since).sum(),
-                _ => {
-                    let placed = self.context.jobs.iter();
-                    let here = placed.filter(|placed| placed.station == i as u32);
-                    here.map(|placed| since(&placed.job)).sum()
-                }
+            let still_there: u128 = if let &Node::Single(i) = node {
+                self.servers[i as usize].single.jobs().map(since).sum()
+            } else {
+                let placed = self.context.jobs.iter();
+                let here = placed.filter(|placed| placed.station == i as u32);
+                here.map(|placed| since(&placed.job)).sum()
             };
             assert_eq!(
                 self.station(NodeId(i as u32)).number.integral(),

@@ -8,10 +8,11 @@ use iosonar_units::Nanos;
 use super::agenda::IN_CALENDAR;
 use super::context::{Context, Event};
 use super::job::{NONE, NOT_INTERRUPTED, Placed};
+use super::patience::Patience;
 use super::queue::{Discipline, Queue};
 use super::{Class, NodeId, Probe, StationStatistics};
 use crate::law::Draws;
-use crate::{Calendar, EventId, EventPriority, Law, Stream};
+use crate::{Calendar, EventId, EventPriority, Stream};
 
 /// A job in service that may be interrupted.
 #[derive(Clone, Copy, Debug)]
@@ -34,39 +35,6 @@ struct Sharing {
     /// By virtual end, then in the order of arrival.
     jobs: BinaryHeap<Reverse<(u128, u64, u32)>>,
     next_end: Option<EventId>,
-}
-
-/// What is known of the patience of waiting jobs.
-#[derive(Clone)]
-struct Patience {
-    law: Law,
-    stream: Stream,
-    /// The node of the events that end it.
-    node: u32,
-    /// These events, by job.
-    ends: Vec<Option<EventId>>,
-}
-
-impl Patience {
-    #[cold]
-    fn begin<P>(&mut self, job: u32, now: Nanos, context: &mut Context<P>) {
-        let end = now.saturating_add(self.law.draw(&mut self.stream));
-        let event = Event::end(self.node, job);
-        let id = context
-            .agenda
-            .calendar
-            .schedule_cancellable(end, EventPriority::default(), event);
-        let job = job as usize;
-        if self.ends.len() <= job {
-            self.ends.resize(job + 1, None);
-        }
-        self.ends[job] = Some(id);
-    }
-
-    /// The job waits no longer. Gives back the event to cancel.
-    fn end(&mut self, job: u32) -> Option<EventId> {
-        self.ends.get_mut(job as usize)?.take()
-    }
 }
 
 /// Where the times of services come from.

@@ -200,7 +200,7 @@ tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
 /// Where a job becomes several, one for each branch, which become one job again when all have passed theirs.
 #[derive(Clone, Debug)]
 pub struct Fork<B> {
-    fork: String,
+    name: String,
     join: String,
     branches: B,
 }
@@ -209,7 +209,7 @@ impl<B: Branches> Fork<B> {
     /// A fork and its join, with branches between them.
     pub fn new(fork: impl Into<String>, join: impl Into<String>, branches: B) -> Self {
         Self {
-            fork: fork.into(),
+            name: fork.into(),
             join: join.into(),
             branches,
         }
@@ -220,7 +220,7 @@ impl<B: Branches> Plan for Fork<B> {
     type Running = Forking<B::Running>;
 
     fn add(&self, b: &mut Builder, before: &[NodeId]) -> Vec<NodeId> {
-        let fork = b.fork(&self.fork);
+        let fork = b.fork(&self.name);
         connect(b, before, fork);
         let ends = self.branches.add(b, fork);
         let join = b.join(&self.join);

@@ -1,8 +1,5 @@
 //! Delays, with as many servers as there are jobs.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use iosonar_units::Nanos;
 
 use super::part::{Next, Numbers, Plan, Run, Running, connect};
@@ -10,7 +7,7 @@ use crate::law::Draws;
 use crate::network::job::Job;
 use crate::network::node::Sink;
 use crate::network::{Builder, NodeId, Probe, StationStatistics};
-use crate::{Law, Seed, Slab};
+use crate::{Calendar, Law, Seed, Slab};
 
 /// A delay: as many servers as there are jobs.
 #[derive(Clone, Debug)]
@@ -57,7 +54,7 @@ impl Plan for Delay {
             next: Next::NEVER,
             times: Draws::new(self.law, stream),
             restarts: self.restarts,
-            ends: BinaryHeap::new(),
+            ends: Calendar::default(),
             jobs: Slab::default(),
         }
     }
@@ -69,16 +66,9 @@ pub struct Delaying {
     next: Next,
     times: Draws,
     restarts: bool,
-    /// The ends of all, with the places of their jobs.
-    ends: BinaryHeap<Reverse<(Next, u32)>>,
+    /// The ends of all: each with its place in the order of all events, and the place of its job.
+    ends: Calendar<(u64, u32)>,
     jobs: Slab<Job>,
-}
-
-impl Delaying {
-    fn first(&self) -> Next {
-        let first = self.ends.peek();
-        first.map_or(Next::NEVER, |Reverse((next, _))| *next)
-    }
 }
 
 impl Running for Delaying {
@@ -90,16 +80,17 @@ impl Running for Delaying {
     }
 
     fn enter<P: Probe>(&mut self, job: Job, run: &mut Run<P>) -> Option<Job> {
-        let end = run.plan(run.now.saturating_add(self.times.draw()));
-        let place = self.jobs.insert(job);
-        self.ends.push(Reverse((end, place)));
-        self.next = self.first();
+        let at = run.now.saturating_add(self.times.draw());
+        let end = run.plan(at);
+        self.ends.schedule(at, (end.order(), self.jobs.insert(job)));
+        self.next = end.or(self.next);
         None
     }
 
     fn end<P: Probe>(&mut self, _: u32, run: &mut Run<P>) -> Option<Job> {
-        let Reverse((_, place)) = self.ends.pop().expect("a job is here");
-        self.next = self.first();
+        let (_, (_, place)) = self.ends.pop().expect("a job is here");
+        let next = self.ends.peek();
+        self.next = next.map_or(Next::NEVER, |(at, (order, _))| Next::new(at, order));
         let mut job = self.jobs[place];
         self.jobs.release(place);
         if self.restarts {

@@ -87,8 +87,8 @@ pub trait Running: Clone {
     fn restart(&mut self, now: Nanos);
 }
 
-/// An event to come. The order is that of their keys; no two events have the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// An event to come.
+#[derive(Clone, Copy, Debug)]
 pub struct Next {
     /// Its time in the upper half, and below the number that decides between events of one instant.
     key: u128,
@@ -118,6 +118,12 @@ impl Next {
     #[inline(always)]
     pub(super) fn at(self) -> Nanos {
         Nanos::new((self.key >> 64) as u64)
+    }
+
+    /// The number that decides between events of one instant.
+    #[inline(always)]
+    pub(super) fn order(self) -> u64 {
+        self.key as u64
     }
 
     #[inline(always)]
