@@ -26,8 +26,8 @@ const FAR: u64 = u64::MAX - PLACES as u64;
 pub(super) enum Next {
     /// There is none.
     None,
-    /// In a place of the array.
-    At(usize),
+    /// In a place of the array, from which it is to be removed, and at this time.
+    At(usize, Nanos),
     InCalendar,
 }
 
@@ -97,9 +97,9 @@ impl Agenda {
         }
     }
 
-    /// The place of the first event of the array, if there is one.
+    /// The place and the time of the first event of the array, if there is one.
     #[inline(always)]
-    fn first(&self) -> Option<usize> {
+    fn first(&self) -> Option<(usize, u64)> {
         let (mut first, mut at) = (0, self.times[0]);
         for place in 1..self.places {
             let time = self.times[place % PLACES];
@@ -114,7 +114,7 @@ impl Agenda {
         if at >= FAR {
             return self.first_of_all();
         }
-        Some(first)
+        Some((first, at))
     }
 
     /// Of two places whose events happen at one time, the one that comes first.
@@ -128,47 +128,55 @@ impl Agenda {
 
     /// The same, at the end of time.
     #[inline(never)]
-    fn first_of_all(&self) -> Option<usize> {
+    fn first_of_all(&self) -> Option<(usize, u64)> {
         let places = (0..self.places).filter(|&place| self.orders[place] != NO_EVENT);
-        places.min_by_key(|&place| (self.times[place], self.orders[place]))
+        let first = places.min_by_key(|&place| (self.times[place], self.orders[place]));
+        first.map(|place| (place, self.times[place]))
     }
 
-    /// Where the next event is, if it happens until `end`.
+    /// Where the next event is, if it happens until `end`. If it has a place, the clock is set to its time.
     #[inline(always)]
     pub(super) fn next(&mut self, end: Nanos) -> Next {
         let first = self.first();
-        if !self.calendar.is_bare() {
-            return self.next_of_both(first, end);
+        if !self.calendar.is_bare() && !self.comes_before_calendar(first) {
+            return match self.calendar.next_time() {
+                Some(at) if at <= end => Next::InCalendar,
+                _ => Next::None,
+            };
         }
         match first {
-            Some(place) if self.times[place % PLACES] <= end.get() => Next::At(place),
+            Some((place, at)) if at <= end.get() => {
+                self.calendar.pass(at);
+                Next::At(place, Nanos::new(at))
+            }
             _ => Next::None,
         }
     }
 
     #[inline(never)]
-    fn next_of_both(&mut self, first: Option<usize>, end: Nanos) -> Next {
-        let here = first.map(|place| (self.times[place], self.orders[place]));
-        match (first, self.calendar.next_key()) {
-            (_, Some(there)) if here.is_none_or(|here| there < here) => {
-                match there.0 <= end.get() {
-                    true => Next::InCalendar,
-                    false => Next::None,
-                }
-            }
-            (Some(place), _) if self.times[place] <= end.get() => Next::At(place),
-            _ => Next::None,
-        }
+    fn comes_before_calendar(&mut self, first: Option<(usize, u64)>) -> bool {
+        let there = self.calendar.next_key();
+        let before = |there| first.is_some_and(|(place, at)| (at, self.orders[place]) < there);
+        there.is_none_or(before)
     }
 
-    /// Takes out the event of a place, which is the next one, and sets the clock to its time.
+    /// The event of a place has happened: none is there, unless another one was planned at this time.
     #[inline(always)]
-    pub(super) fn take(&mut self, place: usize) -> Nanos {
+    pub(super) fn clear(&mut self, place: usize) {
         let place = place % PLACES;
-        let at = self.times[place];
         (self.times[place], self.orders[place]) = (no_time(place), NO_EVENT);
-        self.calendar.pass(at);
-        Nanos::new(at)
+    }
+
+    /// The event of a place has happened, and the next one there is planned, if there is one.
+    #[inline(always)]
+    pub(super) fn replace(&mut self, place: usize, next: Option<Nanos>) {
+        match next {
+            Some(at) => {
+                self.times[place % PLACES] = at.get();
+                self.orders[place % PLACES] = self.calendar.next_order();
+            }
+            None => self.clear(place),
+        }
     }
 
     /// The event that a place has, or had last.
@@ -178,7 +186,7 @@ impl Agenda {
 
     /// The time of the next event. It does not move the clock.
     pub(super) fn next_time(&mut self) -> Option<Nanos> {
-        let here = self.first().map(|place| Nanos::new(self.times[place]));
+        let here = self.first().map(|(_, at)| Nanos::new(at));
         let there = self.calendar.next_time();
         match (here, there) {
             (Some(here), Some(there)) => Some(here.min(there)),
@@ -194,7 +202,10 @@ mod tests {
     fn pop(agenda: &mut Agenda, end: Nanos) -> Option<(Nanos, Event)> {
         match agenda.next(end) {
             Next::None => None,
-            Next::At(place) => Some((agenda.take(place), agenda.event(place))),
+            Next::At(place, at) => {
+                agenda.clear(place);
+                Some((at, agenda.event(place)))
+            }
             Next::InCalendar => agenda.calendar.pop(),
         }
     }

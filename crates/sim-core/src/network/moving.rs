@@ -17,30 +17,29 @@ impl<P: Probe> Network<P> {
     /// The next event, if it happens until `end`; returns whether there was one.
     #[inline(always)]
     pub(super) fn advance(&mut self, end: Nanos) -> bool {
-        let place = match self.context.agenda.next(end) {
+        let (place, now) = match self.context.agenda.next(end) {
             Next::None => return false,
             Next::InCalendar => {
                 self.advance_calendar();
                 return true;
             }
-            Next::At(place) => place,
+            Next::At(place, now) => (place, now),
         };
-        let now = self.context.agenda.take(place);
         self.now = now;
         let sources = self.sources.len();
         if place < sources {
+            let next = self.sources[place].source.next();
+            self.context.agenda.replace(place, next);
             self.come(place, now);
         } else if place - sources < self.servers.len() {
             let i = place - sources;
-            let server = &mut self.servers[i];
-            let next = server.next;
-            let job = server
-                .single
-                .end(server.node, now, &mut self.context.record);
-            self.send(job, next, now);
-            self.resume(i, now);
+            self.serve(i, now);
+            let next = self.resume(i, now);
+            self.context.agenda.replace(place, next);
         } else {
-            let event = self.context.agenda.event(place);
+            let agenda = &mut self.context.agenda;
+            agenda.clear(place);
+            let event = agenda.event(place);
             self.advance_others(event, now);
         }
         true
@@ -49,17 +48,31 @@ impl<P: Probe> Network<P> {
     /// A job comes from one of the simplest sources.
     #[inline(always)]
     fn come(&mut self, source: usize, now: Nanos) {
-        let incoming = &mut self.sources[source];
+        let incoming = &self.sources[source];
         let (class, next) = (incoming.source.class, incoming.next);
-        if let Some(at) = incoming.source.next() {
-            let agenda = &mut self.context.agenda;
-            agenda.plan(incoming.place, at, incoming.node);
-        }
         let job = self.context.record.create(class, now);
         match self.finite {
             true => self.arrive(job, next, now),
             false => self.send(job, next, now),
         }
+    }
+
+    /// A service ends at one of the simplest stations, and its job goes on.
+    #[inline(always)]
+    fn serve(&mut self, i: usize, now: Nanos) {
+        let server = &mut self.servers[i];
+        let next = server.next;
+        let record = &mut self.context.record;
+        let job = server.single.end(server.node, now, record);
+        self.send(job, next, now);
+    }
+
+    /// The server of such a station goes on, and returns when its next service ends.
+    #[inline(always)]
+    fn resume(&mut self, i: usize, now: Nanos) -> Option<Nanos> {
+        let server = &mut self.servers[i];
+        let record = &mut self.context.record;
+        server.single.resume(server.node, now, record)
     }
 
     /// The next event, which is in the calendar.
@@ -106,13 +119,15 @@ impl<P: Probe> Network<P> {
             }
             // Those that have found no place in the array.
             &mut Node::Single(i) => {
-                let server = &mut self.servers[i as usize];
-                let next = server.next;
-                let job = server.single.end(event.node, now, &mut context.record);
-                self.send_out(job, next, now);
-                self.resume(i as usize, now);
+                let i = i as usize;
+                self.serve(i, now);
+                if let Some(end) = self.resume(i, now) {
+                    let place = self.servers[i].place;
+                    self.context.agenda.plan(place, end, event.node);
+                }
             }
             Node::Renewal => {
+                self.plan_arrival(event.node);
                 let at = |incoming: &Incoming<Renewal>| incoming.node == event.node;
                 let source = self.sources.iter().position(at);
                 self.come(source.expect("a source has this event"), now);
@@ -125,18 +140,7 @@ impl<P: Probe> Network<P> {
         }
     }
 
-    /// The server of a simple station goes on.
-    #[inline(always)]
-    fn resume(&mut self, i: usize, now: Nanos) {
-        let server = &mut self.servers[i];
-        let record = &mut self.context.record;
-        if let Some(end) = server.single.resume(server.node, now, record) {
-            let agenda = &mut self.context.agenda;
-            agenda.plan(server.place, end, server.node);
-        }
-    }
-
-    /// Plans the first event of a source.
+    /// Plans the first event of a source, or the next one of one of the simplest sources.
     pub(super) fn plan_arrival(&mut self, node: u32) {
         let (place, at) = match &mut self.nodes[node as usize] {
             Node::Renewal => {
