@@ -6,6 +6,8 @@ const PART: usize = 256;
 /// Zeros, but for what was written.
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
+    numbers: usize,
+    /// Empty until the first write: look-ups of what was never written miss no cache.
     parts: Vec<Option<Box<[u32; PART]>>>,
 }
 
@@ -19,20 +21,35 @@ pub(super) fn bytes(numbers: u64, touched: u64) -> u64 {
 impl Parts {
     pub(super) fn new(numbers: usize) -> Self {
         Self {
-            parts: vec![None; numbers.div_ceil(PART)],
+            numbers,
+            parts: Vec::new(),
         }
     }
 
     #[inline]
     pub(super) fn get(&self, at: u32) -> u32 {
-        match &self.parts[at as usize / PART] {
-            Some(part) => part[at as usize % PART],
-            None => 0,
+        debug_assert!((at as usize) < self.numbers, "{at} is beyond the table");
+        match self.parts.get(at as usize / PART) {
+            Some(Some(part)) => part[at as usize % PART],
+            _ => 0,
         }
     }
 
     #[inline]
     pub(super) fn set(&mut self, at: u32, number: u32) {
+        if let Some(Some(part)) = self.parts.get_mut(at as usize / PART) {
+            part[at as usize % PART] = number;
+        } else {
+            self.set_first(at, number);
+        }
+    }
+
+    /// The first write to a part.
+    #[cold]
+    fn set_first(&mut self, at: u32, number: u32) {
+        if self.parts.is_empty() {
+            self.parts = vec![None; self.numbers.div_ceil(PART)];
+        }
         let part = &mut self.parts[at as usize / PART];
         part.get_or_insert_with(|| Box::new([0; PART]))[at as usize % PART] = number;
     }
