@@ -8,7 +8,7 @@
 //!
 //! In front of all this there may be [limits](crate::limits) that let jobs through at a rate.
 //!
-//! Each arrow is a queue in front of servers; what takes no time costs no event. The device has a calendar of its
+//! Each arrow is a queue in front of servers; what takes no time costs no event. The device has an [agenda] of its
 //! own: to the array it looks like a server that is to be asked again at a certain time.
 //!
 //! The two ends differ from device to device, and [`Ssd`] is generic over them: the [`Host`] is a [`BlockQueue`] or
@@ -19,6 +19,7 @@
 //! the task that leaves it goes on: what both schedule for one instant happens in this order, and completion hashes
 //! depend on it.
 
+mod agenda;
 mod any;
 mod block_queue;
 mod bulk;
@@ -35,13 +36,14 @@ use std::fmt::Debug;
 use std::ops::Range;
 
 use iosonar_device::{Access, Job, Service, Usage};
-use iosonar_sim_core::{Calendar, Slab, Stream};
+use iosonar_sim_core::{Slab, Stream};
 use iosonar_units::Nanos;
 
 use crate::limits::Limits;
 use crate::parameters::{ControllerParameters, Parameters, PcieParameters, Transfer};
 use crate::servers::Servers;
 use crate::stages::{Stage, StageTimes};
+use agenda::Agenda;
 use block_queue::BlockQueue;
 use bulk::BulkServer;
 use data::Unit;
@@ -169,7 +171,7 @@ struct Ssd<H: Host<S>, S: Storage> {
     limits: Option<Box<Limits>>,
     pcie: PcieParameters,
     times: ControllerParameters,
-    calendar: Calendar<EventOf<H, S>>,
+    agenda: Agenda<EventOf<H, S>>,
     /// The instants at which the array is going to ask, the next one last.
     wake_ups: Vec<Nanos>,
     jobs: Jobs,
@@ -198,7 +200,7 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
                 .map(|limits| Box::new(Limits::new(limits))),
             pcie: p.pcie,
             times: p.controller,
-            calendar: Calendar::default(),
+            agenda: Agenda::default(),
             wake_ups: Vec::new(),
             jobs: Jobs::default(),
             commands: Slab::default(),
@@ -217,11 +219,11 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
 
     fn submit(&mut self, job: Job, now: Nanos) {
         // The array knows when the next event is, and submits nothing that comes before it later.
-        debug_assert!(self.calendar.now() <= now, "the device went too far ahead");
+        debug_assert!(self.agenda.now() <= now, "the device went too far ahead");
         let slot = self.jobs.arrive(job, now);
         let limits = self.limits.as_mut();
         match limits.map_or(now, |limits| limits.pass(&job, now)) {
-            at if at > now => self.calendar.schedule(at, Event::Passed(slot)),
+            at if at > now => self.agenda.schedule(at, Event::Passed(slot)),
             _ => H::submit(self, slot, now),
         }
     }
@@ -230,7 +232,7 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
     fn next_wake_up(&mut self) -> Option<Nanos> {
         let next = match self.jobs.next_finished() {
             Some(at) => at,
-            None => self.calendar.next_time()?,
+            None => self.agenda.next_time()?,
         };
         if self.wake_ups.last().is_some_and(|&known| known <= next) {
             return None;
@@ -245,9 +247,7 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
             self.wake_ups.pop();
         }
         while self.jobs.next_finished().is_none()
-            && let Some(next) = self.calendar.next_time()
-            && (next <= now || next < until)
-            && let Some((at, event)) = self.calendar.pop()
+            && let Some((at, event)) = self.agenda.take(now, until)
         {
             self.handle(event, at);
         }
@@ -274,11 +274,11 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
     }
 
     fn schedule_host(&mut self, at: Nanos, event: H::Event) {
-        self.calendar.schedule(at, Event::Host(event));
+        self.agenda.schedule(at, Event::Host(event));
     }
 
     fn schedule_storage(&mut self, at: Nanos, event: S::Event) {
-        self.calendar.schedule(at, Event::Storage(event));
+        self.agenda.schedule(at, Event::Storage(event));
     }
 
     fn ask_controller(&mut self, task: Task<S::Number>, now: Nanos) {
@@ -295,7 +295,7 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
             },
             Task::Return(_) => self.times.post,
         };
-        self.calendar.schedule(now + time, Event::Controller(task));
+        self.agenda.schedule(now + time, Event::Controller(task));
         if let Task::Forward(command) = task {
             H::command_taken(self, command.into(), now);
         }
@@ -341,7 +341,7 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
 
     fn start_descriptor_engine(&mut self, returned: u32, now: Nanos) {
         let time = self.host.engine_time(&self.pcie.post, returned);
-        self.calendar
+        self.agenda
             .schedule(now + time, Event::Descriptors(returned));
     }
 

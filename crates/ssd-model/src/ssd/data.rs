@@ -132,7 +132,7 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
             }
             Task::Return(returned) => self.pcie.post.time(self.host.return_bytes(returned)),
         } + std::mem::take(&mut self.link_debt);
-        self.calendar.schedule(now + time, Event::Data(task));
+        self.agenda.schedule(now + time, Event::Data(task));
     }
 
     pub(super) fn data_moved(&mut self, task: Task<S::Number>, now: Nanos) {

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use iosonar_device::Access;
-use iosonar_sim_core::{Calendar, Slab, Stream};
+use iosonar_sim_core::{Slab, Stream};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
+use super::agenda::Agenda;
 use super::data::{CommandStorage, Step, Unit};
 use super::mapping::NeedsMap;
 use super::{Event, EventOf, Host, Ssd, SsdReport, Storage, Task};
@@ -112,7 +113,7 @@ impl FlashStorage {
 /// What an operation of flash changes in the rest of the device.
 pub(super) struct View<'a, H: Host<FlashStorage>> {
     now: Nanos,
-    calendar: &'a mut Calendar<EventOf<H, FlashStorage>>,
+    agenda: &'a mut Agenda<EventOf<H, FlashStorage>>,
     units: &'a mut Slab<Unit>,
     done: &'a mut Vec<Owner>,
 }
@@ -150,7 +151,7 @@ impl<H: Host<FlashStorage>> FlashHost for View<'_, H> {
     #[inline]
     fn schedule(&mut self, at: Nanos, event: FlashEvent) {
         let event = Event::Storage(FlashStorageEvent::Flash(event));
-        self.calendar.schedule(at, event);
+        self.agenda.schedule(at, event);
     }
 
     #[inline]
@@ -272,7 +273,7 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
     pub(super) fn flash(&mut self, now: Nanos) -> (&mut Flash, &mut Cache, View<'_, H>) {
         let view = View {
             now,
-            calendar: &mut self.calendar,
+            agenda: &mut self.agenda,
             units: &mut self.units,
             done: &mut self.storage.done,
         };

@@ -151,21 +151,21 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
 
     pub(super) fn end_measurement(&mut self, now: Nanos) {
         // It may have gone ahead with events that no job waits for.
-        let now = now.max(self.calendar.now());
+        let now = now.max(self.agenda.now());
         self.measured = Some((self.jobs.usage_until(now), self.report_until(now)));
     }
 
     pub(super) fn usage(&self) -> Usage {
         match &self.measured {
             Some((usage, _)) => *usage,
-            None => self.jobs.usage_until(self.calendar.now()),
+            None => self.jobs.usage_until(self.agenda.now()),
         }
     }
 
     pub(super) fn report(&self) -> SsdReport {
         match &self.measured {
             Some((_, report)) => report.clone(),
-            None => self.report_until(self.calendar.now()),
+            None => self.report_until(self.agenda.now()),
         }
     }
 
