@@ -22,7 +22,7 @@ pub enum Cleaning {
 /// The full blocks, by what the choice of a victim looks at.
 #[derive(Clone, Debug)]
 pub(super) enum Victims {
-    Greedy(Buckets),
+    Greedy(Greedy),
     Fifo(VecDeque<u32>),
     CostBenefit {
         /// By block: when it was sealed; [`NOT_FULL`] where it is not.
@@ -36,7 +36,7 @@ const NOT_FULL: u32 = u32::MAX;
 impl Victims {
     pub(super) fn new(cleaning: Cleaning, blocks: u32, slots_per_block: u32) -> Self {
         match cleaning {
-            Cleaning::Greedy => Self::Greedy(Buckets::new(blocks, slots_per_block)),
+            Cleaning::Greedy => Self::Greedy(Greedy::new(blocks)),
             Cleaning::Fifo => Self::Fifo(VecDeque::new()),
             Cleaning::CostBenefit => Self::CostBenefit {
                 sealed_at: vec![NOT_FULL; blocks as usize],
@@ -48,7 +48,7 @@ impl Victims {
     /// A block is full now.
     pub(super) fn add(&mut self, block: u32, valid: u16, sealed: u32) {
         match self {
-            Self::Greedy(buckets) => buckets.insert(block, valid),
+            Self::Greedy(greedy) => greedy.insert(block, valid),
             Self::Fifo(queue) => queue.push_back(block),
             Self::CostBenefit { sealed_at, .. } => sealed_at[block as usize] = sealed & !(1 << 31),
         }
@@ -57,15 +57,15 @@ impl Victims {
     /// A block, full or not, has one valid page fewer.
     #[inline]
     pub(super) fn lost_a_page(&mut self, block: u32, valid: u16) {
-        if let Self::Greedy(buckets) = self {
-            buckets.lost_a_page(block, valid);
+        if let Self::Greedy(greedy) = self {
+            greedy.lost_a_page(block, valid);
         }
     }
 
     /// Takes out the next victim.
     pub(super) fn choose(&mut self, valid: &[u16], now: u32) -> Option<u32> {
         match self {
-            Self::Greedy(buckets) => buckets.take_least(),
+            Self::Greedy(greedy) => greedy.take_least(),
             Self::Fifo(queue) => queue.pop_front(),
             Self::CostBenefit {
                 sealed_at,
@@ -92,7 +92,7 @@ impl Victims {
     /// Whether a block is full, and may be cleaned.
     pub(super) fn holds(&self, block: u32) -> bool {
         match self {
-            Self::Greedy(buckets) => buckets.holds(block),
+            Self::Greedy(greedy) => greedy.holds(block),
             Self::Fifo(queue) => queue.contains(&block),
             Self::CostBenefit { sealed_at, .. } => sealed_at[block as usize] != NOT_FULL,
         }
@@ -101,7 +101,7 @@ impl Victims {
     /// A block is cleaned although it was not chosen.
     pub(super) fn remove(&mut self, block: u32) {
         match self {
-            Self::Greedy(buckets) => buckets.unlink(block),
+            Self::Greedy(greedy) => greedy.remove(block),
             Self::Fifo(queue) => queue.retain(|&b| b != block),
             Self::CostBenefit { sealed_at, .. } => sealed_at[block as usize] = NOT_FULL,
         }
@@ -112,7 +112,7 @@ impl Victims {
         let of = |&block: &u32| (erases[block as usize], block);
         let all = 0..erases.len() as u32;
         match self {
-            Self::Greedy(buckets) => all.filter(|&block| buckets.holds(block)).min_by_key(of),
+            Self::Greedy(greedy) => all.filter(|&block| greedy.holds(block)).min_by_key(of),
             Self::Fifo(queue) => queue.iter().copied().min_by_key(of),
             Self::CostBenefit { sealed_at, .. } => {
                 let full = all.filter(|&block| sealed_at[block as usize] != NOT_FULL);
@@ -122,75 +122,81 @@ impl Victims {
     }
 }
 
-/// Blocks in lists by their number of valid pages. All steps take constant time.
+/// The blocks that may be cleaned, by a key: the number of valid pages, and how late the block came to have it. So the
+/// least key is that of the victim. A block that loses a page gets a smaller key, which costs two accesses; the search
+/// for the least one, rare against these, goes through groups of blocks.
 #[derive(Clone, Debug)]
-pub(super) struct Buckets {
-    /// By block, then by number of valid pages (the ends of the lists): next and previous.
-    links: Vec<(u32, u32)>,
-    blocks: u32,
-    /// No list below is filled.
-    least: u32,
-    most: u32,
+pub(super) struct Greedy {
+    /// By block; [`NO_KEY`] where it is not full.
+    keys: Vec<u64>,
+    /// By group of blocks: the least of their keys.
+    least: Vec<u64>,
+    /// A group has 2 to this power of blocks.
+    group_bits: u32,
+    /// How many keys there were.
+    turns: u64,
 }
 
-const UNLINKED: u32 = u32::MAX;
+const NO_KEY: u64 = u64::MAX;
+/// Below the number of valid pages, the rest of a key is its turn.
+const TURN_BITS: u32 = 48;
 
-impl Buckets {
-    fn new(blocks: u32, slots_per_block: u32) -> Self {
-        let end = |count| (blocks + count, blocks + count);
-        let links = std::iter::repeat_n((UNLINKED, UNLINKED), blocks as usize)
-            .chain((0..=slots_per_block).map(end))
-            .collect();
+impl Greedy {
+    fn new(blocks: u32) -> Self {
+        // As many groups as blocks in each.
+        let group_bits = blocks.ilog2() / 2;
         Self {
-            links,
-            blocks,
-            least: slots_per_block,
-            most: slots_per_block,
+            keys: vec![NO_KEY; blocks as usize],
+            least: vec![NO_KEY; (blocks as usize).div_ceil(1 << group_bits)],
+            group_bits,
+            turns: 0,
         }
     }
 
     fn holds(&self, block: u32) -> bool {
-        self.links[block as usize].0 != UNLINKED
+        self.keys[block as usize] != NO_KEY
     }
 
+    /// Gives a block a key that is smaller than its last one.
     #[inline]
     fn insert(&mut self, block: u32, valid: u16) {
-        let end = self.blocks + u32::from(valid);
-        let last = self.links[end as usize].1;
-        self.links[block as usize] = (end, last);
-        self.links[last as usize].0 = block;
-        self.links[end as usize].1 = block;
-        self.least = self.least.min(u32::from(valid));
-    }
-
-    #[inline]
-    fn unlink(&mut self, block: u32) {
-        let (next, last) = self.links[block as usize];
-        self.links[last as usize].0 = next;
-        self.links[next as usize].1 = last;
-        self.links[block as usize] = (UNLINKED, UNLINKED);
+        self.turns += 1;
+        debug_assert!(self.turns < 1 << TURN_BITS, "turns last for ever");
+        let key = u64::from(valid) << TURN_BITS | self.turns;
+        debug_assert!(key < self.keys[block as usize], "pages are only lost");
+        self.keys[block as usize] = key;
+        let least = &mut self.least[(block >> self.group_bits) as usize];
+        *least = key.min(*least);
     }
 
     #[inline]
     fn lost_a_page(&mut self, block: u32, valid: u16) {
         if self.holds(block) {
-            self.unlink(block);
             self.insert(block, valid);
         }
     }
 
+    fn remove(&mut self, block: u32) {
+        self.keys[block as usize] = NO_KEY;
+        let group = (block >> self.group_bits) as usize;
+        self.least[group] = self.blocks_of(group).min().unwrap_or(NO_KEY);
+    }
+
+    fn blocks_of(&self, group: usize) -> impl Iterator<Item = u64> {
+        let first = group << self.group_bits;
+        let end = (first + (1 << self.group_bits)).min(self.keys.len());
+        self.keys[first..end].iter().copied()
+    }
+
     fn take_least(&mut self) -> Option<u32> {
-        loop {
-            let end = self.blocks + self.least;
-            let first = self.links[end as usize].0;
-            if first != end {
-                self.unlink(first);
-                return Some(first);
-            }
-            if self.least == self.most {
-                return None;
-            }
-            self.least += 1;
+        let (group, &least) = self.least.iter().enumerate().min_by_key(|(_, key)| **key)?;
+        if least == NO_KEY {
+            return None;
         }
+        let within = self.blocks_of(group).position(|key| key == least);
+        let within = within.expect("the least key is that of a block");
+        let block = ((group << self.group_bits) + within) as u32;
+        self.remove(block);
+        Some(block)
     }
 }
