@@ -68,7 +68,10 @@ pub(crate) trait FlashHost {
 pub(crate) struct Flash {
     pub(crate) p: FlashParameters,
     planes: Vec<Plane>,
+    /// Channels first, then dies, then planes.
     servers: Vec<Server>,
+    /// By plane: its server.
+    server_of: Vec<u32>,
     channels: Vec<Servers<u32>>,
     /// By plane and block: how many cleanings of its server must be done before it can be programmed.
     ready: Vec<Vec<u32>>,
@@ -110,7 +113,10 @@ impl Flash {
             next_due: next_due.unwrap_or(Nanos::MAX),
             page_time: [mean(&p.read), mean(&p.program)],
             planes,
-            servers: vec![Server::default(); servers as usize],
+            servers: (0..servers)
+                .map(|server| Server::on(server % p.channels))
+                .collect(),
+            server_of: (0..p.planes).map(|plane| plane % servers).collect(),
             channels: vec![Servers::new(1); p.channels as usize],
             ready: vec![vec![0; p.plane.blocks as usize]; p.planes as usize],
             counts: FlashCounts::default(),
@@ -150,12 +156,7 @@ impl Flash {
     /// The server of a plane. Planes are numbered channels first, then dies, then planes.
     #[inline]
     fn server_of(&self, plane: u32) -> u32 {
-        plane % (self.p.planes / self.p.planes_per_server)
-    }
-
-    #[inline]
-    fn channel_of(&self, server: u32) -> u32 {
-        server % self.p.channels
+        self.server_of[plane as usize]
     }
 
     pub(crate) fn plane(&self, plane: u32) -> &Plane {
@@ -231,8 +232,7 @@ impl Flash {
             order: state.operations,
         };
         state.operations += 1;
-        state.reads.push_back(operation);
-        self.start(server, host);
+        self.start_read(server, operation, host);
     }
 
     /// Writes a logical page, and returns its slot. The `owner` of the write that fills a flash page is

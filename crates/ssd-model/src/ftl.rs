@@ -300,15 +300,18 @@ impl Plane {
     /// flash yet.
     #[inline]
     pub fn is_open(&self, slot: u32) -> bool {
-        let (block, within) = (
-            slot / self.shape.slots_per_block,
-            slot % self.shape.slots_per_block,
-        );
+        let PlaneShape {
+            slots_per_block,
+            slots_per_page,
+            ..
+        } = self.shape;
         let open = |frontier: &Frontier| {
-            let page = within / self.shape.slots_per_page;
-            frontier.block == block
-                && frontier.next / self.shape.slots_per_page == page
-                && !frontier.next.is_multiple_of(self.shape.slots_per_page)
+            let first = frontier.block.wrapping_mul(slots_per_block);
+            let within = slot.wrapping_sub(first);
+            // Most slots lie in other blocks: without a division.
+            within < slots_per_block
+                && frontier.next / slots_per_page == within / slots_per_page
+                && !frontier.next.is_multiple_of(slots_per_page)
         };
         open(&self.host) || open(&self.cleaner)
     }

@@ -59,9 +59,10 @@ pub(super) struct Cleaning {
 }
 
 /// Where an operation has come to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     /// It waits for the channel, or its command crosses it.
+    #[default]
     Command,
     /// The die reads.
     Read,
@@ -73,7 +74,11 @@ pub(super) enum Phase {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Server {
-    pub(super) current: Option<(Operation, Phase)>,
+    pub(super) current: Option<Operation>,
+    /// How far that has come.
+    pub(super) phase: Phase,
+    /// The channel that it shares.
+    pub(super) channel: u32,
     /// The operations on other planes that the same command executes.
     pub(super) mates: Vec<Operation>,
     /// When the die's phase ends.
@@ -107,16 +112,31 @@ impl Cleaning {
 }
 
 impl Server {
+    pub(super) fn on(channel: u32) -> Self {
+        Self {
+            channel,
+            ..Self::default()
+        }
+    }
+
+    /// The operation that it is working on.
+    #[inline]
+    pub(super) fn operation(&self) -> &Operation {
+        let current = self.current.as_ref();
+        current.expect("its die or channel works for an operation")
+    }
+
+    /// Whether it neither works nor has work that was interrupted, and no read waits.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.current.is_none() && self.suspended.is_none() && self.reads.is_empty()
+    }
+
     /// What a command executes has passed a stage; of reads on several planes the data cross the channel one after
     /// the other.
     #[inline(always)]
-    pub(super) fn passed(
-        &self,
-        lead: &Operation,
-        phase: Option<Phase>,
-        stage: Stage,
-        host: &mut impl FlashHost,
-    ) {
+    pub(super) fn passed(&self, phase: Option<Phase>, stage: Stage, host: &mut impl FlashHost) {
+        let lead = self.operation();
         if let Some(owner) = lead.owner {
             host.passed(owner, stage);
         }

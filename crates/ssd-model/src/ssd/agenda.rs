@@ -95,13 +95,19 @@ impl<E: Copy> Agenda<E> {
             self.schedule_in_full(entry);
             return;
         }
-        let mut place = self.near.len();
         self.near.push(entry);
-        while place > 0 && self.near[place - 1].at <= entry.at {
-            self.near[place] = self.near[place - 1];
-            place -= 1;
+        // Slices that get shorter need no check of a place.
+        let mut open = self.near.as_mut_slice();
+        while let [earlier @ .., last] = open {
+            match earlier.last() {
+                Some(before) if before.at <= entry.at => *last = *before,
+                _ => {
+                    *last = entry;
+                    break;
+                }
+            }
+            open = earlier;
         }
-        self.near[place] = entry;
     }
 
     /// The list of near events is full: the latest one goes.
