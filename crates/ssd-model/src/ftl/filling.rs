@@ -61,12 +61,19 @@ impl Plane {
 
 /// Sets `count` bits from `from` on.
 fn set_bits(words: &mut [u64], from: usize, count: usize) {
-    let (mut at, end) = (from, from + count);
-    while at < end {
-        let bits = (64 - at % 64).min(end - at);
-        words[at / 64] |= (u64::MAX >> (64 - bits)) << (at % 64);
-        at += bits;
+    if count == 0 {
+        return;
     }
+    let last = from + count - 1;
+    let (head, tail) = (u64::MAX << (from % 64), u64::MAX >> (63 - last % 64));
+    let (first_word, last_word) = (from / 64, last / 64);
+    if first_word == last_word {
+        words[first_word] |= head & tail;
+        return;
+    }
+    words[first_word] |= head;
+    words[first_word + 1..last_word].fill(u64::MAX);
+    words[last_word] |= tail;
 }
 
 /// How many pages are valid in each full block, in the steady state of uniform random writes, from the
@@ -158,11 +165,21 @@ mod tests {
 
     #[test]
     fn bits_are_set_across_words() {
-        let mut words = [0; 4];
-        set_bits(&mut words, 60, 100);
-        for at in 0..256 {
-            let set = words[at / 64] >> (at % 64) & 1 == 1;
-            assert_eq!(set, (60..160).contains(&at), "{at}");
+        for (from, end) in [
+            (60, 160),
+            (0, 64),
+            (64, 128),
+            (3, 9),
+            (63, 65),
+            (7, 7),
+            (0, 256),
+        ] {
+            let mut words = [0; 4];
+            set_bits(&mut words, from, end - from);
+            for at in 0..256 {
+                let set = words[at / 64] >> (at % 64) & 1 == 1;
+                assert_eq!(set, (from..end).contains(&at), "{at} of {from} to {end}");
+            }
         }
     }
 
