@@ -220,6 +220,7 @@ mod tests {
         assert_eq!(cache.change(5), Some(1), "it is not in memory");
         assert_eq!((cache.written, cache.departing[&1]), (2, 2));
         cache.has_departed(1);
+        assert_eq!(cache.departing[&1], 1, "the other one is on its way still");
         cache.has_departed(1);
         assert!(cache.departing.is_empty() && cache.changed.is_empty());
     }

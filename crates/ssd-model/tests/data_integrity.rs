@@ -165,6 +165,8 @@ proptest! {
                 shadow.slots[slots - reserve..].fill(None);
             }
         }
+        let pages = shadow.slots.chunks(shape.slots_per_page as usize);
+        shadow.programmed = pages.map(|page| page.iter().all(Option::is_some)).collect();
         let mut version = 1 << 40;
         for step in steps {
             version += 1;
@@ -186,6 +188,10 @@ proptest! {
         for page in 0..shape.logical_pages {
             let found = plane.locate(page).map(|slot| shadow.slots[slot as usize]);
             prop_assert_eq!(found, written[page as usize].map(Some), "page {}", page);
+            if let Some(slot) = plane.locate(page) {
+                let on_flash = shadow.programmed[(slot / shape.slots_per_page) as usize];
+                prop_assert_eq!(plane.is_open(slot), !on_flash, "page {}", page);
+            }
         }
         // No two pages share a slot.
         let mut all: Vec<u32> = (0..shape.logical_pages).filter_map(|page| plane.locate(page)).collect();

@@ -6,6 +6,7 @@ use bench::{Load, Outcome, job, parameters};
 use iosonar_device::Access;
 use iosonar_sim_core::Seed;
 use iosonar_ssd_model::Stage;
+use iosonar_units::Nanos;
 use proptest::prelude::*;
 
 /// A small drive: 8 planes of 64 blocks of 64 pages of 4 KiB.
@@ -434,4 +435,65 @@ proptest! {
             prop_assert!((0.0..=1.0).contains(&utilisation), "{} {}", station.name, utilisation);
         }
     }
+}
+
+/// Reads of these pages of a small drive, one at a time.
+fn reads(changes: &str, pages: &[u64]) -> Outcome {
+    Load {
+        threads: 1,
+        requests: pages.len() as u64,
+        warmup: 0,
+        job: &mut |n| job(n, Access::Read, pages[n as usize] * 8, 8),
+        arrivals: None,
+    }
+    .run(&parameters("nvme-gen4-tlc", &format!("{SMALL}{changes}")))
+}
+
+#[test]
+fn a_page_keeps_the_channel_and_the_die_of_its_number_busy() {
+    for page in 0..16 {
+        let report = reads("parallelism = \"die\"\n", &[page]).report;
+        let busy = report.stations.iter().filter(|station| {
+            let kind = station.name.split('/').next();
+            matches!(kind, Some("channel" | "die")) && station.busy > 0
+        });
+        let busy: Vec<&str> = busy.map(|station| station.name.as_str()).collect();
+        // Two channels with two dies each, of two planes each.
+        let (channel, die) = (format!("channel/{}", page % 2), format!("die/{}", page % 4));
+        assert_eq!(busy, [channel, die], "page {page}");
+    }
+}
+
+#[test]
+fn the_place_of_a_page_in_its_block_decides_how_long_a_read_takes() {
+    // All of them on the first of eight planes, whose blocks have 64 pages.
+    let pages: Vec<u64> = (0..100).map(|n| n * 8).collect();
+    let out = reads("read_us = [10.0, 20.0, 40.0]\n", &pages);
+    for (n, (_, stages)) in out.services.iter().enumerate() {
+        let expected = [10_000, 20_000, 40_000][n % 64 % 3];
+        assert_eq!(stages[Stage::Die as usize].get(), expected, "page {n}");
+    }
+}
+
+#[test]
+fn a_read_takes_as_much_longer_as_it_takes_to_suspend_a_program() {
+    let drive = "[flash]\nchannels = 1\ndies = 1\nplanes = 1\nblocks = 64\npages = 64\npage = \"4KiB\"\n\
+                 mapping_unit = \"4KiB\"\nread_us = [50.0]\nprogram_us = [1000.0]\nsuspend_us = 7.0\n";
+    // A write, a read while its program goes on, and one after its end.
+    let mut gaps = [0, 100_000, 2_000_000].into_iter();
+    let mut arrivals = || Nanos::new(gaps.next().unwrap_or(0));
+    let out = Load {
+        threads: 1,
+        requests: 3,
+        warmup: 0,
+        job: &mut |n| {
+            let access = if n == 0 { Access::Write } else { Access::Read };
+            job(n, access, n * 8, 8)
+        },
+        arrivals: Some(&mut arrivals),
+    }
+    .run(&parameters("nvme-gen4-tlc", drive));
+    let die = |request: usize| out.services[request].1[Stage::Die as usize].get();
+    assert_eq!((die(1), die(2)), (57_000, 50_000));
+    assert_eq!(out.report.flash.suspensions, 1);
 }

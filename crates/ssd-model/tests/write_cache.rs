@@ -135,6 +135,28 @@ fn what_is_held_is_read_from_the_cache_and_can_be_discarded() {
 }
 
 #[test]
+fn what_is_discarded_leaves_its_room_to_others() {
+    // A cache of eight pages, of which four stay dirty: twenty are written and discarded at once.
+    let text =
+        format!("{DRIVE}[cache]\nsize = \"32KiB\"\ndestage_above = 0.5\ndestage_below = 0.5\n");
+    let out = Load {
+        threads: 1,
+        requests: 40,
+        warmup: 0,
+        job: &mut |n| {
+            let access = [Access::Write, Access::Discard][n as usize % 2];
+            job(n, access, n / 2 * 8, 8)
+        },
+        arrivals: None,
+    }
+    .run(&parameters("nvme-gen4-tlc", &text));
+    assert_eq!(
+        (out.services.len(), out.report.cache.unwrap().waits),
+        (40, 0)
+    );
+}
+
+#[test]
 fn values_that_no_cache_has_are_refused() {
     for (more, expected) in [
         (

@@ -121,3 +121,21 @@ impl Refresh {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_are_counted_by_block_and_from_its_erase_on() {
+        let limits = RefreshLimits {
+            reads: Some(3),
+            retention: None,
+        };
+        let mut refresh = Refresh::new(limits, 2, 2);
+        let reads = |refresh: &mut Refresh| [0, 0, 1, 0].map(|block| refresh.read(block));
+        assert_eq!(reads(&mut refresh), [false, false, false, true]);
+        refresh.erased(0);
+        assert_eq!(reads(&mut refresh), [false, false, false, true]);
+    }
+}

@@ -200,3 +200,30 @@ impl Greedy {
         Some(block)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_blocks_with_as_few_valid_pages_the_one_that_has_waited_for_longest_goes() {
+        let mut greedy = Greedy::new(9);
+        for (block, valid) in [(4, 7), (2, 7), (7, 9), (0, 7), (8, 7)] {
+            greedy.insert(block, valid);
+        }
+        // One that is not full does not count; one comes down to the others; one is cleaned for another reason.
+        greedy.lost_a_page(5, 3);
+        greedy.lost_a_page(7, 8);
+        greedy.lost_a_page(7, 7);
+        greedy.remove(0);
+        let order: Vec<u32> = std::iter::from_fn(|| greedy.take_least()).collect();
+        assert_eq!(order, [4, 2, 8, 7]);
+        greedy.insert(4, 9);
+        greedy.insert(5, 2);
+        assert!(greedy.holds(4) && !greedy.holds(2));
+        assert_eq!(
+            (greedy.take_least(), greedy.take_least()),
+            (Some(5), Some(4))
+        );
+    }
+}
