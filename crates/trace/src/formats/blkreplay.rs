@@ -19,6 +19,7 @@
 
 mod reader;
 mod row;
+mod usual;
 mod writer;
 
 use crate::{

@@ -145,6 +145,22 @@ impl Lines {
         }
     }
 
+    /// What follows the current line, as far as it was read already. Nothing if the current line comes once more.
+    #[inline]
+    pub(crate) fn rest(&self) -> &[u8] {
+        match self.given_back {
+            false => &self.buffer[self.from..self.to],
+            true => &[],
+        }
+    }
+
+    /// Steps over whole lines of the [`rest`](Self::rest): this number, with this number of bytes altogether.
+    pub(crate) fn pass(&mut self, lines: usize, bytes: usize) {
+        self.from += bytes;
+        self.number += lines as u64;
+        debug_assert!(self.from <= self.to, "lines of what was read");
+    }
+
     /// The current line comes once more.
     pub(crate) fn give_back(&mut self) {
         self.given_back = true;

@@ -3,6 +3,7 @@
 use iosonar_units::Nanos;
 
 use super::row::{self, Row};
+use super::usual::Usual;
 use crate::text::{Lines, skipped, unreadable_row};
 use crate::{Batch, Metadata, ReadOptions, Record, RemarkKind, Source, TraceError, TraceReader};
 
@@ -22,6 +23,8 @@ pub(super) struct Reader {
     unread_lines: u64,
     /// Whether a rule has ended the rows: the peer's summary follows, and no more rows without a header.
     is_over: bool,
+    /// How rows are laid out.
+    usual: Usual,
     metadata: Metadata,
 }
 
@@ -37,6 +40,7 @@ impl Reader {
             unread: None,
             unread_lines: 0,
             is_over: false,
+            usual: Usual::default(),
             metadata: Metadata::default(),
         };
         let mut bytes = 0;
@@ -75,6 +79,24 @@ impl Reader {
         Ok(reader)
     }
 
+    /// Reads rows of the usual layout, up to the first line that has another.
+    fn usual_rows(&mut self, batch: &mut Batch) {
+        // A row makes an error of text between rows.
+        if self.unread.is_some() {
+            return;
+        }
+        let (text, before) = (self.lines.rest(), self.lines.number());
+        let (mut lines, mut bytes) = (0, 0);
+        while batch.len() < Batch::ROWS
+            && let Some((record, length)) = self.usual.row(&text[bytes..])
+        {
+            lines += 1;
+            bytes += length;
+            batch.push_at(&record, before + lines as u64);
+        }
+        self.lines.pass(lines, bytes);
+    }
+
     /// What the current line holds; `None` for a comment.
     #[inline]
     fn record(&mut self) -> Result<Option<Record>, TraceError> {
@@ -84,6 +106,7 @@ impl Reader {
             if self.lines.is_unterminated() && !Row(line).is_complete() {
                 self.lines.check_end(self.lenient, &mut self.metadata)?;
             }
+            self.usual.learn(line.bytes);
             record
         } else if row::is_info(line.bytes) {
             let record = Row(line).info(self.last_start).map_err(unreadable_row)?;
@@ -158,7 +181,14 @@ impl Reader {
 impl TraceReader for Reader {
     fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
         batch.clear();
-        while batch.len() < Batch::ROWS && self.lines.advance()? {
+        loop {
+            self.usual_rows(batch);
+            if let Some(start) = batch.starts().last() {
+                self.last_start = *start;
+            }
+            if batch.len() == Batch::ROWS || !self.lines.advance()? {
+                break;
+            }
             match self.record() {
                 Ok(Some(record)) => {
                     self.last_start = record.request.start;
@@ -186,5 +216,101 @@ impl TraceReader for Reader {
 
     fn metadata(&self) -> &Metadata {
         &self.metadata
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::CutOff;
+
+    /// One byte with each read: no row lies in the buffer before it is looked for, so none is read as a usual one.
+    struct Drops(std::io::Cursor<Vec<u8>>);
+
+    impl Read for Drops {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let most = buffer.len().min(1);
+            self.0.read(&mut buffer[..most])
+        }
+    }
+
+    type Rows = (Vec<(Record, u64)>, Option<String>, String);
+
+    /// The records with their places, the error that reading ends with, and the metadata.
+    fn read(input: Box<dyn Read + Send>, lenient: bool) -> Rows {
+        let source = Source {
+            input,
+            path: "x.load".into(),
+            file: None,
+            cut: CutOff::default(),
+        };
+        let options = ReadOptions {
+            lenient,
+            ..ReadOptions::default()
+        };
+        let mut records = Vec::new();
+        let mut reader = match Reader::new(source, &options) {
+            Ok(reader) => reader,
+            Err(e) => return (records, Some(e.to_string()), String::new()),
+        };
+        let mut batch = Batch::default();
+        let error = loop {
+            match reader.next_batch(&mut batch) {
+                Ok(0) => break None,
+                Ok(_) => {
+                    let places = (0..batch.len()).map(|row| batch.place(row));
+                    records.extend(batch.records().zip(places));
+                }
+                Err(e) => break Some(e.to_string()),
+            }
+        };
+        (records, error, format!("{:?}", reader.metadata()))
+    }
+
+    fn lines() -> impl Strategy<Value = Vec<String>> {
+        let usual = "  [0-9]{1,3}\\.[0-9]{9} ;  {0,3}[0-9]{1,9} ;  [1-9] ; [RW] ;  0\\.00000000[0-9] ;  0\\.[0-9]{9}";
+        let usual = prop_oneof![usual, "[0-9]\\.[0-9]{9} ; [0-9]{1,9} ; [1-9] ; W"];
+        let other = prop_oneof![
+            Just("start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0".to_owned()),
+            Just("start ; sectorsize ; length ; op".to_owned()),
+            Just("INFO: dropping block=8 len=16 mode=W".to_owned()),
+            Just("INFO: real_time=1.0".to_owned()),
+            Just("A licence; all of it.".to_owned()),
+            Just("# a comment".to_owned()),
+            Just("-".repeat(30)),
+            Just("=".repeat(30)),
+            Just(String::new()),
+            "\t[0-9] ;\t[0-9]{1,9} ; [0-9] ; R",
+            "[0-9]\\.[0-9]{9} ; [0-9]{1,30} ; [0-9]{1,11} ; [RWX]{1,2} ;  [0-9.]{0,3}\r?",
+            "[ -~]{0,40}",
+            "[0-9] ; [0-9]\\x00",
+        ];
+        prop::collection::vec(prop_oneof![20 => usual, 1 => other], 0..120)
+    }
+
+    proptest! {
+        #[test]
+        fn rows_are_the_same_however_they_are_read(
+            lines in lines(),
+            ending in prop::sample::select(&["\n", "\r\n"][..]),
+            is_whole in any::<bool>(),
+            lenient in any::<bool>(),
+        ) {
+            let mut text = lines.join(ending);
+            if is_whole {
+                text += ending;
+            }
+            let text = text.into_bytes();
+            let drops = Drops(std::io::Cursor::new(text.clone()));
+            let whole = std::io::Cursor::new(text);
+            prop_assert_eq!(
+                read(Box::new(whole), lenient),
+                read(Box::new(drops), lenient)
+            );
+        }
     }
 }
