@@ -16,17 +16,19 @@ use iosonar_trace::Request;
 use crate::reuse::Reuse;
 use crate::working_set::{PAGE, Touched, Windows};
 
-/// A page of the table. Empty if it was never touched.
+/// A page of the table. Empty if it was never touched. A search looks at the first fields, which lie in one line of the
+/// cache.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 struct Page {
     /// The number of the page, with the device in the highest bits.
     key: u64,
-    /// Of each sector, the moment of the last touch plus one; zero for never.
-    touched: Touched,
-    /// The position of the last access in the order of all accesses.
-    last: u32,
     /// How many accesses.
     count: u32,
+    /// The position of the last access in the order of all accesses.
+    last: u32,
+    /// Of each sector, the moment of the last touch plus one; zero for never.
+    touched: Touched,
 }
 
 /// The sample does not become smaller than this for the sake of time: an error of some 3 %.
@@ -80,6 +82,17 @@ fn key_of(page: u64, device: u16) -> u64 {
     }
 }
 
+/// Pages that lie side by side in the table, as a power of two: requests mostly access neighbours.
+const NEIGHBOUR_BITS: u32 = 3;
+
+/// Where in a table a page is looked for first.
+#[inline]
+fn home(key: u64) -> usize {
+    let neighbours = 1 << NEIGHBOUR_BITS;
+    let begin = (hash(key >> NEIGHBOUR_BITS) >> 20) as usize * neighbours;
+    begin | key as usize % neighbours
+}
+
 /// The order of the pages of a group: a permutation of 16 bits.
 #[derive(Clone, Copy, Debug)]
 struct Order {
@@ -121,6 +134,12 @@ impl Order {
         x ^ x >> 9
     }
 
+    /// The place of a page of the group.
+    #[inline]
+    fn place_in_sample(self, key: u64) -> u64 {
+        u64::from(self.rank(key as u16)) << 48 | hash(key) >> 16
+    }
+
     #[inline]
     fn page(self, rank: u16) -> u16 {
         let mut x = rank ^ rank >> 9;
@@ -133,8 +152,7 @@ impl Order {
 /// What decides whether the page with this key is in the sample: its rank in its group, and a hash.
 #[inline]
 fn place_in_sample(key: u64) -> u64 {
-    let rank = Order::of(key).rank(key as u16);
-    u64::from(rank) << 48 | hash(key) >> 16
+    Order::of(key).place_in_sample(key)
 }
 
 impl Pages {
@@ -190,6 +208,7 @@ impl Pages {
             self.touch_within_group(page, last.min(end_of_group), request);
             page = end_of_group + 1;
         }
+        self.windows.settle();
     }
 
     /// Pages `first` to `last`, all of one group, are accessed.
@@ -200,13 +219,13 @@ impl Pages {
             0 => GROUP,
             threshold => (threshold >> 48) + 1,
         };
+        let order = Order::of(key_of(first, request.device));
         if last - first < ranks {
             for page in first..=last {
-                self.touch_if_sampled(page, request);
+                self.touch_if_sampled(page, order, request);
             }
             return;
         }
-        let order = Order::of(key_of(first, request.device));
         let mut pages = std::mem::take(&mut self.of_group);
         pages.clear();
         pages.extend((0..ranks).map(|rank| order.page(rank as u16)));
@@ -214,22 +233,22 @@ impl Pages {
         for page in &pages {
             let page = first & !(GROUP - 1) | u64::from(*page);
             if (first..=last).contains(&page) {
-                self.touch_if_sampled(page, request);
+                self.touch_if_sampled(page, order, request);
             }
         }
         self.of_group = pages;
     }
 
     #[inline]
-    fn touch_if_sampled(&mut self, page: u64, request: &Request) {
+    fn touch_if_sampled(&mut self, page: u64, order: Order, request: &Request) {
         let key = key_of(page, request.device);
-        if self.threshold != 0 && place_in_sample(key) >= self.threshold {
+        if self.threshold != 0 && order.place_in_sample(key) >= self.threshold {
             return;
         }
         let (from, to) = (request.sector.get(), request.end().get());
         let low = from.max(page * PAGE) - page * PAGE;
         let high = to.min((page + 1) * PAGE) - page * PAGE;
-        self.touch_page(key, hash(key), low as usize, high as usize);
+        self.touch_page(key, low as usize, high as usize);
         self.work += 1;
         if self.is_costly() {
             self.halve();
@@ -245,9 +264,9 @@ impl Pages {
     }
 
     #[inline]
-    fn touch_page(&mut self, key: u64, hash: u64, low: usize, high: usize) {
+    fn touch_page(&mut self, key: u64, low: usize, high: usize) {
         let mask = self.slots.len() - 1;
-        let mut at = (hash >> 20) as usize & mask;
+        let mut at = home(key) & mask;
         while self.slots[at].count > 0 && self.slots[at].key != key {
             at = (at + 1) & mask;
         }
@@ -270,6 +289,7 @@ impl Pages {
             }
         }
         if self.windows.must_coarsen() {
+            self.windows.settle();
             self.windows.coarsen();
             let windows = &self.windows;
             for page in self.slots.iter_mut().filter(|p| p.count > 0) {
@@ -282,13 +302,11 @@ impl Pages {
 
     /// Gives the last accesses new positions without gaps.
     fn renumber(&mut self) {
-        let pages = self.slots.iter_mut().filter(|p| p.count > 0);
-        let mut in_order: Vec<&mut Page> = pages.collect();
-        in_order.sort_unstable_by_key(|page| page.last);
-        for (position, page) in in_order.iter_mut().enumerate() {
-            page.last = position as u32;
+        let (ranks, mut pages) = (self.reuse.ranks(), 0);
+        for page in self.slots.iter_mut().filter(|p| p.count > 0) {
+            page.last = ranks.of(page.last);
+            pages += 1;
         }
-        let pages = in_order.len();
         self.reuse.restart(pages);
     }
 
@@ -296,7 +314,7 @@ impl Pages {
         let old = std::mem::replace(&mut self.slots, vec![Page::default(); size]);
         let mask = size - 1;
         for page in old.into_iter().filter(|page| page.count > 0) {
-            let mut at = (hash(page.key) >> 20) as usize & mask;
+            let mut at = home(page.key) & mask;
             while self.slots[at].count > 0 {
                 at = (at + 1) & mask;
             }
@@ -306,6 +324,7 @@ impl Pages {
 
     /// Leaves out half of the pages, and all that was counted of them.
     fn halve(&mut self) {
+        self.windows.settle();
         let before = self.rate();
         self.threshold = if self.threshold == 0 {
             1 << 63
@@ -315,6 +334,7 @@ impl Pages {
         for page in &mut self.slots {
             if page.count > 0 && place_in_sample(page.key) >= self.threshold {
                 self.windows.forget(&page.touched);
+                self.reuse.forget(page.last);
                 *page = Page::default();
                 self.used -= 1;
             }

@@ -11,6 +11,9 @@ pub(crate) struct Reuse {
     cold: f64,
     rate: f64,
     sampled: u64,
+    /// The position behind the last access that was looked up, and the distance then: if its page is accessed next, the
+    /// distance is the same, as one page moved from before it to behind it.
+    run: Option<(u32, u64)>,
 }
 
 /// How often each distance was seen.
@@ -51,12 +54,14 @@ struct Positions {
     bits: Vec<u64>,
     /// Of each block of positions.
     blocks: Vec<u32>,
-    /// Of each group of this number of blocks.
+    /// Of each group of blocks.
     large: Vec<u32>,
 }
 
-/// Positions of a block, and blocks of a large one.
+/// Positions of a block.
 const BLOCK: u32 = 512;
+/// Blocks of a group: of a million positions, about as many groups.
+const GROUP: u32 = 64;
 /// Words of a block.
 const WORDS: u32 = BLOCK / 64;
 
@@ -67,7 +72,7 @@ impl Positions {
         let mut positions = Self {
             bits: vec![0; size / 64],
             blocks: vec![0; blocks],
-            large: vec![0; blocks / BLOCK as usize + 1],
+            large: vec![0; blocks / GROUP as usize + 1],
         };
         (0..taken).for_each(|position| positions.insert(position as u32));
         positions
@@ -81,28 +86,55 @@ impl Positions {
     fn insert(&mut self, position: u32) {
         self.bits[(position / 64) as usize] |= 1 << (position % 64);
         self.blocks[(position / BLOCK) as usize] += 1;
-        self.large[(position / BLOCK / BLOCK) as usize] += 1;
+        self.large[(position / BLOCK / GROUP) as usize] += 1;
     }
 
     #[inline]
     fn remove(&mut self, position: u32) {
         self.bits[(position / 64) as usize] &= !(1 << (position % 64));
         self.blocks[(position / BLOCK) as usize] -= 1;
-        self.large[(position / BLOCK / BLOCK) as usize] -= 1;
+        self.large[(position / BLOCK / GROUP) as usize] -= 1;
     }
 
     /// How many lie at `position` or before.
     #[inline]
     fn up_to(&self, position: u32) -> u32 {
-        let (word, block, large) = (position / 64, position / BLOCK, position / BLOCK / BLOCK);
+        let (word, block, large) = (position / 64, position / BLOCK, position / BLOCK / GROUP);
         let larges: u32 = self.large[..large as usize].iter().sum();
-        let blocks: u32 = self.blocks[(large * BLOCK) as usize..block as usize]
+        let blocks: u32 = self.blocks[(large * GROUP) as usize..block as usize]
             .iter()
             .sum();
         let words = &self.bits[(block * WORDS) as usize..word as usize];
         let words: u32 = words.iter().map(|w| w.count_ones()).sum();
         let within = self.bits[word as usize] & (u64::MAX >> (63 - position % 64));
         larges + blocks + words + within.count_ones()
+    }
+
+    /// How many lie before each word.
+    fn before_words(&self) -> Vec<u32> {
+        let mut before = 0;
+        let words = self.bits.iter().map(|word| {
+            let here = before;
+            before += word.count_ones();
+            here
+        });
+        words.collect()
+    }
+}
+
+/// The positions in their order, without gaps.
+pub(crate) struct Ranks<'a> {
+    positions: &'a Positions,
+    before_words: Vec<u32>,
+}
+
+impl Ranks<'_> {
+    /// How many positions lie before this one, which is taken.
+    #[inline]
+    pub(crate) fn of(&self, position: u32) -> u32 {
+        let word = (position / 64) as usize;
+        let within = self.positions.bits[word] & ((1 << (position % 64)) - 1);
+        self.before_words[word] + within.count_ones()
     }
 }
 
@@ -116,6 +148,7 @@ impl Default for Reuse {
             cold: 0.0,
             rate: 1.0,
             sampled: 0,
+            run: None,
         }
     }
 }
@@ -127,10 +160,15 @@ impl Reuse {
     pub(crate) fn access(&mut self, before: Option<u32>) -> u32 {
         self.sampled += 1;
         if let Some(before) = before {
-            let distance = self.live - self.positions.up_to(before);
-            self.count(u64::from(distance));
+            let distance = match self.run {
+                Some((next, distance)) if next == before => distance,
+                _ => u64::from(self.live - self.positions.up_to(before)),
+            };
+            self.run = Some((before + 1, distance));
+            self.count(distance);
             self.positions.remove(before);
         } else {
+            self.run = None;
             self.cold += 1.0;
             self.live += 1;
         }
@@ -145,8 +183,25 @@ impl Reuse {
         self.next as usize >= self.positions.len()
     }
 
-    /// The `pages` last accesses have the positions from 0 on.
+    /// A page leaves the sample whose last access was at this position.
+    pub(crate) fn forget(&mut self, last: u32) {
+        self.run = None;
+        self.live -= 1;
+        self.positions.remove(last);
+    }
+
+    /// The new positions of the last accesses, for [`restart`](Self::restart).
+    pub(crate) fn ranks(&self) -> Ranks<'_> {
+        Ranks {
+            positions: &self.positions,
+            before_words: self.positions.before_words(),
+        }
+    }
+
+    /// The `pages` last accesses have the positions from 0 on, in their order.
     pub(crate) fn restart(&mut self, pages: usize) {
+        debug_assert_eq!(pages, self.live as usize, "a position for each page");
+        self.run = None;
         let size = (3 * pages).next_multiple_of(BLOCK as usize).max(FEWEST);
         self.positions = Positions::new(size, pages);
         self.next = pages as u32;

@@ -23,6 +23,9 @@ pub(crate) struct Windows {
     sizes: Vec<u64>,
     begins: Vec<u64>,
     all: u64,
+    /// Touches that are not counted yet, of sectors that were touched last at the same moment: that moment as in
+    /// [`Touched`], and how many they are.
+    run: (u32, u64),
     log: VecDeque<Moment>,
     /// The number of the first of them.
     first: u64,
@@ -55,6 +58,7 @@ impl Windows {
             sizes: vec![0; lengths.len()],
             begins: vec![0; lengths.len()],
             all: 0,
+            run: (0, 0),
             log: VecDeque::new(),
             first: 0,
             now: 0,
@@ -127,23 +131,38 @@ impl Windows {
         }
     }
 
-    /// Sectors `low` to `high` of a page are touched now.
+    /// Sectors `low` to `high` of a page are touched now. They count from the next [`settle`](Self::settle) on.
     #[inline]
     pub(crate) fn touch(&mut self, touched: &mut Touched, low: usize, high: usize) {
-        let sectors = &mut touched[low..high];
-        let before = sectors[0];
-        if sectors.iter().all(|t| *t == before) {
-            self.replace(before, sectors.len() as u64);
-        } else {
-            for t in &*sectors {
-                self.replace(*t, 1);
-            }
+        let now = self.now as u32 + 1;
+        // Most requests are of whole pages, with sectors that were touched together before.
+        if (low, high) == (0, touched.len()) && *touched == [touched[0]; PAGE as usize] {
+            self.replace(touched[0], PAGE);
+            *touched = [now; PAGE as usize];
+            return;
         }
-        sectors.fill(self.now as u32 + 1);
+        for touched in &mut touched[low..high] {
+            self.replace(*touched, 1);
+            *touched = now;
+        }
     }
 
     #[inline]
     fn replace(&mut self, before: u32, n: u64) {
+        if self.run.0 != before {
+            self.settle();
+            self.run.0 = before;
+        }
+        self.run.1 += n;
+    }
+
+    /// Counts the touches of a request.
+    #[inline]
+    pub(crate) fn settle(&mut self) {
+        let (before, n) = std::mem::take(&mut self.run);
+        if n == 0 {
+            return;
+        }
         if let Some(moment) = self.log.back_mut() {
             moment.live += n;
         }
