@@ -38,7 +38,7 @@ pub use activity::{
 pub use burstiness::{Burstiness, Hurst};
 pub use devices::DeviceBusy;
 pub use load::{
-    Amount, Frequencies, Hot, LoadMetrics, LoadOptions, LoadSummary, WORKING_SET_WINDOWS,
+    Amount, Beside, Frequencies, Hot, LoadMetrics, LoadOptions, LoadSummary, WORKING_SET_WINDOWS,
 };
 pub use measured::{By, ByKey, MeasureOptions, Measured, OfKey, TablesError, measure};
 pub use outcome::{OutcomeMetrics, OutcomeSummary, Outcomes};

@@ -6,7 +6,7 @@ mod tables;
 use std::path::{Path, PathBuf};
 
 use iosonar_stats::{Labels, Metric};
-use iosonar_trace::{Batch, Metadata, Outcome, TraceError, TraceReader};
+use iosonar_trace::{Batch, Metadata, Outcome, Record, TraceError, TraceReader};
 use iosonar_units::Table;
 
 pub use self::by::{By, ByKey, OfKey};
@@ -87,6 +87,8 @@ pub fn measure(
     reader: &mut dyn TraceReader,
 ) -> Result<Measured, TraceError> {
     let include_unsubmitted = options.include_unsubmitted;
+    let is_of_the_load =
+        |record: &Record| include_unsubmitted || record.outcome.status.was_submitted();
     let mut load = LoadMetrics::new(options.load);
     let mut outcome = OutcomeMetrics::new(Timeline::of(options.load.window), options.activity)
         .include_skipped(include_unsubmitted);
@@ -95,24 +97,26 @@ pub fn measure(
     // Quantities that were not measured cost nothing.
     let mut has_outcomes = false;
     let mut left_out = 0;
-    while reader.next_batch(&mut batch)? > 0 {
-        for record in batch.records() {
-            let is_of_the_load = include_unsubmitted || record.outcome.status.was_submitted();
-            if is_of_the_load {
-                load.push(&record.request);
-            } else {
-                left_out += 1;
-            }
-            let is_load = record.outcome == Outcome::default();
-            if has_outcomes || !is_load {
-                has_outcomes = true;
-                outcome.push(&record);
-            }
-            if let (Some(by), true) = (&mut by, is_of_the_load) {
-                by.push(&record);
+    load.beside(|beside| {
+        while reader.next_batch(&mut batch)? > 0 {
+            let of_load = batch.records().filter(is_of_the_load);
+            let of_load: Vec<_> = of_load.map(|record| record.request).collect();
+            left_out += (batch.len() - of_load.len()) as u64;
+            beside.push(of_load);
+            for record in batch.records() {
+                if has_outcomes || record.outcome != Outcome::default() {
+                    has_outcomes = true;
+                    outcome.push(&record);
+                }
+                if let Some(by) = &mut by
+                    && is_of_the_load(&record)
+                {
+                    by.push(&record);
+                }
             }
         }
-    }
+        Ok::<(), TraceError>(())
+    })?;
     let names: Vec<String> = paths
         .iter()
         .map(|path| path.display().to_string())

@@ -28,60 +28,83 @@ pub struct LoadPoint {
     pub span: [u64; 5],
 }
 
-/// Windows `((k - 1) w, k w]`, each with the time of its end: at that time, what has begun is known.
+impl LoadPoint {
+    pub(crate) fn add(&mut self, is_read: bool, sectors: u32) {
+        if is_read {
+            self.reads += 1;
+            self.sectors_read += u64::from(sectors);
+        } else {
+            self.writes += 1;
+            self.sectors_written += u64::from(sectors);
+        }
+    }
+}
+
+/// What is known of a window.
+pub(crate) trait Point: Copy {
+    /// The window and the one before it become one.
+    #[must_use]
+    fn joined_with(self, before: &Self) -> Self;
+}
+
+impl Point for LoadPoint {
+    fn joined_with(self, before: &Self) -> Self {
+        Self {
+            reads: self.reads + before.reads,
+            writes: self.writes + before.writes,
+            sectors_read: self.sectors_read + before.sectors_read,
+            sectors_written: self.sectors_written + before.sectors_written,
+            turns: self.turns + before.turns,
+            ..self
+        }
+    }
+}
+
+/// Distinct sectors at the end of a window.
+impl Point for [u64; 5] {
+    fn joined_with(self, _: &Self) -> Self {
+        self
+    }
+}
+
+/// Windows `((k - 1) w, k w]`, each with the time of its end: at that time, what has begun is known. Series of the same
+/// requests have the same windows.
 #[derive(Clone, Debug)]
-pub(crate) struct Series {
+pub(crate) struct Series<P> {
     window: Nanos,
     end: Nanos,
-    current: LoadPoint,
-    points: Vec<(Nanos, LoadPoint)>,
+    points: Vec<(Nanos, P)>,
     requests: u64,
 }
 
-impl Series {
+impl<P: Point> Series<P> {
     pub(crate) fn new(window: Nanos) -> Self {
         Self {
             window,
             end: Nanos::ZERO,
-            current: LoadPoint::default(),
             points: Vec::new(),
             requests: 0,
         }
     }
 
     /// The end of the window at hand, if it lies before `time`.
+    #[inline]
     pub(crate) fn ends_before(&mut self, time: Nanos) -> Option<Nanos> {
-        if self.points.is_empty() && self.current == LoadPoint::default() {
+        if self.requests == 0 {
             // The first window is the one of the first request.
             self.end = Nanos::new(time.get().next_multiple_of(self.window.get().max(1)));
         }
         (self.end < time).then_some(self.end)
     }
 
-    pub(crate) fn add(&mut self, is_read: bool, sectors: u32) {
+    /// A request begins in the window at hand.
+    #[inline]
+    pub(crate) fn count(&mut self) {
         self.requests += 1;
-        let point = &mut self.current;
-        if is_read {
-            point.reads += 1;
-            point.sectors_read += u64::from(sectors);
-        } else {
-            point.writes += 1;
-            point.sectors_written += u64::from(sectors);
-        }
     }
 
-    pub(crate) fn turn(&mut self, turned: bool) {
-        self.current.turns += u64::from(turned);
-    }
-
-    /// Ends the window at `end`, with these working sets. The next request begins at `next`.
-    pub(crate) fn close(&mut self, end: Nanos, measured: LoadPoint, next: Nanos) {
-        let point = LoadPoint {
-            working_set: measured.working_set,
-            span: measured.span,
-            ..self.current
-        };
-        self.current = LoadPoint::default();
+    /// Ends the window at `end`, of which `point` is known. The next request begins at `next`.
+    pub(crate) fn close(&mut self, end: Nanos, point: P, next: Nanos) {
         self.points.push((end, point));
         self.end = end.saturating_add(self.window);
         let most = self.requests.saturating_mul(MOST_PER_REQUEST) as usize;
@@ -97,16 +120,9 @@ impl Series {
     fn coarsen(&mut self) {
         self.window = Nanos::new(self.window.get().max(1).saturating_mul(2));
         let fine = std::mem::take(&mut self.points);
-        let joined = fine.chunks(2).map(|pair| {
-            let (end, mut last) = pair[pair.len() - 1];
-            if let [(_, first), _] = pair {
-                last.reads += first.reads;
-                last.writes += first.writes;
-                last.sectors_read += first.sectors_read;
-                last.sectors_written += first.sectors_written;
-                last.turns += first.turns;
-            }
-            (end, last)
+        let joined = fine.chunks(2).map(|pair| match pair {
+            [(_, first), (end, last)] => (*end, last.joined_with(first)),
+            _ => pair[0],
         });
         self.points = joined.collect();
         if let Some((end, _)) = self.points.last() {
@@ -114,7 +130,7 @@ impl Series {
         }
     }
 
-    pub(crate) fn into_points(self) -> Vec<(Nanos, LoadPoint)> {
+    pub(crate) fn into_points(self) -> Vec<(Nanos, P)> {
         self.points
     }
 }
@@ -125,16 +141,17 @@ mod tests {
 
     #[test]
     fn ages_without_a_request_have_a_bounded_number_of_windows() {
-        let mut series = Series::new(Nanos::SECOND);
+        let (mut series, mut point) = (Series::new(Nanos::SECOND), LoadPoint::default());
         let starts = [0, 5_000_000_000, 5_000_000_001, 9_000_000_000];
         for start in starts.map(Nanos::from_secs) {
             while let Some(end) = series.ends_before(start) {
-                series.close(end, LoadPoint::default(), start);
+                series.close(end, std::mem::take(&mut point), start);
             }
-            series.add(true, 8);
+            series.count();
+            point.add(true, 8);
         }
         let end = Nanos::from_secs(9_000_000_000);
-        series.close(end, LoadPoint::default(), end);
+        series.close(end, point, end);
         let points = series.into_points();
         assert!(points.len() <= MOST_OF_FEW + 2, "{}", points.len());
         assert_eq!(points.iter().map(|(_, p)| p.reads).sum::<u64>(), 4);

@@ -1,7 +1,5 @@
 //! The pass over the records.
 
-use std::sync::mpsc::sync_channel;
-
 use iosonar_analysis::objective::{Objective, OnRecording};
 use iosonar_analysis::{
     ActivityOptions, LoadMetrics, LoadOptions, OutcomeMetrics, Timeline, Tumbling,
@@ -105,16 +103,17 @@ struct LoadSide {
 impl LoadSide {
     fn push(&mut self, request: &Request) {
         self.metrics.push(request);
-        if let Some(tumbling) = &mut self.tumbling
-            && request.sectors.get() > 0
-        {
-            tumbling.push(request.start, request.sector.get());
-        }
+        count_first_sector(&mut self.tumbling, request);
     }
 }
 
-/// The number of batches of requests that may wait to be measured.
-const BATCHES_BEHIND: usize = 8;
+fn count_first_sector(tumbling: &mut Option<Tumbling>, request: &Request) {
+    if let Some(tumbling) = tumbling
+        && request.sectors.get() > 0
+    {
+        tumbling.push(request.start, request.sector.get());
+    }
+}
 
 impl Look {
     /// Nothing seen yet. `name` says in titles what is looked at.
@@ -173,45 +172,44 @@ impl Look {
     /// # Errors
     /// If the records cannot be read.
     pub fn read(&mut self, reader: &mut dyn TraceReader) -> Result<(), TraceError> {
-        // The load's measures miss the cache all the time: they get a thread of their own.
+        // The load is measured on threads of its own.
         let load = self.load.take();
-        let (load, read) = std::thread::scope(|scope| {
-            let (to_load, requests) = sync_channel::<Vec<Request>>(BATCHES_BEHIND);
-            let measuring = load.map(|mut load| {
-                scope.spawn(move || {
-                    requests
-                        .iter()
-                        .flatten()
-                        .for_each(|request| load.push(&request));
-                    load
-                })
-            });
-            let mut batch = Batch::default();
-            let read = loop {
-                match reader.next_batch(&mut batch) {
-                    Ok(0) => break Ok(()),
-                    Ok(_) => {}
-                    Err(error) => break Err(error),
-                }
-                if measuring.is_some() {
-                    let load = batch.records().filter(|record| self.is_of_the_load(record));
-                    let load: Vec<Request> = load.map(|record| record.request).collect();
-                    if to_load.send(load).is_err() {
-                        break Ok(());
-                    }
-                }
-                batch.records().for_each(|record| self.add(&record));
-            };
-            drop(to_load);
-            let load = measuring.map(|thread| {
-                let ended = thread.join();
-                ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
-            (load, read)
-        });
-        self.load = load;
+        let read = match load {
+            None => self.read_all(reader, |_, _| {}),
+            Some(LoadSide {
+                mut metrics,
+                mut tumbling,
+            }) => {
+                let read = metrics.beside(|beside| {
+                    self.read_all(reader, |look, batch| {
+                        let load = batch.records().filter(|record| look.is_of_the_load(record));
+                        let load: Vec<Request> = load.map(|record| record.request).collect();
+                        for request in &load {
+                            count_first_sector(&mut tumbling, request);
+                        }
+                        beside.push(load);
+                    })
+                });
+                self.load = Some(LoadSide { metrics, tumbling });
+                read
+            }
+        };
         self.about(reader.metadata());
         read
+    }
+
+    /// Looks at all records, batch by batch, and gives each to `beside` first.
+    fn read_all(
+        &mut self,
+        reader: &mut dyn TraceReader,
+        mut beside: impl FnMut(&Self, &Batch),
+    ) -> Result<(), TraceError> {
+        let mut batch = Batch::default();
+        while reader.next_batch(&mut batch)? > 0 {
+            beside(self, &batch);
+            batch.records().for_each(|record| self.add(&record));
+        }
+        Ok(())
     }
 
     /// What the records say about themselves.
