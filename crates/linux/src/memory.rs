@@ -26,7 +26,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 mod ring;
 
-pub use ring::{Loan, Ring, Span};
+pub use ring::{Completed, Completion, Loan, Ring, RingSetup, Span, Submission};
 
 /// The largest alignment that any device asks for, in bytes.
 const PAGE: usize = 4096;
@@ -137,6 +137,11 @@ impl Region {
     /// Its size in bytes.
     pub fn bytes(&self) -> usize {
         self.0.mapping.bytes
+    }
+
+    /// Whether the memory of a buffer is part of it.
+    pub fn holds(&self, buffer: &Buffer) -> bool {
+        Arc::ptr_eq(&self.0, &buffer.pool)
     }
 }
 

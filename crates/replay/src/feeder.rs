@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
 use iosonar_trace::fit::{Fitted, Fitter};
 use iosonar_trace::{
     Batch, Op, Outcome, Place, Reading, Record, Remark, Request, Status, TraceError, TraceReader,
-    input,
 };
 use iosonar_units::{Nanos, Sector, Sectors};
 
+use crate::os::channel::{Receiver, Sender, bounded};
+use crate::os::open_load;
 use crate::zones::{Zones, is_write};
 use crate::{Arriving, Scan, Writes};
 
@@ -78,7 +78,7 @@ impl Feeder {
     pub(crate) fn run(self, mut preparation: Preparation, device: Option<u16>) -> Fed {
         let reader: Result<Box<dyn TraceReader>, TraceError> = match preparation.arriving.take() {
             Some(arriving) => Ok(Box::new(arriving.reader(&preparation.path))),
-            None => input::open_load(&preparation.path, &preparation.reading),
+            None => open_load(&preparation.path, &preparation.reading),
         };
         let mut reader = match reader {
             Ok(reader) => reader,

@@ -11,7 +11,6 @@ mod contents;
 use std::collections::VecDeque;
 use std::io;
 
-use crossbeam_channel::{RecvTimeoutError, TryRecvError};
 use iosonar_linux::memory::Region;
 use iosonar_trace::{Batch, Flags, Op, Outcome, Record, Request, Status, TraceError};
 use iosonar_units::Nanos;
@@ -25,6 +24,7 @@ use crate::error::Failure;
 use crate::feeder::Feed;
 use crate::ideal::Ideal;
 use crate::options::Data;
+use crate::os::channel::{RecvTimeoutError, TryRecvError};
 use crate::results::Records;
 use crate::verify::Verifier;
 use crate::watch::Watch;

@@ -41,6 +41,7 @@ mod metrics;
 mod note;
 mod nvme;
 mod options;
+mod os;
 mod pacing;
 mod prepare;
 mod queue;

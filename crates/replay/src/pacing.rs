@@ -7,7 +7,6 @@
 use std::str::FromStr;
 
 use iosonar_units::{Nanos, scalar};
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 mod interference;
@@ -19,6 +18,8 @@ pub(crate) use interference::ThreadTimes;
 pub use priority::ThreadPriority;
 pub(crate) use priority::{check, granted, prepare_thread};
 pub(crate) use wait::Waiter;
+
+pub(crate) use crate::os::time::{monotonic, since_1970};
 
 /// How the time of a start is waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,19 +113,6 @@ pub enum Style {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     epoch: Nanos,
-}
-
-/// The monotonic clock itself.
-#[inline]
-pub(crate) fn monotonic() -> Nanos {
-    let t = clock_gettime(ClockId::Monotonic);
-    Nanos::new(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
-}
-
-/// The time of day, since 1970.
-pub(crate) fn since_1970() -> Nanos {
-    let t = clock_gettime(ClockId::Realtime);
-    Nanos::new(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }
 
 impl Clock {

@@ -4,7 +4,7 @@ mod outcome;
 mod table_logs;
 
 use std::fs::File;
-use std::thread;
+use std::num::NonZeroUsize;
 
 use iosonar_trace::transform::beginning;
 use iosonar_trace::{TraceError, TraceWriter};
@@ -17,6 +17,7 @@ use crate::feeder::{Fed, Feeder, Preparation, feeder};
 use crate::lane::{Lane, Parts};
 use crate::load::{block_sectors, fitter};
 use crate::note::Note;
+use crate::os::thread;
 use crate::pacing::{self, Style, ThreadPriority, granted};
 use crate::results::{Counts, results};
 use crate::scan::LONGEST_REQUEST;
@@ -268,7 +269,7 @@ fn ordered_zones(target: &Target, options: &Options) -> Option<Zones> {
 
 /// How many threads submit: as many as there are targets, and a processor is left for what else there is to do.
 fn threads(options: &Options, targets: usize) -> usize {
-    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = options
         .threads
         .map_or(processors - 1, |threads| threads.get() as usize);
@@ -344,7 +345,7 @@ fn deal<'f, 'a>(
 }
 
 /// What a thread returned; its panic is ours.
-fn joined<T>(outcome: thread::Result<T>) -> T {
+fn joined<T>(outcome: std::thread::Result<T>) -> T {
     outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 

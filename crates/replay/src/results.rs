@@ -4,14 +4,15 @@ mod merge;
 mod progress;
 mod times;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use iosonar_trace::{Batch, Record, Status, TraceError, TraceWriter};
 use iosonar_units::Nanos;
 
 use self::merge::Merge;
 use crate::LATENESS_LIMITS;
+use crate::os::channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use crate::os::time::Instant;
 use progress::Live;
 pub use progress::Progress;
 pub use times::{Times, TimesByKind};

@@ -4,7 +4,6 @@
 //! Requests that are due together are submitted together. Waiting is sleeping until shortly
 //! before the next deadline (a completion wakes it), then spinning.
 
-use crossbeam_channel::RecvTimeoutError;
 use iosonar_units::Nanos;
 
 use self::relay::{Help, relay};
@@ -13,6 +12,8 @@ use crate::engine::{Done, Engine};
 use crate::error::Failure;
 use crate::lane::{Completed, Lane, Next, Together};
 use crate::note::{Note, ThreadNote};
+use crate::os::channel::RecvTimeoutError;
+use crate::os::thread;
 use crate::pacing::{self, Clock, Interference, Pacing, ThreadPriority, Waiter};
 use crate::results::Records;
 use crate::self_check::{self, Round, SelfCheck, SelfCheckPoint};
@@ -210,7 +211,7 @@ impl<'s, 'a> Session<'s, 'a> {
             match self.round(engine)? {
                 After::Round => {}
                 After::Until(due) => match self.sleep_before(due, waiter) {
-                    Nanos::ZERO => std::hint::spin_loop(),
+                    Nanos::ZERO => thread::spin_loop(),
                     sleep => sleep_and_learn(sleep, engine, waiter)?,
                 },
                 After::For(time) => engine.wait(time).map_err(Failure::Engine)?,

@@ -1,10 +1,11 @@
 //! What the threads of a replay share: when it starts, and why it ends.
 
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 
 use iosonar_units::Nanos;
 
+use crate::os::sync::{Condvar, Mutex, OnceLock};
 use crate::pacing::{self, Clock};
 use crate::{Options, Progress};
 

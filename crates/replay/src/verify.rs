@@ -260,13 +260,7 @@ fn is_of_same_replay(a: u64, b: u64) -> bool {
 
 /// A number for a replay that no other has: tags of other replays are recognised by it.
 pub(crate) fn new_run() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
-    hasher.write_u32(std::process::id());
-    if let Ok(now) = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH) {
-        hasher.write_u128(now.as_nanos());
-    }
-    hasher.finish() | 1
+    crate::os::unique() | 1
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 use std::io;
 use std::mem;
 use std::ops::Deref;
+use std::os::fd::RawFd;
+use std::time::Duration;
 
-use io_uring::types::Fixed;
+use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, SubmissionQueue, cqueue, opcode, squeue};
 
 use super::{Buffer, Region};
@@ -103,6 +105,47 @@ fn fitting(span: Span, buffer: &Buffer) -> u32 {
     span.bytes as u32
 }
 
+/// An entry as the kernel reads it (`struct io_uring_sqe` of `linux/io_uring.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// The operation (`IORING_OP_`).
+    pub opcode: u8,
+    /// The file's number among those that are registered.
+    pub file: u32,
+    /// In bytes.
+    pub offset: u64,
+    /// Where the data are in memory; of `fallocate` the length in bytes.
+    pub address: u64,
+    /// How many bytes of data there are; of `fallocate` the mode.
+    pub length: u32,
+    /// Flags of the operation (`RWF_`).
+    pub flags: u32,
+    /// Which region of registered memory the data are in, of the operations that name one.
+    pub region: u16,
+}
+
+impl Loan<squeue::Entry> {
+    /// What the kernel is asked for, the tag, and the buffer.
+    pub fn into_parts(self) -> (Submission, u64, Buffer) {
+        // SAFETY: an entry is the kernel's structure of 64 bytes (`repr(C)`), all of which are set when it is made.
+        let bytes: [u8; 64] = unsafe { mem::transmute(self.entry) };
+        let word = |at: usize, length: usize| {
+            let bytes = bytes[at..at + length].iter().rev();
+            bytes.fold(0, |value, &byte| value << 8 | u64::from(byte))
+        };
+        let submission = Submission {
+            opcode: bytes[0],
+            file: word(4, 4) as u32,
+            offset: word(8, 8),
+            address: word(16, 8),
+            length: word(24, 4) as u32,
+            flags: word(28, 4) as u32,
+            region: word(40, 2) as u16,
+        };
+        (submission, self.tag, self.buffer)
+    }
+}
+
 impl Loan<squeue::Entry128> {
     /// Submits an NVMe command to a file, with its data in the buffer.
     ///
@@ -128,6 +171,83 @@ impl Loan<squeue::Entry128> {
     }
 }
 
+/// How a ring is set up (`io_uring_setup(2)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingSetup {
+    /// Places for what is submitted together.
+    pub entries: u32,
+    /// Places for what is complete.
+    pub completions: u32,
+    /// Only the thread that makes the ring submits.
+    pub single_issuer: bool,
+    /// A thread of the kernel submits, which sleeps when it had nothing to do for this long.
+    pub submission_thread: Option<Duration>,
+    /// Completions are polled for.
+    pub polls: bool,
+    /// The kernel does its part of a completion when the thread enters it, and a flag says that there is one.
+    pub cooperates: bool,
+    /// The kernel does its part of a completion when the thread asks for completions.
+    pub defers: bool,
+}
+
+impl RingSetup {
+    fn build<S: squeue::EntryMarker, C: cqueue::EntryMarker>(&self) -> io::Result<IoUring<S, C>> {
+        let mut builder = IoUring::<S, C>::builder();
+        builder.setup_cqsize(self.completions).setup_clamp();
+        if self.single_issuer {
+            builder.setup_single_issuer();
+        }
+        if let Some(idle) = self.submission_thread {
+            builder.setup_sqpoll(idle.as_millis() as u32);
+        }
+        if self.polls {
+            builder.setup_iopoll();
+        }
+        if self.cooperates {
+            builder.setup_coop_taskrun().setup_taskrun_flag();
+        }
+        if self.defers {
+            builder.setup_defer_taskrun().setup_taskrun_flag();
+        }
+        builder.build(self.entries)
+    }
+}
+
+/// What a completion says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Bytes moved, or a negative `errno`; of an NVMe command its status.
+    pub result: i32,
+    /// What an NVMe command returned; zero of others.
+    pub value: u64,
+}
+
+/// An entry of the completion queue.
+pub trait Completed: cqueue::EntryMarker {
+    /// What it says.
+    fn completion(&self) -> Completion;
+}
+
+impl Completed for cqueue::Entry {
+    #[inline]
+    fn completion(&self) -> Completion {
+        Completion {
+            result: self.result(),
+            value: 0,
+        }
+    }
+}
+
+impl Completed for cqueue::Entry32 {
+    #[inline]
+    fn completion(&self) -> Completion {
+        Completion {
+            result: self.result(),
+            value: self.big_cqe()[0],
+        }
+    }
+}
+
 /// A ring, with the buffers that are lent to it.
 pub struct Ring<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
     queues: IoUring<S, C>,
@@ -136,7 +256,15 @@ pub struct Ring<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
     regions: Vec<Region>,
 }
 
-impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
+impl<S: squeue::EntryMarker, C: Completed> Ring<S, C> {
+    /// A ring that is set up so, with places for this number of loans; more of them allocate.
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    pub fn set_up(setup: &RingSetup, loans: u32) -> io::Result<Self> {
+        Ok(Self::new(setup.build()?, loans))
+    }
+
     /// A ring with places for this number of loans; more of them allocate.
     ///
     /// # Panics
@@ -170,10 +298,88 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         unsafe { self.queues.submitter().register_buffers(&vectors) }
     }
 
-    /// The queue of what is lent and not submitted.
+    /// Whether waiting can have a time limit (Linux 5.11).
+    pub fn waits_with_limit(&self) -> bool {
+        self.queues.params().is_feature_ext_arg()
+    }
+
+    /// Registers the files that loans name by their place among these.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn register_files(&self, files: &[RawFd]) -> io::Result<()> {
+        self.queues.submitter().register_files(files)
+    }
+
+    /// Lets go of the files.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn unregister_files(&self) -> io::Result<()> {
+        self.queues.submitter().unregister_files()
+    }
+
+    /// Whether everything that was lent is submitted.
     #[inline]
-    pub fn submission(&mut self) -> SubmissionQueue<'_, S> {
-        self.queues.submission()
+    pub fn is_submitted(&mut self) -> bool {
+        self.queues.submission().is_empty()
+    }
+
+    /// Whether nothing more can be lent before something is submitted.
+    #[inline]
+    pub fn is_full(&mut self) -> bool {
+        self.queues.submission().is_full()
+    }
+
+    /// Whether the kernel's thread that submits must be woken, by submitting.
+    #[inline]
+    pub fn must_be_woken(&mut self) -> bool {
+        self.queues.submission().need_wakeup()
+    }
+
+    /// Whether the kernel has to be entered before completions can be seen.
+    #[inline]
+    pub fn must_be_entered(&mut self) -> bool {
+        self.queues.submission().taskrun()
+    }
+
+    /// Submits what was lent. Returns how much was submitted.
+    ///
+    /// # Errors
+    /// If the kernel refuses; what was not submitted stays lent.
+    #[inline]
+    pub fn submit(&self) -> io::Result<usize> {
+        self.queues.submit()
+    }
+
+    /// Waits until the kernel's thread has submitted something, if the queue is full.
+    ///
+    /// # Errors
+    /// If the thread has ended.
+    pub fn wait_for_room(&self) -> io::Result<()> {
+        self.queues.submitter().squeue_wait().map(drop)
+    }
+
+    /// Submits what was lent, and waits until something is complete, at most this long.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or `ETIME` if nothing was complete by then.
+    pub fn submit_and_wait_for(&self, timeout: Duration) -> io::Result<()> {
+        let time = Timespec::from(timeout);
+        let until = SubmitArgs::new().timespec(&time);
+        self.queues
+            .submitter()
+            .submit_with_args(1, &until)
+            .map(drop)
+    }
+
+    /// Asks the kernel to give up everything in the ring, and waits for that, at most this long.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn cancel_all(&self, timeout: Duration) -> io::Result<()> {
+        let submitter = self.queues.submitter();
+        submitter.register_sync_cancel(Some(timeout.into()), CancelBuilder::any())
     }
 
     /// How many completions wait to be taken.
@@ -208,10 +414,10 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
 
     /// Takes what is complete: the tag of each loan, its completion, and its buffer.
     #[inline]
-    pub fn reap(&mut self, mut take: impl FnMut(u64, &C, Buffer)) {
+    pub fn reap(&mut self, mut take: impl FnMut(u64, Completion, Buffer)) {
         for completion in self.queues.completion() {
             let (tag, buffer) = self.lent.take(completion.user_data());
-            take(tag, &completion, buffer);
+            take(tag, completion.completion(), buffer);
         }
     }
 }
@@ -349,12 +555,36 @@ mod tests {
             }
             ring.submit_and_wait(1).unwrap();
             ring.reap(|tag, completion, buffer| {
-                assert_eq!(completion.result(), 4096);
+                assert_eq!(completion.result, 4096);
                 assert_eq!(u64::from(buffer.number()), tag);
                 assert!(buffer.iter().all(|byte| u64::from(*byte) == tag));
                 returned += 1;
             });
         }
+    }
+
+    #[test]
+    fn the_parts_of_a_loan_are_what_it_was_made_of() {
+        let span = Span {
+            file: 3,
+            offset: 0x12_3456_7000,
+            bytes: 512,
+        };
+        let buffer = || Buffer::new(4096).unwrap();
+        let (read, tag, back) = Loan::read(7, span, Some(2), buffer()).into_parts();
+        assert_eq!((tag, read.address), (7, back.address().addr() as u64));
+        assert_eq!((read.file, read.offset, read.length), (3, span.offset, 512));
+        assert_eq!((read.opcode, read.region), (opcode::ReadFixed::CODE, 2));
+        let (write, ..) = Loan::write(8, span, 2, None, buffer()).into_parts();
+        assert_eq!((write.opcode, write.flags), (opcode::Write::CODE, 2));
+        let (hole, ..) = Loan::allocate(9, span, 3, buffer()).into_parts();
+        assert_eq!(
+            (hole.opcode, hole.offset),
+            (opcode::Fallocate::CODE, span.offset)
+        );
+        assert_eq!((hole.address, hole.length), (512, 3));
+        let (sync, ..) = Loan::sync(9, 4, buffer()).into_parts();
+        assert_eq!((sync.opcode, sync.file), (opcode::Fsync::CODE, 4));
     }
 
     #[test]

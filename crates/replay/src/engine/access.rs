@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::RingOptions;
 use crate::note::EngineNote;
+use crate::os::{self, TargetFile};
 use crate::zones::Zones;
 
 /// What an access does.
@@ -141,6 +142,6 @@ pub enum Durability {
 }
 
 /// The targets' files, open as long as the engine lives.
-pub(crate) fn clones(files: &[&File]) -> io::Result<Vec<File>> {
-    files.iter().map(|file| file.try_clone()).collect()
+pub(crate) fn clones(files: &[&File]) -> io::Result<Vec<TargetFile>> {
+    files.iter().map(|file| os::open_again(file)).collect()
 }

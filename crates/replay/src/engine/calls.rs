@@ -1,24 +1,26 @@
 //! What a ring is given for block devices and files: the system calls of reads, writes, syncs and allocation.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
 
 use io_uring::{cqueue, squeue};
-use iosonar_linux::memory::{Buffer, Loan, Span};
+use iosonar_linux::memory::{Buffer, Completion, Loan, Span};
+use rustix::fs::FallocateFlags;
 
 use super::access::{AccessKind, Durability, IoAccess, Setup};
 use super::dialect::{Answer, Dialect};
-use super::perform::{write_flags, zero_range};
+use super::perform::write_flags;
 use crate::note::EngineNote;
+use crate::os::{self, TargetFile};
 
 pub(crate) struct Calls {
-    files: Vec<File>,
+    files: Vec<TargetFile>,
     sync: Durability,
 }
 
-/// `FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE` of `linux/falloc.h`.
-const PUNCH_HOLE_KEEP_SIZE: i32 = 3;
+/// A range that the file may forget.
+const HOLE: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
+/// A range that reads as zeros, allocated.
+const ZEROS: FallocateFlags = FallocateFlags::ZERO_RANGE.union(FallocateFlags::KEEP_SIZE);
 
 impl Dialect for Calls {
     const NAME: &'static str = "io_uring";
@@ -39,10 +41,7 @@ impl Dialect for Calls {
         match access.kind {
             AccessKind::Read | AccessKind::Write { .. } => false,
             AccessKind::Discard => {
-                polled
-                    || self.files[access.target as usize]
-                        .metadata()
-                        .is_ok_and(|m| m.file_type().is_block_device())
+                polled || os::is_block_device(&self.files[access.target as usize])
             }
             _ => polled,
         }
@@ -78,18 +77,16 @@ impl Dialect for Calls {
                 Loan::write(tag, span, flags, region, buffer)
             }
             AccessKind::Flush => Loan::sync(tag, target, buffer),
-            AccessKind::Discard => Loan::allocate(tag, span, PUNCH_HOLE_KEEP_SIZE, buffer),
-            AccessKind::WriteZeroes => {
-                Loan::allocate(tag, span, zero_range().bits() as i32, buffer)
-            }
+            AccessKind::Discard => Loan::allocate(tag, span, HOLE.bits() as i32, buffer),
+            AccessKind::WriteZeroes => Loan::allocate(tag, span, ZEROS.bits() as i32, buffer),
         })
     }
 
     #[inline]
-    fn completed(&mut self, tag: u64, completion: &cqueue::Entry) -> Answer {
+    fn completed(&mut self, tag: u64, completion: Completion) -> Answer {
         Answer {
             slot: tag as u32,
-            result: completion.result(),
+            result: completion.result,
             place: None,
         }
     }

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use io_uring::{cqueue, squeue};
-use iosonar_linux::memory::{Buffer, Loan};
+use io_uring::squeue;
+use iosonar_linux::memory::{Buffer, Completed, Completion, Loan};
 
 use super::access::{IoAccess, Setup};
 use crate::note::EngineNote;
@@ -23,8 +23,8 @@ pub(crate) trait Dialect: Sized {
     const NAME: &'static str;
     /// Whether entries can name registered memory.
     const REGISTERS: bool;
-    type Sqe: squeue::EntryMarker;
-    type Cqe: cqueue::EntryMarker;
+    type Sqe: squeue::EntryMarker + 'static;
+    type Cqe: Completed;
 
     fn new(setup: &Setup<'_>) -> io::Result<Self>;
 
@@ -41,7 +41,7 @@ pub(crate) trait Dialect: Sized {
     ) -> Result<Loan<Self::Sqe>, (i32, Buffer)>;
 
     /// What the completion of the loan with this tag says.
-    fn completed(&mut self, tag: u64, completion: &Self::Cqe) -> Answer;
+    fn completed(&mut self, tag: u64, completion: Completion) -> Answer;
 
     /// What the user should know about how it went.
     fn notes(&self) -> Vec<EngineNote>;

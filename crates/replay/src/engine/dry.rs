@@ -6,6 +6,7 @@ use iosonar_linux::memory::Buffer;
 use iosonar_units::Nanos;
 
 use super::access::{AccessKind, Done, Engine, IoAccess};
+use crate::os::thread;
 use crate::pacing;
 
 /// Every access is complete when it is submitted.
@@ -51,7 +52,7 @@ impl Engine for Dry {
 
     fn wait(&mut self, timeout: Nanos) -> io::Result<()> {
         if self.done.is_empty() {
-            std::thread::sleep(timeout.into());
+            thread::sleep(timeout.into());
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use io_uring::{cqueue, squeue};
-use iosonar_linux::memory::{Buffer, Loan};
+use iosonar_linux::memory::{Buffer, Completion, Loan};
 use libc::EINVAL;
 
 use super::access::{AccessKind, Durability, IoAccess, Setup};
@@ -86,9 +86,9 @@ impl Dialect for Passthrough {
     }
 
     #[inline]
-    fn completed(&mut self, tag: u64, completion: &cqueue::Entry32) -> Answer {
+    fn completed(&mut self, tag: u64, completion: Completion) -> Answer {
         let slot = tag as u32;
-        let result = match completion.result() {
+        let result = match completion.result {
             0 => ((tag & !APPEND) >> SECTORS_AT) as i32 * 512,
             errno if errno < 0 => errno,
             status => {
@@ -97,7 +97,7 @@ impl Dialect for Passthrough {
                 -nvme::errno(status)
             }
         };
-        let place = (tag & APPEND != 0 && result >= 0).then(|| completion.big_cqe()[0]);
+        let place = (tag & APPEND != 0 && result >= 0).then(|| completion.value);
         Answer {
             slot,
             result,

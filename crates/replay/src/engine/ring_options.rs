@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kind::EngineKind;
 use crate::ReplayError;
+use crate::os::thread;
 
 /// How a ring is set up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +54,7 @@ impl RingOptions {
     /// # Errors
     /// [`ReplayError::Refused`] if a kernel thread is to submit and fewer than three processors are usable.
     pub fn check(&self) -> Result<(), ReplayError> {
-        let usable = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let usable = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         if !self.submission_thread || usable >= SQPOLL_PROCESSORS {
             return Ok(());
         }

@@ -6,6 +6,7 @@ use std::io;
 use iosonar_units::{Nanos, Sector, Sectors};
 
 use super::access::{AccessKind, Done, Engine, IoAccess};
+use crate::os::thread;
 use crate::pacing;
 
 /// A device that is computed: a model of its times, and, if it likes, of its contents and faults.
@@ -145,7 +146,7 @@ impl Engine for Simulated {
         let now = pacing::monotonic();
         let end = now + timeout;
         let until = self.next().map_or(end, |next| next.min(end));
-        std::thread::sleep(until.saturating_sub(now).into());
+        thread::sleep(until.saturating_sub(now).into());
         Ok(())
     }
 }

@@ -13,10 +13,11 @@ use rustix::io::{Errno, ReadWriteFlags};
 
 use super::access::{Done, Durability, Engine, IoAccess, Setup};
 use super::perform::perform;
+use crate::os::{TargetFile, thread};
 use crate::pacing;
 
 pub(crate) struct Synchronous {
-    files: Vec<File>,
+    files: Vec<TargetFile>,
     sync: Durability,
     prepared: Option<(u32, IoAccess)>,
     done: Vec<Done>,
@@ -67,7 +68,7 @@ impl Engine for Synchronous {
 
     fn wait(&mut self, timeout: Nanos) -> io::Result<()> {
         if self.done.is_empty() {
-            std::thread::sleep(timeout.into());
+            thread::sleep(timeout.into());
         }
         Ok(())
     }

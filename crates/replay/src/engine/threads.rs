@@ -7,13 +7,14 @@
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use iosonar_units::Nanos;
 
 use super::access::{Done, Durability, Engine, IoAccess, Setup};
 use super::perform::perform;
+use crate::os::TargetFile;
+use crate::os::channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use crate::os::thread::{self, JoinHandle};
 use crate::pacing;
 
 pub(crate) struct ThreadPool {
@@ -36,19 +37,13 @@ impl ThreadPool {
     pub(crate) const MOST_THREADS: u32 = 128;
 
     pub(crate) fn new(setup: &Setup<'_>) -> io::Result<Self> {
-        let files = super::access::clones(&setup.files)?;
-        Self::with(&files, setup.sync, setup.in_flight)
+        Self::with(&setup.files, setup.sync, setup.in_flight)
     }
 
-    pub(super) fn with(files: &[File], sync: Durability, threads: u32) -> io::Result<Self> {
+    pub(super) fn with(files: &[&File], sync: Durability, threads: u32) -> io::Result<Self> {
         let (accesses, tasks) = unbounded::<Task>();
         let (sender, completions) = unbounded();
-        let files: Arc<Vec<File>> = Arc::new(
-            files
-                .iter()
-                .map(File::try_clone)
-                .collect::<io::Result<_>>()?,
-        );
+        let files = Arc::new(super::access::clones(files)?);
         let threads = (0..threads.clamp(1, Self::MOST_THREADS))
             .map(|i| {
                 let (tasks, sender) = (tasks.clone(), sender.clone());
@@ -70,7 +65,12 @@ impl ThreadPool {
     }
 }
 
-fn work(files: &[File], sync: Durability, tasks: &Receiver<Task>, completions: &Sender<Done>) {
+fn work(
+    files: &[TargetFile],
+    sync: Durability,
+    tasks: &Receiver<Task>,
+    completions: &Sender<Done>,
+) {
     for Task { slot, mut access } in tasks {
         let result = perform(&files[access.target as usize], &mut access, sync);
         let done = Done::of(slot, result, pacing::monotonic(), access.buffer);

@@ -3,13 +3,12 @@
 //! The targets are registered files, and the buffers registered memory where the kernel permits
 //! locking it. Which set-up is best was measured; the table is in the manual (replay).
 
-use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
-use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
-use io_uring::{IoUring, cqueue, squeue};
-use iosonar_linux::memory::{Loan, Region, Ring};
+use io_uring::{IoUring, squeue};
+use iosonar_linux::memory::{Completed, Loan, Region, RingSetup};
 use iosonar_units::Nanos;
 use libc::{EAGAIN, EBUSY, EINTR, ETIME};
 
@@ -18,6 +17,7 @@ use super::access::{Done, Engine, IoAccess, Setup, clones};
 use super::dialect::{Answer, Dialect};
 use super::ring_options::TaskWork;
 use crate::note::EngineNote;
+use crate::os::{Ring, TargetFile, has_kernel_workers, thread};
 use crate::pacing;
 
 /// The kernel plugs the block layer's queue for a system call that submits more than this (`IO_PLUG_THRESHOLD` in
@@ -32,6 +32,8 @@ pub(crate) const MOST_REGISTERED: usize = 64 << 20;
 /// The most bytes of one registered region.
 const LARGEST_REGION: usize = 1 << 30;
 
+/// The kernel's thread that submits sleeps when it had nothing to do for this long.
+const SQPOLL_IDLE: Duration = Duration::from_secs(1);
 /// As many are prepared together at the most; the session prepares fewer.
 const MOST_UNSEEN: usize = 64;
 /// How often it is looked whether the kernel's thread has taken what it was shown, before the kernel is called.
@@ -53,7 +55,7 @@ pub(crate) struct Uring<D: Dialect> {
     /// Requests that failed before they were submitted.
     failed: Vec<Done>,
     /// The targets, as long as the ring lives.
-    _files: Vec<File>,
+    _files: Vec<TargetFile>,
     /// The ring knows no discard of block devices.
     side: Option<ThreadPool>,
     at_the_side: usize,
@@ -66,31 +68,20 @@ impl<D: Dialect> Uring<D> {
         // No completion is ever lost: there is a place for each request in flight.
         let completions = setup.in_flight.next_power_of_two().max(2 * entries);
         let build = |single_issuer: bool, task_work| {
-            let mut builder = IoUring::<D::Sqe, D::Cqe>::builder();
-            builder.setup_cqsize(completions).setup_clamp();
-            if single_issuer {
-                builder.setup_single_issuer();
-            }
-            if setup.ring.submission_thread {
-                builder.setup_sqpoll(1000);
-            }
-            if setup.ring.poll_completions {
-                builder.setup_iopoll();
-            }
-            match task_work {
-                TaskWork::Interrupt => {}
-                TaskWork::Cooperative => {
-                    builder.setup_coop_taskrun().setup_taskrun_flag();
-                }
-                TaskWork::Deferred => {
-                    builder.setup_defer_taskrun().setup_taskrun_flag();
-                }
-            }
-            builder.build(entries)
+            let ring = RingSetup {
+                entries,
+                completions,
+                single_issuer,
+                submission_thread: setup.ring.submission_thread.then_some(SQPOLL_IDLE),
+                polls: setup.ring.poll_completions,
+                cooperates: task_work == TaskWork::Cooperative,
+                defers: task_work == TaskWork::Deferred,
+            };
+            Ring::set_up(&ring, setup.in_flight)
         };
         // Kernels before 6.0 do not know single issuers, those before 5.19 no cooperation.
         let task_work = setup.ring.task_work;
-        let (ring, task_work) = match build(true, task_work) {
+        let (mut ring, task_work) = match build(true, task_work) {
             Ok(ring) => (ring, task_work),
             Err(e) if task_work == TaskWork::Deferred => return Err(e),
             Err(_) => match build(false, task_work) {
@@ -98,23 +89,22 @@ impl<D: Dialect> Uring<D> {
                 Err(_) => (build(false, TaskWork::Interrupt)?, TaskWork::Interrupt),
             },
         };
-        if !ring.params().is_feature_ext_arg() {
+        if !ring.waits_with_limit() {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
                 "the kernel is older than 5.11",
             ));
         }
         let descriptors: Vec<_> = setup.files.iter().map(|file| file.as_raw_fd()).collect();
-        ring.submitter().register_files(&descriptors)?;
+        ring.register_files(&descriptors)?;
         let files = clones(&setup.files)?;
-        let mut ring = Ring::new(ring, setup.in_flight);
         let mut notes = Vec::new();
         let registered = D::REGISTERS
             && !setup.ring.plain_buffers
             && register(&mut ring, &setup.regions, &mut notes);
         // Made here, before the thread is pinned or scheduled ahead of others: threads inherit that.
         let side = (setup.discards || setup.ring.poll_completions)
-            .then(|| ThreadPool::with(&files, setup.sync, SIDE_THREADS))
+            .then(|| ThreadPool::with(&setup.files, setup.sync, SIDE_THREADS))
             .transpose()?;
         Ok(Self {
             dialect: D::new(setup)?,
@@ -150,19 +140,19 @@ impl<D: Dialect> Uring<D> {
         ring.lend_all(unseen);
         while !unseen.is_empty() {
             awake(ring)?;
-            ring.submitter().squeue_wait()?;
+            ring.wait_for_room()?;
             ring.lend_all(unseen);
         }
         let mut looks = 0_u32;
-        while !ring.submission().is_empty() {
+        while !ring.is_submitted() {
             looks += 1;
             if looks.is_multiple_of(LOOKS_PER_CALL) {
                 // Fails if the thread is gone.
-                ring.submitter().squeue_wait()?;
-                std::thread::yield_now();
+                ring.wait_for_room()?;
+                thread::yield_now();
             }
             awake(ring)?;
-            std::hint::spin_loop();
+            thread::spin_loop();
         }
         if ring.completed() == completed {
             self.taken_after = pacing::monotonic().saturating_sub(began);
@@ -173,7 +163,7 @@ impl<D: Dialect> Uring<D> {
     /// Polls until something is done, at most `timeout`: a ring that polls cannot wait with a time limit.
     fn poll(&mut self, timeout: Nanos) -> io::Result<()> {
         if self.in_ring == 0 {
-            std::thread::sleep(timeout.into());
+            thread::sleep(timeout.into());
             return Ok(());
         }
         let end = pacing::monotonic() + timeout;
@@ -182,7 +172,7 @@ impl<D: Dialect> Uring<D> {
                 Err(e) if !is_passing(&e) => return Err(e),
                 _ => {}
             }
-            self.prepared = self.unseen.is_none() && !self.ring.submission().is_empty();
+            self.prepared = self.unseen.is_none() && !self.ring.is_submitted();
             if self.ring.completed() > 0 || pacing::monotonic() >= end {
                 return Ok(());
             }
@@ -205,10 +195,10 @@ pub(crate) fn is_permitted() -> io::Result<()> {
 /// Wakes the kernel's thread if it sleeps, as it does when it had nothing to do for a second.
 fn awake<S, C>(ring: &mut Ring<S, C>) -> io::Result<()>
 where
-    S: squeue::EntryMarker,
-    C: cqueue::EntryMarker,
+    S: squeue::EntryMarker + 'static,
+    C: Completed,
 {
-    if !ring.submission().need_wakeup() {
+    if !ring.must_be_woken() {
         return Ok(());
     }
     match ring.submit() {
@@ -220,8 +210,8 @@ where
 /// Registers the memory of the buffers, if it may be locked.
 fn register<S, C>(ring: &mut Ring<S, C>, regions: &[Region], notes: &mut Vec<EngineNote>) -> bool
 where
-    S: squeue::EntryMarker,
-    C: cqueue::EntryMarker,
+    S: squeue::EntryMarker + 'static,
+    C: Completed,
 {
     let all: usize = regions.iter().map(Region::bytes).sum();
     if all > MOST_REGISTERED || regions.iter().any(|r| r.bytes() > LARGEST_REGION) {
@@ -243,7 +233,7 @@ impl<D: Dialect> Drop for Uring<D> {
     /// The kernel takes rings apart at its leisure; until then a target that is still registered
     /// would stay open, and claimed, after the replay.
     fn drop(&mut self) {
-        let _ = self.ring.submitter().unregister_files();
+        let _ = self.ring.unregister_files();
     }
 }
 
@@ -289,7 +279,7 @@ impl<D: Dialect> Engine for Uring<D> {
                 _ => Ok(()),
             };
         }
-        if self.ring.submission().is_full() {
+        if self.ring.is_full() {
             self.submit()?;
         }
         self.prepared = true;
@@ -307,7 +297,7 @@ impl<D: Dialect> Engine for Uring<D> {
         }
         while self.prepared {
             match self.ring.submit() {
-                Ok(_) => self.prepared = !self.ring.submission().is_empty(),
+                Ok(_) => self.prepared = !self.ring.is_submitted(),
                 Err(e) if e.raw_os_error() == Some(EINTR) => {}
                 // The kernel wants completions to be reaped first; the next wait submits the rest.
                 Err(e) if is_passing(&e) => return Ok(()),
@@ -331,7 +321,7 @@ impl<D: Dialect> Engine for Uring<D> {
             side.reap(done);
             self.at_the_side -= done.len() - before;
         }
-        if self.must_ask && self.ring.submission().taskrun() || self.polled {
+        if self.must_ask && self.ring.must_be_entered() || self.polled {
             // A failure shows at the next submission.
             let _ = self.ring.submit();
         }
@@ -370,24 +360,18 @@ impl<D: Dialect> Engine for Uring<D> {
         if self.polled {
             return self.poll(timeout);
         }
-        let time = Timespec::new()
-            .sec(timeout.get() / 1_000_000_000)
-            .nsec((timeout.get() % 1_000_000_000) as u32);
-        let until = SubmitArgs::new().timespec(&time);
-        match self.ring.submitter().submit_with_args(1, &until) {
+        match self.ring.submit_and_wait_for(timeout.into()) {
             Err(e) if !is_passing(&e) && e.raw_os_error() != Some(ETIME) => Err(e),
             _ => {
-                self.prepared = self.unseen.is_none() && !self.ring.submission().is_empty();
+                self.prepared = self.unseen.is_none() && !self.ring.is_submitted();
                 Ok(())
             }
         }
     }
 
     fn cancel(&mut self) {
-        let second = Some(Timespec::new().sec(1));
         // The kernel may refuse; then it is waited for.
-        let all = CancelBuilder::any();
-        let _ = self.ring.submitter().register_sync_cancel(second, all);
+        let _ = self.ring.cancel_all(Duration::from_secs(1));
         if let Some(side) = &mut self.side {
             side.cancel();
         }
@@ -403,15 +387,6 @@ impl<D: Dialect> Engine for Uring<D> {
     }
 }
 
-/// Whether the kernel has made threads to work for our rings.
-fn has_kernel_workers() -> bool {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
-    tasks
-        .flatten()
-        .filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok())
-        .any(|name| name.starts_with("iou-wrk"))
-}
-
 const SIDE_THREADS: u32 = 4;
 /// How often the side is looked at.
 const SIDE_INTERVAL: Nanos = Nanos::from_micros(50);
@@ -423,6 +398,8 @@ fn is_passing(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::super::calls::Calls;
     use super::super::ring_options::RingOptions;
     use super::*;

@@ -1,6 +1,5 @@
 //! The handling of completed accesses, and of requests that never begin.
 
-use crossbeam_channel::RecvTimeoutError;
 use iosonar_trace::{Flags, Op, Outcome, Record, Request, Status};
 use iosonar_units::Sector;
 
@@ -8,6 +7,7 @@ use super::{GIVE_UP_INTERVAL, Lane, SLOT_BITS};
 use crate::accepted::Entry;
 use crate::engine::{AccessKind, Done, Engine, IoAccess};
 use crate::error::Failure;
+use crate::os::channel::RecvTimeoutError;
 use crate::pacing::Clock;
 use crate::results::Records;
 

@@ -1,10 +1,9 @@
 //! What the scheduler did to a pacing thread.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-
 use iosonar_units::Nanos;
-use rustix::time::{ClockId, clock_gettime};
+
+use crate::os::fs::{self, File};
+use crate::os::time::of_processor;
 
 /// Being given a processor that no other thread has takes less.
 pub(super) const WAKE_UP_TIME: Nanos = Nanos::from_micros(15);
@@ -67,7 +66,7 @@ impl Usage {
     /// Of `schedstat`, three numbers: processor time, run delay (both in nanoseconds), time slices.
     fn read(schedstat: &File) -> Option<Self> {
         let mut text = [0; 96];
-        let n = schedstat.read_at(&mut text, 0).ok()?;
+        let n = fs::read_beginning(schedstat, &mut text).ok()?;
         let text = std::str::from_utf8(&text[..n]).ok()?;
         let mut numbers = text.split_ascii_whitespace().map(str::parse);
         let mut next = || numbers.next()?.ok();
@@ -93,7 +92,7 @@ impl ThreadTimes {
     pub(crate) fn start() -> Self {
         let schedstat = File::open("/proc/thread-self/schedstat").ok();
         Self {
-            processor_time: processor_time(),
+            processor_time: of_processor(),
             preemptions: preemptions(),
             usage: schedstat.as_ref().and_then(Usage::read),
             schedstat,
@@ -102,7 +101,7 @@ impl ThreadTimes {
 
     /// How much processor time the thread has used since.
     pub(crate) fn processor_time(&self) -> Nanos {
-        processor_time().saturating_sub(self.processor_time)
+        of_processor().saturating_sub(self.processor_time)
     }
 
     /// What the scheduler has counted of the thread, where it does.
@@ -122,13 +121,8 @@ impl ThreadTimes {
     }
 }
 
-fn processor_time() -> Nanos {
-    let t = clock_gettime(ClockId::ThreadCPUTime);
-    Nanos::new(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
-}
-
 fn preemptions() -> u64 {
-    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let mut lines = status.lines();
     let count = lines.find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
     count

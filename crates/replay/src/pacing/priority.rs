@@ -3,7 +3,7 @@
 use std::io;
 use std::num::NonZeroU64;
 
-use iosonar_linux::calls::{self, Scheduling};
+use iosonar_linux::calls::Scheduling;
 use iosonar_units::Nanos;
 use rustix::process::{Resource, getpriority_process, getrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Pacing, Style};
 use crate::note::ThreadNote;
+use crate::os::{self, thread};
 
 /// How a pacing thread is scheduled among the other threads of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,7 +135,7 @@ pub(crate) fn check(pacing: &Pacing) -> Result<(), String> {
 pub(crate) fn granted(pacing: &Pacing) -> ThreadPriority {
     // One that ends at once, as the calling thread stays what it is.
     let pacing = pacing.clone();
-    let tried = std::thread::Builder::new().spawn(move || prepare_thread(&pacing).0);
+    let tried = thread::Builder::new().spawn(move || prepare_thread(&pacing).0);
     let granted = tried.ok().and_then(|thread| thread.join().ok());
     granted.unwrap_or(ThreadPriority::Normal)
 }
@@ -155,7 +156,7 @@ fn real_time_limit() -> Option<Nanos> {
 /// Schedules the calling thread so.
 fn set(priority: ThreadPriority) -> io::Result<()> {
     let slice = SLICE.get();
-    calls::schedule(match priority {
+    os::schedule(match priority {
         ThreadPriority::Fifo => Scheduling::Fifo {
             priority: FIFO_PRIORITY,
         },

@@ -9,14 +9,12 @@
 //! if it uses too much, it sleeps for at least half of the time between two requests: the kernel may stop a real-time
 //! thread that uses 95 % of a second.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-
 use iosonar_units::Nanos;
 
 use super::interference::{Usage, WAKE_UP_TIME};
 use super::{Pacing, Style, ThreadPriority, ThreadTimes, prepare_thread};
 use crate::note::ThreadNote;
+use crate::os::fs::{self, File};
 
 /// How often it is looked whether the machine is contended.
 const LOOK_INTERVAL: Nanos = Nanos::from_millis(20);
@@ -240,7 +238,7 @@ impl Contention {
 
 /// How many processors the machine has, whichever of them this thread may use.
 fn processors_online() -> usize {
-    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     // Ranges, such as 0-3,8.
     let count = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -254,7 +252,7 @@ fn processors_online() -> usize {
 /// How many threads of the machine run or could: of `0.20 0.18 0.12 1/80 11206`, the 1.
 fn runnable(load: &File) -> Option<usize> {
     let mut text = [0; 96];
-    let n = load.read_at(&mut text, 0).ok()?;
+    let n = fs::read_beginning(load, &mut text).ok()?;
     let text = std::str::from_utf8(&text[..n]).ok()?;
     let threads = text.split_ascii_whitespace().nth(3)?;
     threads.split_once('/')?.0.parse().ok()

@@ -1,11 +1,13 @@
 //! What others may see of a replay while it goes on.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use iosonar_stats::Distribution;
 use iosonar_trace::Record;
 use iosonar_units::Nanos;
+
+use crate::os::time::Instant;
 
 /// What others may see of a replay while it runs.
 #[derive(Debug, Default)]

@@ -9,13 +9,13 @@
 //! This is for engines that complete accesses where they are submitted: what one thread has started, no other has to
 //! wait for. Without rivals the session's own thread runs alone, and keeps the turn while it waits.
 
-use std::sync::{Condvar, Mutex, MutexGuard};
-
 use iosonar_units::Nanos;
 
 use super::{After, Finished, Session, sleep_and_learn};
 use crate::engine::Engine;
 use crate::error::Failure;
+use crate::os::sync::{Condvar, Mutex, MutexGuard};
+use crate::os::thread;
 use crate::pacing::{self, Interference, ThreadTimes, Waiter, prepare_thread};
 
 /// The least time between two threads that wake up: several times as long as a round takes.
@@ -67,7 +67,7 @@ pub(super) fn relay<E: Engine + Send>(
         }),
         changed: Condvar::new(),
     };
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let help_out = |number| {
             prepare_thread(&pacing);
             let times = ThreadTimes::start();
@@ -77,10 +77,10 @@ pub(super) fn relay<E: Engine + Send>(
                 interference: Some(times.interference()),
             }
         };
-        let thread = || std::thread::Builder::new().name("relay".to_owned());
+        let builder = || thread::Builder::new().name("relay".to_owned());
         // One more or less makes no difference but to the pace.
         let helpers: Vec<_> = (1..=helpers)
-            .filter_map(|number| thread().spawn_scoped(scope, move || help_out(number)).ok())
+            .filter_map(|number| builder().spawn_scoped(scope, move || help_out(number)).ok())
             .collect();
         let mut turn = relay.take_turns(OWNER);
         let outcome = turn.outcome.take().unwrap_or(Ok(true));
@@ -170,7 +170,7 @@ impl<'r, 's, 'a, E: Engine> Relay<'r, 's, 'a, E> {
         }
         turn.is_shared = is_shared;
         if sleep == Nanos::ZERO {
-            std::hint::spin_loop();
+            thread::spin_loop();
             return turn;
         }
         self.wait(turn, sleep, number)
@@ -194,7 +194,7 @@ impl<'r, 's, 'a, E: Engine> Relay<'r, 's, 'a, E> {
         let alarm = turn.alarm(now.saturating_add(time), number);
         turn.alarms[number] = alarm;
         drop(turn);
-        std::thread::sleep(alarm.saturating_sub(now).into());
+        thread::sleep(alarm.saturating_sub(now).into());
         let mut turn = self.lock();
         turn.alarms[number] = Nanos::ZERO;
         turn

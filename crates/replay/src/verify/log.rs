@@ -22,18 +22,19 @@
 //! | 16..24 | sector |
 //! | 28..32 | CRC-32 of all before |
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use iosonar_trace::output::sync_folder_of;
 use iosonar_trace::{Op, Request};
 use iosonar_units::{Sector, Sectors};
 
 use super::Tables;
+use crate::os::fs::{self, File};
+use crate::os::sync::{Condvar, Mutex, MutexGuard};
+use crate::os::thread::{Builder, JoinHandle};
+use crate::os::time::Instant;
 
 const MAGIC: [u8; 8] = *b"iosonarV";
 const VERSION: u32 = 1;
@@ -157,7 +158,7 @@ impl TableLog {
     /// # Errors
     /// If the file exists or cannot be written.
     pub(crate) fn create(path: &Path, run: u64, sectors: u64, durable: bool) -> io::Result<Self> {
-        let file = File::options().write(true).create_new(true).open(path)?;
+        let file = fs::create_new(path)?;
         let waiting = Waiting {
             bytes: Vec::with_capacity(PIECE),
             ..Waiting::default()
@@ -188,9 +189,9 @@ impl TableLog {
         seal(&mut header);
         file.write_all(&header)?;
         file.sync_all()?;
-        sync_folder_of(&self.path)?;
+        fs::sync_folder_of(&self.path)?;
         let shared = Arc::clone(&self.shared);
-        let thread = std::thread::Builder::new().name("table-log".to_owned());
+        let thread = Builder::new().name("table-log".to_owned());
         self.thread = Some(thread.spawn(move || write_out(file, &shared, durable))?);
         Ok(())
     }
@@ -269,7 +270,7 @@ impl Drop for TableLog {
         }
         if !self.has_begun {
             // It is ours; nothing else can be done about a failure to remove it.
-            let _ = std::fs::remove_file(&self.path);
+            let _ = fs::remove_file(&self.path);
         }
     }
 }
@@ -308,9 +309,18 @@ pub struct KeptTables {
 /// # Errors
 /// If the file cannot be read, is not a log, or damaged before its end; the message says where.
 pub fn read_log(path: &Path, tables: Tables) -> Result<KeptTables, String> {
+    let file = std::fs::File::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    read_log_from(io::BufReader::with_capacity(1 << 20, file), path, tables)
+}
+
+/// Reads a log from `file`; `path` is for messages.
+pub(crate) fn read_log_from(
+    mut file: impl Read,
+    path: &Path,
+    tables: Tables,
+) -> Result<KeptTables, String> {
     let shown = path.display();
-    let told = |e: io::Error| format!("{shown}: {e}");
-    let mut file = io::BufReader::with_capacity(1 << 20, File::open(path).map_err(told)?);
+    let unreadable = |e: io::Error| format!("{shown}: {e}");
     let mut header = [0; HEADER];
     let no_log = || {
         format!(
@@ -339,7 +349,7 @@ pub fn read_log(path: &Path, tables: Tables) -> Result<KeptTables, String> {
     let mut at = HEADER as u64;
     let mut record = [0; RECORD];
     loop {
-        let got = read_up_to(&mut file, &mut record).map_err(told)?;
+        let got = read_up_to(&mut file, &mut record).map_err(unreadable)?;
         if got < RECORD {
             kept.cut_off = got as u64;
             return Ok(kept);
@@ -347,7 +357,7 @@ pub fn read_log(path: &Path, tables: Tables) -> Result<KeptTables, String> {
         if !is_sealed(&record) {
             // A crash may leave a last piece of any content; what follows cannot be trusted.
             let mut rest = Vec::new();
-            let more = file.read_to_end(&mut rest).map_err(told)?;
+            let more = file.read_to_end(&mut rest).map_err(unreadable)?;
             kept.cut_off = (RECORD + more) as u64;
             return Ok(kept);
         }

@@ -63,6 +63,28 @@ impl Survival {
     }
 }
 
+/// What is read again.
+pub(crate) trait Contents {
+    /// Sectors of a block.
+    fn block(&self) -> u64;
+
+    /// Fills `data` from this sector on.
+    fn read(&self, sector: u64, data: &mut [u8]) -> std::io::Result<()>;
+}
+
+impl Contents for Target {
+    fn block(&self) -> u64 {
+        (Self::block(self).get() / 512).max(1)
+    }
+
+    fn read(&self, sector: u64, data: &mut [u8]) -> std::io::Result<()> {
+        use std::os::unix::fs::FileExt;
+        let file = self.data();
+        let file = file.ok_or_else(|| std::io::Error::other("it is not open"))?;
+        file.read_exact_at(data, sector * 512)
+    }
+}
+
 /// Reads every sector whose contents are known, in large reads of whole blocks of the target, and where
 /// one fails block by block. `progress` is called now and then.
 ///
@@ -74,13 +96,25 @@ pub fn check_again(
     tables: &Tables,
     expect: Expect,
     findings: &mut Findings,
+    progress: impl FnMut(PassProgress) -> bool,
+) -> std::io::Result<Survival> {
+    check_contents(target, run, tables, expect, findings, progress)
+}
+
+/// The same for any contents.
+pub(crate) fn check_contents(
+    target: &impl Contents,
+    run: u64,
+    tables: &Tables,
+    expect: Expect,
+    findings: &mut Findings,
     mut progress: impl FnMut(PassProgress) -> bool,
 ) -> std::io::Result<Survival> {
     let ranges = tables.known(LARGE);
     let all = ranges.iter().map(|range| range.end - range.start).sum();
     let mut state = PassProgress { done: 0, all };
     let mut survival = Survival::default();
-    let block = (target.block().get() / 512).max(1);
+    let block = target.block();
     let mut buffer = Buffer::new(((LARGE + 2 * block) * 512) as usize)?;
     for range in ranges {
         let (first, last) = (
@@ -160,9 +194,13 @@ fn is_right(data: &[u8], run: u64, sector: u64, bounds: &RangeInclusive<u32>) ->
 }
 
 /// The sectors from `first` to before `last`, if they can be read.
-fn read<'a>(target: &Target, buffer: &'a mut Buffer, first: u64, last: u64) -> Option<&'a [u8]> {
-    use std::os::unix::fs::FileExt;
+fn read<'a>(
+    target: &impl Contents,
+    buffer: &'a mut Buffer,
+    first: u64,
+    last: u64,
+) -> Option<&'a [u8]> {
     let data = &mut buffer[..((last - first) * 512) as usize];
-    target.data()?.read_exact_at(data, first * 512).ok()?;
+    target.read(first, data).ok()?;
     Some(data)
 }
