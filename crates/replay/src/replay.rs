@@ -134,7 +134,10 @@ fn run<'a>(
                 thread("feeder").spawn(move || feeder.run(preparation, device))
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let collecting = thread("collector").spawn_scoped(scope, collect)?;
+        let collecting = thread("collector").spawn_scoped(scope, || {
+            let _breaks_off = shared.breaks_off_on_panic();
+            collect()
+        })?;
         // They wait for each other. If one cannot be made, its part in the start is dropped, and the others end.
         let sessions: Vec<_> = sessions
             .into_iter()

@@ -143,9 +143,8 @@ impl Records {
                 // The collector ends only when this end is dropped.
                 let _ = self.full.send(message);
             }
-            Err(TrySendError::Disconnected(_)) => {
-                unreachable!("the collector ends after the session")
-            }
+            // It ends before the sessions only by a panic, which is raised again when all of them have ended.
+            Err(TrySendError::Disconnected(_)) => {}
         }
     }
 

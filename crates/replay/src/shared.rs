@@ -126,6 +126,11 @@ impl<'a> Shared<'a> {
         self.broken.store(true, Relaxed);
     }
 
+    /// If the calling thread panics before this is dropped, the replay breaks off.
+    pub(crate) fn breaks_off_on_panic(&self) -> BreaksOff<'_, 'a> {
+        BreaksOff(self)
+    }
+
     /// Whether a thread could not go on.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Relaxed)
@@ -150,6 +155,17 @@ impl<'a> Shared<'a> {
             Some(EndedEarly::Interrupted)
         } else {
             not_all.then_some(EndedEarly::Runtime)
+        }
+    }
+}
+
+/// Breaks a replay off if the thread panics.
+pub(crate) struct BreaksOff<'s, 'a>(&'s Shared<'a>);
+
+impl Drop for BreaksOff<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.break_off();
         }
     }
 }
