@@ -265,7 +265,13 @@ impl TableLog {
 impl Drop for TableLog {
     /// A replay that broke off keeps what it knows; one that never began leaves no log.
     fn drop(&mut self) {
-        if self.thread.is_some() && !std::thread::panicking() {
+        if std::thread::panicking() {
+            // What it knows is written, too, but not waited for.
+            if let Ok(mut waiting) = self.shared.waiting.lock() {
+                waiting.is_closed = true;
+            }
+            self.shared.for_writer.notify_one();
+        } else {
             let _ = self.close();
         }
         if !self.has_begun {
