@@ -142,6 +142,12 @@ impl<'a> Lane<'a> {
             block_sectors,
             one_by_one,
         } = parts;
+        // What reads a write back is still to be seen when the next request is due.
+        let in_flight = if one_by_one { 1 } else { bounds.in_flight };
+        let bounds = Bounds {
+            in_flight,
+            ..bounds
+        };
         let buffers = |needed| Buffers::new(if needed { bounds.total } else { 1 }, longest);
         let (mut read_buffers, mut write_buffers) = (buffers(true)?, buffers(writes)?);
         if options.engine.is_real() {
@@ -178,7 +184,7 @@ impl<'a> Lane<'a> {
             verifier,
             is_stream,
             block_sectors,
-            ideal: Ideal::new(if one_by_one { 1 } else { bounds.in_flight }),
+            ideal: Ideal::new(bounds.in_flight),
             watch: Watch::default(),
             // Nothing is read into the buffers else.
             contents: Contents::new(!options.engine.is_real()),
