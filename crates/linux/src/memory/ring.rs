@@ -412,10 +412,10 @@ impl<S: squeue::EntryMarker, C: Completed> Ring<S, C> {
         }
     }
 
-    /// Takes what is complete: the tag of each loan, its completion, and its buffer.
+    /// Takes the first `count` that are complete: the tag of each loan, its completion, and its buffer.
     #[inline]
-    pub fn reap(&mut self, mut take: impl FnMut(u64, Completion, Buffer)) {
-        for completion in self.queues.completion() {
+    pub fn reap(&mut self, count: usize, mut take: impl FnMut(u64, Completion, Buffer)) {
+        for completion in self.queues.completion().take(count) {
             let (tag, buffer) = self.lent.take(completion.user_data());
             take(tag, completion.completion(), buffer);
         }
@@ -554,7 +554,8 @@ mod tests {
                 }
             }
             ring.submit_and_wait(1).unwrap();
-            ring.reap(|tag, completion, buffer| {
+            let completed = ring.completed();
+            ring.reap(completed, |tag, completion, buffer| {
                 assert_eq!(completion.result, 4096);
                 assert_eq!(u64::from(buffer.number()), tag);
                 assert!(buffer.iter().all(|byte| u64::from(*byte) == tag));
