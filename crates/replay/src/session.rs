@@ -335,8 +335,11 @@ impl<'s, 'a> Session<'s, 'a> {
     fn submit<E: Engine>(&mut self, engine: &mut E) -> Result<Nanos, Failure> {
         let began = self.clock.now();
         let outcome = engine.submit().map_err(Failure::Engine);
-        let first = began.saturating_add(engine.taken_after());
+        let taken_after = engine.taken_after();
+        let first = began.saturating_add(taken_after);
         let each = match self.prepared.len() as u64 {
+            // All of them have been taken by then.
+            _ if taken_after > Nanos::ZERO => Nanos::ZERO,
             1 => Nanos::ZERO,
             n => Nanos::new(self.clock.now().saturating_sub(first).get() / n),
         };

@@ -90,7 +90,8 @@ pub(crate) trait Engine {
     /// Submits everything prepared.
     fn submit(&mut self) -> io::Result<()>;
 
-    /// How long after the beginning of the last [`submit`](Self::submit) the kernel took the first access.
+    /// How long after the beginning of the last [`submit`](Self::submit) the kernel had taken all of the accesses; zero if
+    /// that is not known.
     fn taken_after(&self) -> Nanos {
         Nanos::ZERO
     }
