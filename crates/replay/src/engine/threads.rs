@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use iosonar_units::Nanos;
 
@@ -23,6 +24,7 @@ pub(crate) struct ThreadPool {
     prepared: Vec<Task>,
     reaped: Vec<Done>,
     threads: Vec<JoinHandle<()>>,
+    has_panicked: Arc<AtomicBool>,
     /// Threads that do not come back are not waited for.
     given_up: bool,
 }
@@ -44,14 +46,19 @@ impl ThreadPool {
         let (accesses, tasks) = unbounded::<Task>();
         let (sender, completions) = unbounded();
         let files = Arc::new(super::access::clones(files)?);
+        let has_panicked = Arc::new(AtomicBool::new(false));
         let threads = (0..threads.clamp(1, Self::MOST_THREADS))
             .map(|i| {
                 let (tasks, sender) = (tasks.clone(), sender.clone());
                 let files = Arc::clone(&files);
+                let panics = NotesPanic(Arc::clone(&has_panicked));
                 thread::Builder::new()
                     .name(format!("replay-{i}"))
                     .stack_size(64 * 1024)
-                    .spawn(move || work(&files, sync, &tasks, &sender))
+                    .spawn(move || {
+                        let _panics = panics;
+                        work(&files, sync, &tasks, &sender);
+                    })
             })
             .collect::<io::Result<_>>()?;
         Ok(Self {
@@ -60,8 +67,29 @@ impl ThreadPool {
             prepared: Vec::new(),
             reaped: Vec::new(),
             threads,
+            has_panicked,
             given_up: false,
         })
+    }
+
+    /// # Errors
+    /// If a thread has panicked: its access never completes.
+    pub(super) fn check(&self) -> io::Result<()> {
+        match self.has_panicked.load(Relaxed) {
+            false => Ok(()),
+            true => Err(io::Error::other("a thread of the pool has panicked")),
+        }
+    }
+}
+
+/// Notes that the thread that has this panics.
+struct NotesPanic(Arc<AtomicBool>);
+
+impl Drop for NotesPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Relaxed);
+        }
     }
 }
 
@@ -119,6 +147,7 @@ impl Engine for ThreadPool {
 
     fn wait(&mut self, timeout: Nanos) -> io::Result<()> {
         self.submit()?;
+        self.check()?;
         match self.completions.recv_timeout(timeout.into()) {
             Ok(done) => self.reaped.push(done),
             Err(RecvTimeoutError::Timeout) => {}

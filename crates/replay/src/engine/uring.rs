@@ -358,6 +358,9 @@ impl<D: Dialect> Engine for Uring<D> {
         if !self.failed.is_empty() {
             return Ok(());
         }
+        if let Some(side) = self.side.as_ref().filter(|_| self.at_the_side > 0) {
+            side.check()?;
+        }
         if self.polled {
             return self.poll(timeout);
         }

@@ -32,7 +32,7 @@ pub(crate) mod sync {
 pub(crate) mod thread {
     pub(crate) use std::hint::spin_loop;
     pub(crate) use std::thread::{
-        Builder, JoinHandle, available_parallelism, scope, sleep, yield_now,
+        Builder, JoinHandle, available_parallelism, panicking, scope, sleep, yield_now,
     };
 }
 
