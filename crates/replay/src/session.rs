@@ -346,7 +346,8 @@ impl<'s, 'a> Session<'s, 'a> {
         let (mut at, mut behind) = (first, Nanos::ZERO);
         for number in self.prepared.drain(..) {
             let (lane, slot) = lane_and_slot(number);
-            behind = self.lanes[lane].handed_over(slot, at);
+            let at_once = engine.began_with(number);
+            behind = self.lanes[lane].handed_over(slot, if at_once { began } else { at });
             at += each;
         }
         outcome.map(|()| behind)

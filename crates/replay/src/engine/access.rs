@@ -96,6 +96,12 @@ pub(crate) trait Engine {
         Nanos::ZERO
     }
 
+    /// Whether the last [`submit`](Self::submit) began with this access, whatever it did after.
+    fn began_with(&self, slot: u32) -> bool {
+        let _ = slot;
+        false
+    }
+
     /// Takes what is done by now, without waiting.
     fn reap(&mut self, done: &mut Vec<Done>);
 

@@ -72,6 +72,11 @@ impl ThreadPool {
         })
     }
 
+    /// What was prepared and not submitted.
+    pub(super) fn prepared(&self) -> impl Iterator<Item = u32> {
+        self.prepared.iter().map(|task| task.slot)
+    }
+
     /// # Errors
     /// If a thread has panicked: its access never completes.
     pub(super) fn check(&self) -> io::Result<()> {

@@ -59,6 +59,8 @@ pub(crate) struct Uring<D: Dialect> {
     /// The ring knows no discard of block devices.
     side: Option<ThreadPool>,
     at_the_side: usize,
+    /// What the last submission left to the side.
+    went_aside: Vec<u32>,
     notes: Vec<EngineNote>,
 }
 
@@ -120,6 +122,7 @@ impl<D: Dialect> Uring<D> {
             _files: files,
             side,
             at_the_side: 0,
+            went_aside: Vec::new(),
             notes,
         })
     }
@@ -290,6 +293,8 @@ impl<D: Dialect> Engine for Uring<D> {
     #[inline]
     fn submit(&mut self) -> io::Result<()> {
         if let Some(side) = &mut self.side {
+            self.went_aside.clear();
+            self.went_aside.extend(side.prepared());
             side.submit()?;
         }
         if self.unseen.is_some() {
@@ -310,6 +315,11 @@ impl<D: Dialect> Engine for Uring<D> {
     #[inline]
     fn taken_after(&self) -> Nanos {
         self.taken_after
+    }
+
+    #[inline]
+    fn began_with(&self, slot: u32) -> bool {
+        !self.went_aside.is_empty() && self.went_aside.contains(&slot)
     }
 
     #[inline]
