@@ -167,7 +167,7 @@ impl Verifier {
             }
         };
         if let Some(log) = &mut self.log {
-            log.started(number, request);
+            log.started(number, request)?;
         }
         Ok(number)
     }

@@ -196,15 +196,24 @@ impl TableLog {
         Ok(())
     }
 
-    pub(crate) fn started(&mut self, number: u32, request: &Request) {
+    /// # Errors
+    /// If it is a discard and the log cannot be written any more: it would go on to claim what the discard ends.
+    pub(crate) fn started(&mut self, number: u32, request: &Request) -> io::Result<()> {
         // A discard ends what was sure, so the log must know of it before the device does.
         let is_discard = !matches!(request.op, Op::Write | Op::Flush);
         self.push(BEGAN, 0, number, request, is_discard);
-        if is_discard {
-            let waiting = self.shared.lock();
-            drop(self.shared.wait(waiting, |waiting| {
-                (!waiting.bytes.is_empty() || waiting.is_being_written) && !waiting.has_ended
-            }));
+        if !is_discard {
+            return Ok(());
+        }
+        let waiting = self.shared.lock();
+        let waiting = self.shared.wait(waiting, |waiting| {
+            (!waiting.bytes.is_empty() || waiting.is_being_written) && !waiting.has_ended
+        });
+        match waiting.has_ended {
+            false => Ok(()),
+            true => Err(io::Error::other(
+                "the log of tables cannot be written, and a discard must be in it before it begins",
+            )),
         }
     }
 
