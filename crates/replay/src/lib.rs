@@ -51,6 +51,9 @@ mod scan;
 mod self_check;
 mod session;
 mod shared;
+#[cfg(test)]
+#[path = "../tests/sim/mod.rs"]
+mod sim;
 mod spec;
 mod suit;
 mod summary;

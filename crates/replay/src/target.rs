@@ -345,6 +345,17 @@ impl Target {
         }
     }
 
+    /// A target that a simulated system knows by the descriptor of `file`.
+    #[cfg(test)]
+    pub(crate) fn simulated(file: File, size: Bytes, block: Bytes, write_through: bool) -> Self {
+        Self {
+            file: Some(file),
+            write_through,
+            polls: Some(true),
+            ..Self::imaginary(size, block)
+        }
+    }
+
     /// The number of a block device; `None` for anything else.
     pub fn device_number(&self) -> Option<u64> {
         self.number

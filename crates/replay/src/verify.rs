@@ -26,7 +26,11 @@ use serde::{Deserialize, Serialize};
 
 pub use findings::{Finding, Findings, Kind};
 pub(crate) use log::TableLog;
+#[cfg(test)]
+pub(crate) use log::read_log_from;
 pub use log::{KeptTables, read_log};
+#[cfg(test)]
+pub(crate) use pass::{Contents, check_contents};
 pub use pass::{Expect, PassProgress, Survival, check_again};
 pub use tables::Tables;
 

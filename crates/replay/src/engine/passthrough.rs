@@ -97,7 +97,7 @@ impl Dialect for Passthrough {
                 -nvme::errno(status)
             }
         };
-        let place = (tag & APPEND != 0 && result >= 0).then(|| completion.value);
+        let place = (tag & APPEND != 0 && result >= 0).then_some(completion.value);
         Answer {
             slot,
             result,
