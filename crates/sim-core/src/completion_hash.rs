@@ -34,6 +34,12 @@ impl CompletionHash {
         self.0 = self.0.wrapping_add(both);
     }
 
+    /// Adds the completions of another part of the same run, such as those of one station.
+    #[inline]
+    pub fn add_all(&mut self, part: Self) {
+        self.0 = self.0.wrapping_add(part.0);
+    }
+
     /// Adds the hash of another part of the run, such as a replication; its number makes the parts
     /// distinguishable.
     pub fn merge(&mut self, part: Self, number: u64) {
@@ -65,6 +71,9 @@ mod tests {
     fn the_order_does_not_matter_and_everything_else_does() {
         let base = of(&[(1, 0, 10, 20), (2, 1, 15, 30)]);
         assert_eq!(base, of(&[(2, 1, 15, 30), (1, 0, 10, 20)]));
+        let mut parts = of(&[(2, 1, 15, 30)]);
+        parts.add_all(of(&[(1, 0, 10, 20)]));
+        assert_eq!(base, parts);
         for other in [
             [(1, 0, 10, 20), (2, 1, 15, 31)],
             [(1, 0, 10, 20), (2, 0, 15, 30)],
