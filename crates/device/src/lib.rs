@@ -224,6 +224,12 @@ pub trait Device: Observable {
     /// [`complete`](Self::complete) is to be called next, unless an instant was given that comes no later.
     fn start_next(&mut self, now: Nanos) -> Option<Nanos>;
 
+    /// Whether it never gives an instant while one that it gave before is still to come: it serves one job at a time, and
+    /// has no steps of its own. Such a device can be simulated without a calendar.
+    fn has_one_instant(&self) -> bool {
+        false
+    }
+
     /// Goes on to `now`, an instant that was given. If a job is done it is returned; there may be more of them,
     /// as [`start_next`](Self::start_next) says.
     ///
@@ -270,7 +276,8 @@ pub trait Pipelined {
 }
 
 /// A device that may serve jobs of one priority strictly in the order of arrival, so that the end of each is known
-/// when it comes. It is used either by this trait or by [`Device`], from its beginning.
+/// when it comes. It is used either by this trait or by [`Device`], from its beginning. One that does not serve in
+/// order, but has [one instant](Device::has_one_instant) to come at most, is simulated by itself as a [`Device`].
 pub trait InOrder: Device {
     /// Whether it does.
     fn serves_in_order(&self) -> bool;

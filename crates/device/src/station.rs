@@ -164,6 +164,10 @@ impl<M: Mechanism> Device for Station<M> {
         Some(service.ended())
     }
 
+    fn has_one_instant(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn complete(&mut self, now: Nanos, _: Nanos) -> Option<Service> {
         let service = self.current.take().expect("a job is in service");

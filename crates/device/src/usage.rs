@@ -1,7 +1,5 @@
 //! What a station was used for, in the window of the measurement.
 
-use std::collections::VecDeque;
-
 use iosonar_units::Nanos;
 
 use crate::{Service, Usage};
@@ -33,8 +31,9 @@ pub(crate) struct UsageMeter {
     /// How many jobs are there, where each comes and goes at its time.
     present: u64,
     since: Nanos,
-    /// Announced services that are not over.
-    announced: VecDeque<Stay>,
+    /// Announced services, in the order of their ends: those that are not over, and some that are. They are counted
+    /// as if they were over.
+    announced: Vec<Stay>,
 }
 
 impl UsageMeter {
@@ -66,20 +65,23 @@ impl UsageMeter {
     /// Announces a service that ends later, and after all that were announced before it.
     #[inline]
     pub(crate) fn announce(&mut self, service: &Service) {
-        self.announced.push_back(Stay::of(service));
+        let stay = Stay::of(service);
+        self.announced.push(stay);
+        self.count_announced(stay);
     }
 
-    /// Of the announced services, those that end by `now` are over.
     #[inline]
-    pub(crate) fn has_come_to(&mut self, now: Nanos) {
-        while let Some(&stay) = self.announced.front().filter(|stay| stay.ended <= now) {
-            self.announced.pop_front();
-            if !self.is_over {
-                self.usage.jobs_time +=
-                    u128::from((stay.ended - stay.arrived.max(self.from)).get());
-            }
-            self.count(stay);
+    fn count_announced(&mut self, stay: Stay) {
+        if !self.is_over {
+            self.usage.jobs_time += u128::from((stay.ended - stay.arrived.max(self.from)).get());
         }
+        self.count(stay);
+    }
+
+    /// Of the announced services, those that end by `now` are over, and can be forgotten.
+    pub(crate) fn has_come_to(&mut self, now: Nanos) {
+        let over = self.announced.partition_point(|stay| stay.ended <= now);
+        self.announced.drain(..over);
     }
 
     /// A job is done.
@@ -99,11 +101,31 @@ impl UsageMeter {
         }
     }
 
+    /// An announced job is not over when the window ends.
+    fn discount(&mut self, stay: Stay) {
+        let mut counted = Self {
+            from: self.from,
+            ..Self::default()
+        };
+        counted.count_announced(stay);
+        let (usage, counted) = (&mut self.usage, counted.usage);
+        usage.jobs_done -= counted.jobs_done;
+        usage.busy = usage.busy - counted.busy;
+        usage.jobs_time -= counted.jobs_time;
+        usage.stay_time -= counted.stay_time;
+        usage.service_time -= counted.service_time;
+        usage.stay_edge -= counted.stay_edge;
+        usage.service_edge -= counted.service_edge;
+    }
+
     pub(crate) fn measure_from(&mut self, now: Nanos) {
         self.has_come_to(now);
         self.pass(now);
         self.from = now;
         self.usage = Usage::default();
+        for i in 0..self.announced.len() {
+            self.count_announced(self.announced[i]);
+        }
     }
 
     /// The window ends, while these jobs are there: one in service, and those that wait, by their arrival.
@@ -116,6 +138,7 @@ impl UsageMeter {
         self.has_come_to(now);
         self.pass(now);
         for stay in std::mem::take(&mut self.announced) {
+            self.discount(stay);
             let inside = now.saturating_sub(stay.arrived.max(self.from));
             self.usage.jobs_time += u128::from(inside.get());
             self.remain(stay.arrived, Some(stay.started), now);
