@@ -24,7 +24,7 @@ const FAR: u64 = u64::MAX - PLACES as u64;
 /// Where the next event is.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Next {
-    /// There is none.
+    /// No event is to come by then.
     None,
     /// In a place of the array, from which it is to be removed, and at this time.
     At(usize, Nanos),

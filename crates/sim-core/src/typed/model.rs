@@ -346,7 +346,7 @@ impl<M: Model, P: Probe> Network<M, P> {
         &mut self.run.record.probe
     }
 
-    /// The node with this name, as probes see it; `None` if there is none.
+    /// The node with this name, as probes see it, if one has it.
     pub fn node(&self, name: &str) -> Option<NodeId> {
         let number = self.names.iter().position(|other| other == name);
         number.map(|number| NodeId(number as u32))
