@@ -292,9 +292,9 @@ impl Cells {
         // Columns one by one, each held back until the next is known.
         loop {
             let next = rest.first().map(column_of);
-            let run = next.map_or(0, |column| {
-                rest.partition_point(|cell| column_of(cell) == column)
-            });
+            // A column is short: a search in all that is left would take longer.
+            let run = rest.iter().take_while(|cell| Some(column_of(cell)) == next);
+            let run = run.count();
             let halved = next.map(|c| CellEdges::halved(c, COLUMN_ORIGIN, kind));
             if halved == Some(before_column) {
                 merge(&mut joined, before_column, before, &rest[..run]);
@@ -383,24 +383,23 @@ impl Cells {
 }
 
 /// Appends the cells of one or two columns as those of `column`.
-fn merge(joined: &mut Vec<(u64, u32)>, column: u64, a: &[(u64, u32)], b: &[(u64, u32)]) {
+fn merge(joined: &mut Vec<(u64, u32)>, column: u64, mut a: &[(u64, u32)], mut b: &[(u64, u32)]) {
     let moved = |&(cell, count): &(u64, u32)| {
         let (_, row, kind) = parts(cell);
         (key(column, row, kind), count)
     };
-    let (mut a, mut b) = (
-        a.iter().map(moved).peekable(),
-        b.iter().map(moved).peekable(),
-    );
-    loop {
-        let next = match (a.peek(), b.peek()) {
-            (Some(x), Some(y)) if x.0 <= y.0 => a.next(),
-            (_, Some(_)) => b.next(),
-            (Some(_), None) => a.next(),
-            (None, None) => break,
-        };
-        next.into_iter().for_each(|cell| add(joined, cell));
+    while let ([x, of_a @ ..], [y, of_b @ ..]) = (a, b) {
+        let (x, y) = (moved(x), moved(y));
+        if x.0 <= y.0 {
+            add(joined, x);
+            a = of_a;
+        } else {
+            add(joined, y);
+            b = of_b;
+        }
     }
+    let rest = a.iter().chain(b).map(moved);
+    rest.for_each(|cell| add(joined, cell));
 }
 
 /// Appends to sorted cells.
