@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use iosonar_plot::{Chart, Format, Size, Theme, render};
 use iosonar_report::{Arrange, CATALOGUE, Entry, Look, LookOptions, Measured, needs_of};
-use iosonar_trace::{Op, Outcome, Record, Request};
+use iosonar_trace::{Batch, Metadata, Op, Outcome, Record, Request, TraceError, TraceReader};
 use iosonar_units::{Nanos, Sector, Sectors};
 use rayon::prelude::*;
 
@@ -16,33 +16,57 @@ const SET: u64 = 269_007;
 const MANY: u64 = 10_000_000;
 
 /// Records that look like those of a server: two bands, bursts, a tail.
-fn records(n: u64) -> impl Iterator<Item = Record> {
-    (0..n).map(|i| {
-        let noise = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-        let burst = u64::from(i % 10_000 < 300) * (i % 10_000) * 20_000;
-        let latency = 80_000 + noise % 40_000 + (noise % 7 / 6) * 400_000 + burst;
-        Record {
-            request: Request {
-                start: Nanos::new(i * 50_000),
-                sector: Sector::new(noise % 20_000_000 / 8 * 8),
-                sectors: Sectors::new(8 << (noise % 4)),
-                op: if noise.is_multiple_of(3) {
-                    Op::Write
-                } else {
-                    Op::Read
-                },
-                ..Request::default()
-            },
-            outcome: Outcome::done(Nanos::new(noise % 3_000), Nanos::new(latency)),
-        }
-    })
+struct Records {
+    next: u64,
+    end: u64,
+    metadata: Metadata,
 }
 
-fn look(n: u64, entries: &[&Entry]) -> Measured {
+impl TraceReader for Records {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+        batch.clear();
+        let end = self.end.min(self.next + Batch::ROWS as u64);
+        (self.next..end).for_each(|i| batch.push(&record(i)));
+        self.next = end;
+        Ok(batch.len())
+    }
+
+    fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+}
+
+fn record(i: u64) -> Record {
+    let noise = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    let burst = u64::from(i % 10_000 < 300) * (i % 10_000) * 20_000;
+    let latency = 80_000 + noise % 40_000 + (noise % 7 / 6) * 400_000 + burst;
+    Record {
+        request: Request {
+            start: Nanos::new(i * 50_000),
+            sector: Sector::new(noise % 20_000_000 / 8 * 8),
+            sectors: Sectors::new(8 << (noise % 4)),
+            op: if noise.is_multiple_of(3) {
+                Op::Write
+            } else {
+                Op::Read
+            },
+            ..Request::default()
+        },
+        outcome: Outcome::done(Nanos::new(noise % 3_000), Nanos::new(latency)),
+    }
+}
+
+/// Looks at this number of records, as it is done with those of a file.
+fn look(n: u64, entries: &[&Entry]) -> Result<Measured, BenchError> {
     let needs = needs_of(entries.iter().copied());
     let mut look = Look::new("bench", needs, &LookOptions::default());
-    records(n).for_each(|record| look.add(&record));
-    look.finish()
+    let mut records = Records {
+        next: 0,
+        end: n,
+        metadata: Metadata::default(),
+    };
+    look.read(&mut records)?;
+    Ok(look.finish())
 }
 
 fn draw(entry: &Entry, inputs: &[Measured]) -> Result<usize, BenchError> {
@@ -62,7 +86,7 @@ fn draw(entry: &Entry, inputs: &[Measured]) -> Result<usize, BenchError> {
 pub fn measure() -> Result<Vec<Figure>, BenchError> {
     let all: Vec<&Entry> = CATALOGUE.iter().collect();
     let begin = Instant::now();
-    let inputs = [look(SET, &all)];
+    let inputs = [look(SET, &all)?];
     let looked = begin.elapsed();
     let drawn = all
         .par_iter()
@@ -75,7 +99,7 @@ pub fn measure() -> Result<Vec<Figure>, BenchError> {
     };
     let sonar = &all[..1];
     let begin = Instant::now();
-    let inputs = [look(MANY, sonar)];
+    let inputs = [look(MANY, sonar)?];
     draw(sonar[0], &inputs)?;
     let many = begin.elapsed();
     let rate = MANY as f64 / many.as_secs_f64() / 1e6;
