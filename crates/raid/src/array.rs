@@ -4,9 +4,9 @@
 //!
 //! - [event by event](events): one calendar holds what comes next; everything that the controller,
 //!   the RAID level and the devices can do is done here;
-//! - [by recursion](recursion): where every request is issued as a whole when it comes, and every
-//!   device serves in order, a job's end is known as soon as it comes: start = max(arrival, end of
-//!   the job before). Neither events nor queues are needed then.
+//! - [by recursion](recursion): where every request is issued as a whole when it comes, every device is
+//!   simulated by itself. If it serves in order, a job's end is known as soon as it comes: start =
+//!   max(arrival, end of the job before). Neither a calendar nor queues are needed then.
 //!
 //! Nothing is allocated per request once the largest number in flight has been reached.
 
@@ -303,12 +303,16 @@ impl<P: Planner, D: InOrder> Array<P, D> {
     /// Whether requests that are all issued as a whole on arrival can be simulated
     /// [without events](Self::run_without_events).
     pub fn needs_no_events(&self) -> bool {
+        // Where a request waits for the one before, its issue depends on all disks.
+        let one_at_a_time = self.controller.one_at_a_time;
+        let by_itself =
+            |device: &D| device.serves_in_order() || (!one_at_a_time && device.has_one_instant());
         self.controller.is_immediate()
             && self.rebuild.is_none()
-            && self.devices.iter().all(InOrder::serves_in_order)
+            && self.devices.iter().all(by_itself)
     }
 
-    /// As [`run`](Self::run), with the same result, several times as fast.
+    /// As [`run`](Self::run), with the same result, and faster.
     ///
     /// # Errors
     /// If the source or the sink fails.

@@ -179,7 +179,11 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
     fn arrive(&mut self, request: Request, now: Nanos) -> Result<(), S::Error> {
         self.present += 1;
         let devices = &mut self.array.devices;
-        let id = self.measurement.arrive(devices, self.present, now);
+        let id = self.measurement.arrive(self.present, now, || {
+            for device in devices {
+                device.measure_from(now);
+            }
+        });
         let slot = self.claim(Owner::Request(id), request);
         if self.array.controller.one_at_a_time && self.present > 1 {
             self.held.push_back(slot);

@@ -30,17 +30,17 @@ impl Measurement {
         }
     }
 
-    /// A request arrives and makes `present` of them; gives its number.
+    /// A request arrives and makes `present` of them; gives its number. Where the measurement begins with it, the
+    /// devices have to `begin` theirs.
     #[inline]
-    pub(super) fn arrive(
-        &mut self,
-        devices: &mut [impl Device],
-        present: usize,
-        now: Nanos,
-    ) -> RequestId {
+    pub(super) fn arrive(&mut self, present: usize, now: Nanos, begin: impl FnOnce()) -> RequestId {
         let number = self.summary.requests;
         if self.window.begins_with(number) {
-            self.begin(devices, now);
+            self.window.begin(now);
+            // Services of the warm-up may have been counted already. What response times are made of is recorded of
+            // measured requests only.
+            self.summary.positioning = PositioningCounts::default();
+            begin();
         }
         self.window.arrive(now);
         self.summary.requests += 1;
@@ -59,20 +59,12 @@ impl Measurement {
         self.release.push(completion, now, sink)
     }
 
-    fn begin(&mut self, devices: &mut [impl Device], now: Nanos) {
-        self.window.begin(now);
-        // Services of the warm-up may have been counted already.
-        self.summary.positioning = PositioningCounts::default();
-        if let Some(split) = &mut self.summary.split {
-            **split = super::ResponseSplit::default();
-        }
-        for device in devices {
-            device.measure_from(now);
-        }
-    }
-
     /// Ends the window, unless it is over.
-    pub(super) fn end(&mut self, devices: &mut [impl Device], now: Nanos) {
+    pub(super) fn end<'a, D: Device + 'a>(
+        &mut self,
+        devices: impl IntoIterator<Item = &'a mut D>,
+        now: Nanos,
+    ) {
         if self.window.is_over() {
             return;
         }
@@ -84,7 +76,12 @@ impl Measurement {
     }
 
     /// All requests have arrived, after more than the first ones of a closed loop (`lasted`).
-    pub(super) fn end_of_load(&mut self, devices: &mut [impl Device], lasted: bool, now: Nanos) {
+    pub(super) fn end_of_load<'a, D: Device + 'a>(
+        &mut self,
+        devices: impl IntoIterator<Item = &'a mut D>,
+        lasted: bool,
+        now: Nanos,
+    ) {
         if self.window.end_of_load(lasted, now) {
             self.end(devices, now);
         }
