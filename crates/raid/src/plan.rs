@@ -94,6 +94,12 @@ impl RequestPlan {
         });
     }
 
+    /// Adds several to it.
+    #[inline]
+    pub(crate) fn add_all(&mut self, several: impl Iterator<Item = SubRequest>) {
+        self.sub_requests.extend(several);
+    }
+
     /// How many sub-requests have been added.
     #[inline]
     pub fn len(&self) -> usize {
@@ -242,7 +248,8 @@ pub trait Planner {
     fn data_sectors(&self) -> u64;
 
     /// Whether all sub-requests of such a request are issued at its start, without a look at the
-    /// devices. If no size is given: whatever the size.
+    /// devices: a plan may be asked for before they have come that far, and without them. If no size is given: whatever
+    /// the size.
     fn issues_at_once(&self, op: Op, sectors: Option<Sectors>) -> bool {
         let _ = (op, sectors);
         false

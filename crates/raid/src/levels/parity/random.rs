@@ -9,7 +9,7 @@ use iosonar_units::Sector;
 
 use super::Parity;
 use super::stripe::{Stripe, Touched};
-use crate::RequestPlan;
+use crate::{RequestPlan, SubRequest};
 
 /// Where a write to a random stripe begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +48,9 @@ pub struct RandomLayout {
 impl Parity {
     pub(super) fn read_at_random(&mut self, blocks: u64, plan: &mut RequestPlan) {
         let n = self.disk_count();
+        if self.random.read == ReadLayout::Continue && !self.lost.any() {
+            return self.read_on_at_random(blocks, plan);
+        }
         let mut disk = self.first_disk.below(n);
         let first = disk;
         let mut stripe = Stripe {
@@ -102,6 +105,36 @@ impl Parity {
         self.touched = touched;
         plan.direct(Access::Read, 0);
         plan.with_xor(xor);
+    }
+
+    /// The usual case: all disks are well, and a read goes on with the next disk. Nothing depends on what else a stripe
+    /// is asked for.
+    fn read_on_at_random(&mut self, blocks: u64, plan: &mut RequestPlan) {
+        let (n, parities) = (self.disk_count(), self.parities);
+        let (mut disk, mut parity) = (self.first_disk.below(n), self.rotation.below(n));
+        let (data_disks, unit) = (self.data_disks(), self.geometry.stripe_unit);
+        let mut left_in_stripe = data_disks;
+        let block = |_| {
+            if left_in_stripe == 0 {
+                left_in_stripe = data_disks;
+                parity = if parity + 1 == n { 0 } else { parity + 1 };
+            }
+            let behind = if disk < parity { disk + n } else { disk } - parity;
+            if behind < parities {
+                disk += parities - behind;
+                disk = if disk >= n { disk - n } else { disk };
+            }
+            left_in_stripe -= 1;
+            let read = SubRequest {
+                disk: disk as usize,
+                sector: Sector::new(0),
+                sectors: unit,
+            };
+            disk = if disk + 1 == n { 0 } else { disk + 1 };
+            read
+        };
+        plan.add_all((0..blocks).map(block));
+        plan.direct(Access::Read, 0);
     }
 
     pub(super) fn write_at_random(&mut self, blocks: u64, plan: &mut RequestPlan) {
