@@ -6,7 +6,8 @@
 //!   the RAID level and the devices can do is done here;
 //! - [by recursion](recursion): where every request is issued as a whole when it comes, every device is
 //!   simulated by itself. If it serves in order, a job's end is known as soon as it comes: start =
-//!   max(arrival, end of the job before). Neither a calendar nor queues are needed then.
+//!   max(arrival, end of the job before). Neither a calendar nor queues are needed then, and devices can be shared out
+//!   among threads.
 //!
 //! Nothing is allocated per request once the largest number in flight has been reached.
 
@@ -327,5 +328,29 @@ impl<P: Planner, D: InOrder> Array<P, D> {
     ) -> Result<RunSummary, E> {
         assert!(self.needs_no_events(), "the array needs events");
         recursion::run(self, source, sink)
+    }
+
+    /// As [`run_without_events`](Self::run_without_events), on up to `threads` threads, the calling one included; the
+    /// result is the same, bit for bit. The sink is only used on the calling thread.
+    ///
+    /// # Errors
+    /// If the source or the sink fails.
+    ///
+    /// # Panics
+    /// As [`run_without_events`](Self::run_without_events).
+    pub fn run_without_events_on<R, S>(
+        self,
+        threads: usize,
+        source: &mut R,
+        sink: &mut S,
+    ) -> Result<RunSummary, S::Error>
+    where
+        P: Send,
+        D: Send,
+        R: RequestSource<Error = S::Error> + Send,
+        S: CompletionSink<Error: Send>,
+    {
+        assert!(self.needs_no_events(), "the array needs events");
+        recursion::run_on(threads, self, source, sink)
     }
 }

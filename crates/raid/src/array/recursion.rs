@@ -16,9 +16,11 @@
 //! A request is complete when the last of its jobs ends. Completions are put in order as soon as all that happens
 //! before the next arrival is known.
 
+mod crew;
 mod joining;
 mod lane;
 mod planning;
+mod rounds;
 
 use iosonar_device::InOrder;
 use iosonar_units::Nanos;
@@ -88,6 +90,30 @@ pub(super) fn run<P: Planner, D: InOrder, S: CompletionSink>(
         }
         filled?;
     }
+    end(disks, block, joining, last_arrival)
+}
+
+/// The same on several threads.
+pub(super) fn run_on<P, D, R, S>(
+    threads: usize,
+    array: Array<P, D>,
+    source: &mut R,
+    sink: &mut S,
+) -> Result<RunSummary, S::Error>
+where
+    P: Planner + Send,
+    D: InOrder + Send,
+    R: RequestSource<Error = S::Error> + Send,
+    S: CompletionSink<Error: Send>,
+{
+    // Where there is one request at a time, there is nothing to do at the same time.
+    if threads < 2 || array.controller.one_at_a_time {
+        return run(array, source, sink);
+    }
+    let parts = Parts::of(array, source, sink);
+    let mut joining = parts.joining;
+    let (disks, block, last_arrival) =
+        rounds::run(threads, parts.planning, parts.disks, &mut joining)?;
     end(disks, block, joining, last_arrival)
 }
 

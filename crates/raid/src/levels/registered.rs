@@ -13,8 +13,11 @@ use crate::{Planner, RequestPlan};
 pub struct Registered {
     planner: Box<dyn AnyPlanner>,
     /// Empty between two plans; kept for its memory.
-    devices: Vec<&'static dyn Observable>,
+    devices: Vec<Place>,
 }
+
+/// Room for a reference to a device; references themselves would tie a level to its thread.
+type Place = [usize; 2];
 
 impl Registered {
     /// The level of this planner.
@@ -78,7 +81,8 @@ impl<P: Planner + Send> AnyPlanner for P {
 impl Planner for Registered {
     fn plan<D: Observable>(&mut self, request: &Request, devices: &[D], plan: &mut RequestPlan) {
         // The memory of the vector goes from one plan to the next, although the lives of its references do not.
-        let mut seen: Vec<&dyn Observable> = std::mem::take(&mut self.devices);
+        let memory = std::mem::take(&mut self.devices).into_iter();
+        let mut seen: Vec<&dyn Observable> = memory.map(|_| unreachable!("it is empty")).collect();
         seen.extend(devices.iter().map(|device| device as &dyn Observable));
         self.planner.plan(request, &seen, plan);
         seen.clear();
@@ -186,7 +190,7 @@ mod tests {
             let shortest = (0..3).min_by_key(|&i| queues[i]).unwrap();
             let devices = queues.map(Queue);
             let mut plan = RequestPlan::default();
-            level.plan(&Request::default(), &devices, &mut plan);
+            Planner::plan(&mut level, &Request::default(), &devices, &mut plan);
             assert_eq!(plan.sub_requests()[0].disk, shortest);
             let now = (level.devices.as_ptr(), level.devices.capacity());
             assert_eq!(*memory.get_or_insert(now), now, "memory was allocated anew");
