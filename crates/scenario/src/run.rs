@@ -3,19 +3,19 @@
 mod files;
 mod outputs;
 mod server;
+mod simulated;
 
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use iosonar_device::{Device, Mechanism, Station};
+use iosonar_device::Station;
 use iosonar_disk_model::{DiskLaws, Mechanics, PositionalDisk, Queueing, SampledDisk, Scheduler};
-use iosonar_raid::{Array, Level, Planner, RequestSource, RunSummary};
+use iosonar_raid::{Array, Level, Planner, RequestSource};
 use iosonar_sim_core::Seed;
-use iosonar_ssd_model::{AnySsd, SsdReport, Stage};
+use iosonar_ssd_model::{AnySsd, Stage};
 use iosonar_trace::{Batch, Op, TraceWriter};
 use iosonar_units::Nanos;
 use iosonar_workload::{ClosedLoad, Size, SyntheticLoad};
@@ -32,6 +32,8 @@ pub use files::{OutputFiles, REPLICATION, go_to as records_go_to, path_of as rec
 pub use outputs::{Outputs, RecordFiles, Records, StageSink};
 use outputs::{RunOutputs, Sink};
 use server::Server;
+pub(crate) use simulated::{LocalStations, Queues, Simulated};
+use simulated::{Ssds, Stations, Way};
 
 impl Prepared {
     /// Runs all replications on `threads` threads. The records of the first replication, the
@@ -74,19 +76,22 @@ impl Prepared {
     ) -> Result<SimulationResult, ScenarioError> {
         let begin = Instant::now();
         let kinds = DeviceKinds::new(&self.array);
-        let warmup = self.warmup_requests(&kinds, watch)?;
+        // What runs alone has all threads.
+        let warmup = self.warmup_requests(&kinds, threads, watch)?;
         let mut total = Accumulator::new(warmup);
         let mut outputs = outputs;
         if outputs.are_of_all() {
             for number in 0..self.replications {
                 let mine = outputs.of(number)?;
-                total.add(self.replication(number, warmup, &kinds, mine, watch)?);
+                let around = self.around(number, warmup, threads, watch);
+                total.add(self.replication(&kinds, mine, &around)?);
                 if self.precision.is_some_and(|p| total.is_as_precise_as(p)) {
                     break;
                 }
             }
             return Ok(total.finish(begin.elapsed()));
         }
+        let at_once = threads.min(self.replications as usize).max(1);
         let outputs = Mutex::new(Some(outputs));
         let replication = |number: u32| {
             let mut of_first = None;
@@ -98,11 +103,12 @@ impl Prepared {
                 Some(outputs) => outputs.of(number)?,
                 None => RunOutputs::default(),
             };
-            self.replication(number, warmup, &kinds, mine, watch)
+            let around = self.around(number, warmup, threads / at_once, watch);
+            self.replication(&kinds, mine, &around)
         };
         // A few at a time, so that memory does not grow with their number.
-        let several = threads > 1 && self.replications > 1;
-        let pool = several.then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build());
+        let pool =
+            (at_once > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build());
         let step = 4 * threads.clamp(1, 1024) as u32;
         let mut next = 0;
         while next < self.replications {
@@ -128,27 +134,35 @@ impl Prepared {
         Ok(total.finish(begin.elapsed()))
     }
 
-    fn replication(
-        &self,
+    fn around<'a>(
+        &'a self,
         number: u32,
         warmup: u64,
-        kinds: &DeviceKinds<'_>,
-        outputs: RunOutputs<'_>,
-        watch: &Watch,
-    ) -> Result<Replication, ScenarioError> {
-        // Short runs come to their end without looking.
-        if watch.stop.load(Relaxed) {
-            return Err(ScenarioError::Interrupted);
-        }
-        let seed = Seed::new(self.seed).replication(u64::from(number));
-        let component = |i: usize| self.array.station(i);
-        let disks = 0..self.array.disks + self.array.spares();
-        let around = Around {
-            seed: &seed,
+        threads: usize,
+        watch: &'a Watch,
+    ) -> Around<'a> {
+        Around {
+            seed: Seed::new(self.seed).replication(u64::from(number)),
             warmup,
+            threads: threads.max(1),
             give_up: &self.give_up,
             watch,
-        };
+        }
+    }
+
+    fn replication(
+        &self,
+        kinds: &DeviceKinds<'_>,
+        outputs: RunOutputs<'_>,
+        around: &Around<'_>,
+    ) -> Result<Replication, ScenarioError> {
+        // Short runs come to their end without looking.
+        if around.watch.stop.load(Relaxed) {
+            return Err(ScenarioError::Interrupted);
+        }
+        let seed = around.seed;
+        let component = |i: usize| self.array.station(i);
+        let disks = 0..self.array.disks + self.array.spares();
         match kinds {
             DeviceKinds::Sampled(set, kinds, scheduler) => {
                 let disk = |i| {
@@ -156,7 +170,7 @@ impl Prepared {
                     let disk = SampledDisk::new(laws, &seed, &component(i));
                     Station::new(disk.with_scheduler(*scheduler))
                 };
-                self.drive::<Stations<_>>(disks.map(disk).collect(), outputs, &around)
+                self.drive::<Stations<_>>(disks.map(disk).collect(), outputs, around)
             }
             DeviceKinds::Positional(set, kinds, queueing) => {
                 let disk = |i| {
@@ -164,25 +178,25 @@ impl Prepared {
                     let name = component(i);
                     Station::new(PositionalDisk::new(mechanics, *queueing, &seed, &name))
                 };
-                self.drive::<Stations<_>>(disks.map(disk).collect(), outputs, &around)
+                self.drive::<Stations<_>>(disks.map(disk).collect(), outputs, around)
             }
             DeviceKinds::Ssds(set) => {
                 let ssd = |i| AnySsd::new(&set.parameters, &seed, &component(i));
                 let ssds = disks.map(ssd).collect::<Result<_, _>>()?;
-                self.drive::<Ssds>(ssds, outputs, &around)
+                self.drive::<Ssds>(ssds, outputs, around)
             }
             DeviceKinds::Servers(servers) => {
                 let law = servers.service.law();
                 let server =
                     |i| Station::new(Server::new(&law, seed.stream(&component(i), "service")));
-                self.drive::<Stations<_>>(disks.map(server).collect(), outputs, &around)
+                self.drive::<Stations<_>>(disks.map(server).collect(), outputs, around)
             }
             DeviceKinds::Registered(devices) => devices.model.run(
                 devices,
                 RegisteredRun {
                     prepared: self,
                     outputs,
-                    around,
+                    around: *around,
                 },
             ),
         }
@@ -194,7 +208,7 @@ impl Prepared {
         outputs: RunOutputs<'_>,
         around: &Around<'_>,
     ) -> Result<Replication, ScenarioError> {
-        let planner = self.array.planner(around.seed)?;
+        let planner = self.array.planner(&around.seed)?;
         let without_events = self.method == Method::Fastest && self.issues_at_once(&planner);
         let mut array = Array::new(planner, devices, self.array.rules)
             .with_controller(self.array.controller)
@@ -206,7 +220,10 @@ impl Prepared {
             array = array.with_split();
         }
         let run = Ready::<S> {
-            without_events,
+            way: Way {
+                without_events,
+                threads: around.threads,
+            },
             array,
             sections: self.replications == 1,
             around,
@@ -216,11 +233,11 @@ impl Prepared {
             .saturating_add(self.load.requests().unwrap_or(0));
         match &self.load {
             LoadModel::Synthetic { classes, .. } => {
-                let load = SyntheticLoad::new(classes.clone(), around.seed);
+                let load = SyntheticLoad::new(classes.clone(), &around.seed);
                 run.collect(&mut Synthetic { load, left }, outputs)
             }
             LoadModel::Alone { shape, .. } => {
-                let load = ClosedLoad::new(shape, 1, Nanos::ZERO, around.seed);
+                let load = ClosedLoad::new(shape, 1, Nanos::ZERO, &around.seed);
                 run.collect(&mut Alone { load, left }, outputs)
             }
             LoadModel::Closed {
@@ -229,7 +246,7 @@ impl Prepared {
                 think,
                 ..
             } => {
-                let load = ClosedLoad::thinking(shape, *outstanding, think, around.seed);
+                let load = ClosedLoad::thinking(shape, *outstanding, think, &around.seed);
                 run.collect(&mut Closed { load, left }, outputs)
             }
             LoadModel::Trace {
@@ -290,6 +307,7 @@ impl Prepared {
     fn warmup_requests(
         &self,
         kinds: &DeviceKinds<'_>,
+        threads: usize,
         watch: &Watch,
     ) -> Result<u64, ScenarioError> {
         match self.warmup {
@@ -300,7 +318,8 @@ impl Prepared {
                     stop: Arc::clone(&watch.stop),
                     ..Watch::default()
                 };
-                let pilot = self.replication(0, 0, kinds, RunOutputs::default(), &alone)?;
+                let around = self.around(0, 0, threads, &alone);
+                let pilot = self.replication(kinds, RunOutputs::default(), &around)?;
                 pilot.start.transient().ok_or(ScenarioError::NoSteadyState {
                     requests: pilot.run.requests,
                 })
@@ -340,9 +359,12 @@ impl<'a> DeviceKinds<'a> {
 }
 
 /// What a replication runs with.
+#[derive(Clone, Copy)]
 struct Around<'a> {
-    seed: &'a Seed,
+    seed: Seed,
     warmup: u64,
+    /// How many threads it may use.
+    threads: usize,
     give_up: &'a [GiveUp],
     watch: &'a Watch,
 }
@@ -367,7 +389,7 @@ impl RegisteredRun<'_, '_> {
     }
 
     pub(crate) fn seed(&self) -> &Seed {
-        self.around.seed
+        &self.around.seed
     }
 
     pub(crate) fn carry_out<S: Simulated>(
@@ -382,7 +404,7 @@ impl RegisteredRun<'_, '_> {
 /// A replication that is about to run.
 struct Ready<'a, S: Simulated> {
     array: Array<Level, S::Device>,
-    without_events: bool,
+    way: Way,
     /// Whether the run is cut into sections.
     sections: bool,
     around: &'a Around<'a>,
@@ -391,7 +413,7 @@ struct Ready<'a, S: Simulated> {
 impl<S: Simulated> Ready<'_, S> {
     fn collect(
         self,
-        source: &mut impl RequestSource<Error = ScenarioError>,
+        source: &mut (impl RequestSource<Error = ScenarioError> + Send),
         outputs: RunOutputs<'_>,
     ) -> Result<Replication, ScenarioError> {
         let mut sink = Sink {
@@ -403,7 +425,7 @@ impl<S: Simulated> Ready<'_, S> {
             uncounted: 0,
             give_up: self.around.give_up.to_vec(),
         };
-        let (run, ssd) = S::run(self.array, self.without_events, source, &mut sink)?;
+        let (run, ssd) = S::run(self.array, self.way, source, &mut sink)?;
         sink.flush()?;
         if sink.replication.measured() == 0 && run.deadlock.is_none() {
             return Err(ScenarioError::NothingMeasured {
@@ -417,78 +439,6 @@ impl<S: Simulated> Ready<'_, S> {
             run,
             ..sink.replication
         })
-    }
-}
-
-/// How arrays of devices of a kind are simulated.
-pub(crate) trait Simulated {
-    type Device: Device;
-
-    /// Carries out a run, without events if these are `not_needed` for the load and the devices allow it.
-    fn run(
-        array: Array<Level, Self::Device>,
-        not_needed: bool,
-        source: &mut impl RequestSource<Error = ScenarioError>,
-        sink: &mut Sink<'_, '_>,
-    ) -> Result<(RunSummary, Option<SsdReport>), ScenarioError>;
-}
-
-/// Devices that serve one job at a time.
-pub(crate) struct Stations<M>(PhantomData<M>);
-
-impl<M: Mechanism> Simulated for Stations<M> {
-    type Device = Station<M>;
-
-    fn run(
-        array: Array<Level, Station<M>>,
-        not_needed: bool,
-        source: &mut impl RequestSource<Error = ScenarioError>,
-        sink: &mut Sink<'_, '_>,
-    ) -> Result<(RunSummary, Option<SsdReport>), ScenarioError> {
-        let run = if not_needed && array.needs_no_events() {
-            array.run_without_events(source, sink)
-        } else {
-            array.run(source, sink)
-        };
-        Ok((run?, None))
-    }
-}
-
-/// Devices with queues of their own.
-pub(crate) struct Queues<D>(PhantomData<D>);
-
-impl<D: Device> Simulated for Queues<D> {
-    type Device = D;
-
-    fn run(
-        array: Array<Level, D>,
-        _: bool,
-        source: &mut impl RequestSource<Error = ScenarioError>,
-        sink: &mut Sink<'_, '_>,
-    ) -> Result<(RunSummary, Option<SsdReport>), ScenarioError> {
-        Ok((array.run(source, sink)?, None))
-    }
-}
-
-struct Ssds;
-
-impl Simulated for Ssds {
-    type Device = AnySsd;
-
-    fn run(
-        array: Array<Level, AnySsd>,
-        _: bool,
-        source: &mut impl RequestSource<Error = ScenarioError>,
-        sink: &mut Sink<'_, '_>,
-    ) -> Result<(RunSummary, Option<SsdReport>), ScenarioError> {
-        let (run, devices) = array.run_to_the_end(source, sink)?;
-        let mut all = SsdReport::default();
-        for report in devices.iter().map(AnySsd::report) {
-            let used = report.capacity_used();
-            sink.replication.capacity_used.push(used);
-            all.merge(&report, true);
-        }
-        Ok((run, Some(all)))
     }
 }
 

@@ -107,6 +107,69 @@ fn the_number_of_threads_changes_nothing() {
     }
 }
 
+#[test]
+fn disks_with_a_choice_are_the_same_by_themselves_and_with_events() {
+    let reads = &poisson(60.0, "geometric_mean_blocks = 3.0");
+    let mixed = &format!("{reads}\nread_share = 0.6\nbatch = {{ geometric_mean = 2.0 }}");
+    for (array, load, disk) in [
+        ("level = 'raid01'\ndisks = 4", reads, "scheduler = 'rpo'"),
+        ("level = 'raid10'\ndisks = 6", mixed, "scheduler = 'rpo'"),
+        (
+            "level = 'raid5'\ndisks = 4",
+            reads,
+            "scheduler = 'rpo'\nrpo_count = 'excluding'",
+        ),
+        (
+            "level = 'raid0'\ndisks = 4\nplacement = 'addressed'",
+            mixed,
+            "model = 'positional'\nscheduler = 'sptf'\nqueue_depth = 8",
+        ),
+        (
+            "level = 'raid5'\ndisks = 5\nplacement = 'addressed'",
+            &poisson(150.0, "blocks = 2"),
+            "model = 'positional'\nscheduler = 'look'",
+        ),
+    ] {
+        let simulation = scenario(array, load, disk).with_split(true);
+        let by_themselves = simulation.run(1, None).unwrap();
+        let simulation = simulation.with_method(Method::Events);
+        let with_events = simulation.run(2, None).unwrap();
+        assert_eq!(all_of(&by_themselves), all_of(&with_events), "{array}");
+    }
+}
+
+#[test]
+fn one_run_is_the_same_on_any_number_of_threads() {
+    let reads = &poisson(60.0, "geometric_mean_blocks = 8.0");
+    let closed = "closed = { outstanding = 8 }\nsize = { blocks = 2 }".to_owned();
+    for (array, load, disk) in [
+        ("level = 'raid5'\ndisks = 16", reads, ""),
+        ("level = 'raid10'\ndisks = 8", reads, "scheduler = 'rpo'"),
+        (
+            "level = 'raid0'\ndisks = 6\nplacement = 'addressed'",
+            &poisson(200.0, "blocks = 2"),
+            "model = 'positional'\nscheduler = 'sptf'",
+        ),
+        (
+            "level = 'raid0'\ndisks = 4\nmode = 'split-merge'",
+            &poisson(5.0, "blocks = 3"),
+            "",
+        ),
+        ("level = 'raid0'\ndisks = 3", &closed, ""),
+    ] {
+        let mut simulation = scenario(array, load, disk).with_replications(1);
+        simulation = simulation.with_split(true);
+        let one = all_of(&simulation.run(1, None).unwrap());
+        for threads in [2, 4] {
+            let several = simulation.run(threads, None).unwrap();
+            assert_eq!(one, all_of(&several), "{array} on {threads} threads");
+        }
+        let warmed_up = simulation.with_warmup(Warmup::Requests(4321));
+        let one = all_of(&warmed_up.run(1, None).unwrap());
+        assert_eq!(one, all_of(&warmed_up.run(2, None).unwrap()), "{array}");
+    }
+}
+
 /// Asserts that the mean of `a` is not above that of `b`, but for chance.
 fn assert_not_slower(a: &SimulationResult, b: &SimulationResult) {
     let off = (a.mean_ms.mean - b.mean_ms.mean) / a.mean_ms.stderr.hypot(b.mean_ms.stderr);

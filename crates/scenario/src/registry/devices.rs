@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use toml::Table;
 
 use super::{BuildError, options};
-use crate::run::{Queues, RegisteredRun, Stations};
+use crate::run::{LocalStations, Queues, RegisteredRun};
 use crate::{Replication, ScenarioError};
 
 /// The place of a device in the array that it is made for.
@@ -111,7 +111,7 @@ where
         let options = options(&devices.options).map_err(|error| cannot_be_made(devices, &error))?;
         let build = |place: &DevicePlace<'_>| (self.0)(&options, place).map(Station::new);
         let stations = all(devices, &run, build)?;
-        run.carry_out::<Stations<M>>(stations)
+        run.carry_out::<LocalStations<M>>(stations)
     }
 }
 
