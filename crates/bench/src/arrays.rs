@@ -54,6 +54,14 @@ const CASES: [Case; 6] = [
     },
 ];
 
+/// One run that several threads share.
+const LARGE: Case = Case {
+    name: "RAID 5 reads on 16 disks, one run on 2 threads",
+    load: "arrivals = { poisson_per_s = 60.0 }\nsize = { geometric_mean_blocks = 8.0 }",
+    array: "level = 'raid5'\ndisks = 16",
+    disk: "",
+};
+
 /// Millions of requests per second, the best of three runs.
 fn speed(
     case: &Case,
@@ -99,5 +107,11 @@ pub(crate) fn measure() -> Result<Vec<Figure>, BenchError> {
     let note = Note::OfOneThread(two / one);
     let name = "RAID 5 writes, 8 replications on 2 threads";
     figures.push(Figure::new(Group::Arrays, name, UNIT, two).with(note));
+    let (one, two) = (
+        speed(&LARGE, Method::Fastest, 1, 1)?,
+        speed(&LARGE, Method::Fastest, 1, 2)?,
+    );
+    let note = Note::OfOneThread(two / one);
+    figures.push(Figure::new(Group::Arrays, LARGE.name, UNIT, two).with(note));
     Ok(figures)
 }
