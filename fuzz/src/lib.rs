@@ -1,12 +1,19 @@
 //! What the fuzz targets share: each forces one format upon arbitrary bytes.
 //!
-//! `cargo +nightly fuzz run msr -- -max_total_time=60`; good seeds are the files in `fixtures/traces`.
+//! `fuzz/run` builds and runs them with the stable compiler; `docs/src/testing.md` says how.
+
+mod texts;
 
 use std::fs::File;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
 use iosonar_trace::{Batch, ReadOptions, TraceReader, input};
+
+pub use texts::{
+    condition, disk_profile, disksim_parameters, experiment, networked, overrides, page, scenario,
+    ssd_profile, target, verification_log,
+};
 
 pub use libfuzzer_sys;
 
@@ -35,9 +42,7 @@ pub fn read_file(format: &str, bytes: &[u8]) {
         return;
     };
     iosonar_arrow::register();
-    let path = scratch();
-    let mut file = File::create(&path).expect("the folder for temporary files can be written");
-    file.write_all(bytes).expect("there is room");
+    let path = scratch(bytes);
     let options = ReadOptions {
         format: Some(format.to_owned()),
         lenient: mode & 1 == 1,
@@ -49,9 +54,12 @@ pub fn read_file(format: &str, bytes: &[u8]) {
     }
 }
 
-/// A file of this process.
-fn scratch() -> PathBuf {
-    std::env::temp_dir().join(format!("iosonar-fuzz-{}", std::process::id()))
+/// A file of this process with these contents.
+fn scratch(bytes: &[u8]) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("iosonar-fuzz-{}", std::process::id()));
+    let mut file = File::create(&path).expect("the folder for temporary files can be written");
+    file.write_all(bytes).expect("there is room");
+    path
 }
 
 /// A target for the reader of a format whose reader jumps in a file. Decoders of other crates may panic: the reader makes
@@ -65,6 +73,14 @@ macro_rules! file_reader {
             },
             |bytes: &[u8]| $crate::read_file($format, bytes)
         );
+    };
+}
+
+/// A target for what reads a text.
+#[macro_export]
+macro_rules! text {
+    ($read:path) => {
+        $crate::libfuzzer_sys::fuzz_target!(|text: &str| $read(text));
     };
 }
 

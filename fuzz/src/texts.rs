@@ -1,0 +1,110 @@
+//! Files and options that people write, and files that a crash may have damaged.
+
+use std::path::{Path, PathBuf};
+
+use iosonar_analysis::objective::Objectives;
+use iosonar_disk_model::DiskProfile;
+use iosonar_disk_model::disksim::{BusTimes, import};
+use iosonar_replay::verify::{Tables, read_log};
+use iosonar_report::AnswerPage;
+use iosonar_scenario::networked::NetworkedRaid;
+use iosonar_scenario::{Overrides, Prepared};
+use iosonar_ssd_model::SsdProfile;
+use iosonar_study::sweep::{Condition, ExperimentFile};
+use iosonar_units::Bytes;
+
+use super::scratch;
+
+/// Where the file of a text would be: a text must not make the program read other files here.
+const PATH: &str = "/nonexistent/fuzz.toml";
+
+/// The scenario that `--set` changes.
+const SCENARIO: &str = include_str!("../../examples/degraded-raid5.toml");
+
+/// Reads a scenario file.
+pub fn scenario(text: &str) {
+    let _ = Prepared::from_toml(text, Path::new(PATH), &Overrides::default());
+}
+
+/// Reads the file of a networked system.
+pub fn networked(text: &str) {
+    let _ = NetworkedRaid::from_toml(text, Path::new(PATH), &Overrides::default());
+}
+
+/// Applies `--set KEY=VALUE` to a scenario, one for each line.
+pub fn overrides(text: &str) {
+    let set = text.lines().filter_map(|line| line.split_once('='));
+    let overrides = Overrides {
+        set: set.map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
+        ..Overrides::default()
+    };
+    let _ = Prepared::from_toml(SCENARIO, Path::new(PATH), &overrides);
+}
+
+/// Reads an experiment file.
+pub fn experiment(text: &str) {
+    let _ = ExperimentFile::parse(text, Path::new(PATH));
+}
+
+/// Reads a condition of an experiment, and evaluates it.
+pub fn condition(text: &str) {
+    if let Ok(condition) = Condition::parse(text) {
+        let value = |name: &str| match name {
+            "disks" => Some("4"),
+            "level" => Some("raid5"),
+            "is_on" => Some("true"),
+            _ => None,
+        };
+        let _ = condition.holds(&value);
+    }
+}
+
+/// Reads targets. What is read and written is read as the same targets.
+pub fn target(text: &str) {
+    if let Ok(targets) = text.parse::<Objectives>() {
+        let written = targets.to_string();
+        assert_eq!(written.parse(), Ok(targets), "{written}");
+    }
+}
+
+/// Reads the profile of a disk.
+pub fn disk_profile(text: &str) {
+    let _ = DiskProfile::parse(text, PATH);
+}
+
+/// Reads the profile of an SSD.
+pub fn ssd_profile(text: &str) {
+    let _ = SsdProfile::parse(text, PATH, &toml::Table::new());
+}
+
+/// Reads a drive of DiskSim.
+pub fn disksim_parameters(text: &str) {
+    let path = scratch(text.as_bytes());
+    let renamed = path.with_extension("diskspecs");
+    std::fs::rename(&path, &renamed).expect("the file was written there");
+    let _ = import(&[renamed], None, BusTimes::default());
+}
+
+/// Reads the log of a verified replay.
+pub fn verification_log(bytes: &[u8]) {
+    let path = scratch(bytes);
+    let tables = Tables::new(Bytes::new(1 << 20), PathBuf::from("/tmp"));
+    let _ = read_log(&path, tables);
+}
+
+/// Writes a page about hostile names: they must not become markup.
+pub fn page(text: &str) {
+    let page = |text: &str| {
+        let page = AnswerPage {
+            title: text.to_owned(),
+            answer: vec![text.to_owned()],
+            header: vec![text.to_owned()],
+            rows: vec![vec![text.to_owned()]],
+            notes: vec![text.to_owned()],
+            ..AnswerPage::default()
+        };
+        page.text()
+    };
+    let signs = |page: &str| ['<', '>', '"'].map(|sign| page.matches(sign).count());
+    assert_eq!(signs(&page(text)), signs(&page("x")));
+}
