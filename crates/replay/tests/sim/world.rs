@@ -435,12 +435,9 @@ impl World {
         }
     }
 
-    /// A step of the calling thread: time passes, others may run.
+    /// A step of the calling thread: time passes, others may run, or it panics.
     pub(crate) fn step(&self, me: usize) {
         let mut state = self.lock();
-        state.steps += 1;
-        let time = state.random.between(20, 200);
-        state.pass(time);
         let plan = state.scenario.panic;
         if plan.is_some_and(|(thread, step)| thread == me && state.steps >= step)
             && !state.has_panicked
@@ -451,6 +448,16 @@ impl World {
             drop(state);
             std::panic::panic_any(PLANNED_PANIC);
         }
+        drop(state);
+        self.step_without_panic(me);
+    }
+
+    /// The same for what cannot panic.
+    pub(crate) fn step_without_panic(&self, me: usize) {
+        let mut state = self.lock();
+        state.steps += 1;
+        let time = state.random.between(20, 200);
+        state.pass(time);
         let (stall, longest) = (state.scenario.stalls, state.scenario.longest_stall);
         if state.random.chance(stall) {
             let time = state.random.magnitude(longest);

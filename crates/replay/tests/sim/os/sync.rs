@@ -104,7 +104,7 @@ impl Condvar {
             Some(current) => {
                 let object = self.object(&current);
                 current.world.lock().wake_one(object);
-                current.world.step(current.thread);
+                current.world.step_without_panic(current.thread);
             }
             None => self.inner.notify_one(),
         }
@@ -115,7 +115,7 @@ impl Condvar {
             Some(current) => {
                 let object = self.object(&current);
                 current.world.lock().wake(object);
-                current.world.step(current.thread);
+                current.world.step_without_panic(current.thread);
             }
             None => self.inner.notify_all(),
         }

@@ -46,7 +46,7 @@ pub(crate) fn spin_loop() {
 
 /// A thread's part in a simulation.
 #[derive(Clone)]
-struct Part {
+pub(crate) struct Part {
     world: Arc<World>,
     number: usize,
 }
@@ -58,18 +58,28 @@ impl Part {
         Some(Self { world, number })
     }
 
-    fn run<T>(&self, work: impl FnOnce() -> T) -> T {
+    /// Does the work, and keeps its outcome. If that is not asked for, it is dropped here, as a part of the simulation.
+    fn run<T>(&self, work: impl FnOnce() -> T, outcome: Kept<T>) {
         self.world.enter(self.number);
-        let outcome = catch_unwind(AssertUnwindSafe(work));
-        if let Err(panic) = &outcome
+        let worked = catch_unwind(AssertUnwindSafe(work));
+        if let Err(panic) = &worked
             && panic.downcast_ref::<&str>() != Some(&PLANNED_PANIC)
         {
             let text = super::super::text_of(panic.as_ref());
             self.world.lock().says(text);
         }
+        *outcome.lock().expect("no panic holds it") = Some(worked);
+        drop(outcome);
         self.world.leave(self.number);
-        outcome.unwrap_or_else(|panic| resume_unwind(panic))
     }
+}
+
+/// What a thread returns.
+type Kept<T> = Arc<Mutex<Option<std::thread::Result<T>>>>;
+
+fn taken<T>(outcome: &Kept<T>) -> std::thread::Result<T> {
+    let taken = outcome.lock().expect("no panic holds it").take();
+    taken.expect("the thread has ended")
 }
 
 pub(crate) struct Builder {
@@ -105,15 +115,14 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let part = Part::new(&self.name);
-        let inner = match part.clone() {
-            None => self.inner.spawn(work)?,
-            Some(part) => self.inner.spawn(move || part.run(work))?,
+        let Some(part) = Part::new(&self.name) else {
+            return self.inner.spawn(work).map(JoinHandle::Real);
         };
-        if let Some(part) = &part {
-            part.world.set_handle(part.number, inner.thread().clone());
-        }
-        Ok(JoinHandle { inner, part })
+        let outcome = Kept::default();
+        let (runs, kept) = (part.clone(), Arc::clone(&outcome));
+        let inner = self.inner.spawn(move || runs.run(work, kept))?;
+        part.world.set_handle(part.number, inner.thread().clone());
+        Ok(JoinHandle::Simulated(inner, part, outcome))
     }
 
     pub(crate) fn spawn_scoped<'scope, F, T>(
@@ -125,58 +134,70 @@ impl Builder {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        let part = Part::new(&self.name);
-        let inner = match part.clone() {
-            None => self.inner.spawn_scoped(scope.inner, work)?,
-            Some(part) => {
-                let mut threads = scope.threads.lock().expect("no panic holds it");
-                threads.push(part.number);
-                drop(threads);
-                self.inner
-                    .spawn_scoped(scope.inner, move || part.run(work))?
-            }
+        let Some(part) = Part::new(&self.name) else {
+            let inner = self.inner.spawn_scoped(scope.inner, work);
+            return inner.map(ScopedJoinHandle::Real);
         };
-        if let Some(part) = &part {
-            part.world.set_handle(part.number, inner.thread().clone());
-        }
-        Ok(ScopedJoinHandle { inner, part })
+        let mut threads = scope.threads.lock().expect("no panic holds it");
+        threads.push(part.number);
+        drop(threads);
+        let outcome = Kept::default();
+        let (runs, kept) = (part.clone(), Arc::clone(&outcome));
+        let inner = self
+            .inner
+            .spawn_scoped(scope.inner, move || runs.run(work, kept))?;
+        part.world.set_handle(part.number, inner.thread().clone());
+        Ok(ScopedJoinHandle::Simulated(inner, part, outcome))
     }
 }
 
-pub(crate) struct JoinHandle<T> {
-    inner: std::thread::JoinHandle<T>,
-    part: Option<Part>,
+pub(crate) enum JoinHandle<T> {
+    Real(std::thread::JoinHandle<T>),
+    Simulated(std::thread::JoinHandle<()>, Part, Kept<T>),
 }
 
-fn wait_for(part: Option<&Part>) {
-    if let (Some(part), Some(current)) = (part, current()) {
-        part.world.join(current.thread, part.number);
+impl Part {
+    /// Waits for its end.
+    fn wait(&self) {
+        if let Some(current) = current() {
+            self.world.join(current.thread, self.number);
+        }
     }
 }
 
 impl<T> JoinHandle<T> {
     pub(crate) fn join(self) -> std::thread::Result<T> {
-        wait_for(self.part.as_ref());
-        self.inner.join()
+        match self {
+            Self::Real(inner) => inner.join(),
+            Self::Simulated(inner, part, outcome) => {
+                part.wait();
+                inner.join().and_then(|()| taken(&outcome))
+            }
+        }
     }
 
     pub(crate) fn is_finished(&self) -> bool {
-        match &self.part {
-            Some(part) => part.world.has_ended(part.number),
-            None => self.inner.is_finished(),
+        match self {
+            Self::Real(inner) => inner.is_finished(),
+            Self::Simulated(_, part, _) => part.world.has_ended(part.number),
         }
     }
 }
 
-pub(crate) struct ScopedJoinHandle<'scope, T> {
-    inner: std::thread::ScopedJoinHandle<'scope, T>,
-    part: Option<Part>,
+pub(crate) enum ScopedJoinHandle<'scope, T> {
+    Real(std::thread::ScopedJoinHandle<'scope, T>),
+    Simulated(std::thread::ScopedJoinHandle<'scope, ()>, Part, Kept<T>),
 }
 
 impl<T> ScopedJoinHandle<'_, T> {
     pub(crate) fn join(self) -> std::thread::Result<T> {
-        wait_for(self.part.as_ref());
-        self.inner.join()
+        match self {
+            Self::Real(inner) => inner.join(),
+            Self::Simulated(inner, part, outcome) => {
+                part.wait();
+                inner.join().and_then(|()| taken(&outcome))
+            }
+        }
     }
 }
 
