@@ -151,9 +151,10 @@ impl Stream {
 
     /// The same with every line as it is: a picture.
     pub(crate) fn adapted(self, text: &str) -> String {
+        let text = style::harmless(text);
         let text = match self.is_ascii {
-            true => layout::in_ascii(text),
-            false => text.to_owned(),
+            true => layout::in_ascii(&text),
+            false => text,
         };
         match self.has_colour {
             true => text,

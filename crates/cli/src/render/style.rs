@@ -82,6 +82,40 @@ pub(crate) fn stripped(text: &str) -> String {
     bare
 }
 
+/// Whether a character may do something to a terminal, or to the direction of what follows it.
+pub(crate) fn is_harmful(c: char) -> bool {
+    let is_mark =
+        matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    is_mark || c.is_control()
+}
+
+/// `text` with a replacement character for whatever could do more to a terminal than set a colour or begin a line: names
+/// of files, devices, processes and hosts may have such characters.
+pub(crate) fn harmless(text: &str) -> String {
+    let may_act = |c: char| is_harmful(c) && !matches!(c, '\n' | '\t');
+    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find(may_act) {
+        let (before, from) = rest.split_at(at);
+        shown += before;
+        let (kept, length) = match length_of_colour(from) {
+            Some(length) => (&from[..length], length),
+            None => ("\u{fffd}", from.chars().next().map_or(0, char::len_utf8)),
+        };
+        shown += kept;
+        rest = &from[length..];
+    }
+    shown + rest
+}
+
+/// The length in bytes of the sequence at the beginning of `text` if that sets a colour.
+fn length_of_colour(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix(ESCAPE)?;
+    let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    parameters[end..]
+        .starts_with('m')
+        .then_some(ESCAPE.len() + end + 1)
+}
+
 /// How many columns `text` takes.
 pub(crate) fn width(text: &str) -> usize {
     match text.contains(ESCAPE) {
@@ -100,6 +134,23 @@ mod tests {
         assert_ne!(text, "a meets b");
         assert_eq!(stripped(&text), "a meets b");
         assert_eq!(width(&text), 9);
+    }
+
+    #[test]
+    fn a_name_can_set_no_title_and_move_no_cursor() {
+        let colour = Tone::Bad.painted("misses");
+        for (hostile, shown) in [
+            ("\x1b]0;title\x07", "\u{fffd}]0;title\u{fffd}"),
+            ("\x1b[2J\x1b[H", "\u{fffd}[2J\u{fffd}[H"),
+            ("a\rb\u{9b}31m", "a\u{fffd}b\u{fffd}31m"),
+            ("\u{202e}txt.exe", "\u{fffd}txt.exe"),
+            ("\x1b[", "\u{fffd}["),
+            ("a\tb\nc é µ", "a\tb\nc é µ"),
+        ] {
+            assert_eq!(harmless(hostile), shown);
+            let beside = format!("{colour}{hostile}{colour}");
+            assert_eq!(harmless(&beside), format!("{colour}{shown}{colour}"));
+        }
     }
 
     #[test]

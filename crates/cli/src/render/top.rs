@@ -10,7 +10,7 @@ use iosonar_units::Nanos;
 use serde_json::json;
 
 use super::messages::Warning;
-use super::style::{Tone, width};
+use super::style::{Tone, is_harmful, width};
 
 /// An interval with what is known besides.
 pub(crate) struct Shown<'a> {
@@ -27,9 +27,7 @@ pub(crate) struct Shown<'a> {
 
 /// A name that does nothing to a terminal.
 pub(crate) fn named(name: &str) -> String {
-    // Marks that change the direction of what follows are no control characters.
-    let is_mark = |c: char| matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let clean = |c: char| match c.is_control() || is_mark(c) {
+    let clean = |c: char| match is_harmful(c) {
         true => '\u{fffd}',
         false => c,
     };
