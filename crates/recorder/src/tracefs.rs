@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use iosonar_guard::Host;
 use iosonar_trace::{LiveAction, LiveEvent};
 use iosonar_units::Bytes;
-use rustix::fs::{Access, OFlags, access, major, minor};
+use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, major, minor};
 
 use super::layout::{Layout, id_of};
 use super::pages::PageLayout;
@@ -251,11 +251,7 @@ impl Tracing {
         for place in places {
             match fs::metadata(place.join("instances")) {
                 // Each recorder makes a folder of its own there.
-                Ok(found)
-                    if found.is_dir()
-                        && access(place.join("instances"), Access::WRITE_OK | Access::EXEC_OK)
-                            .is_err() =>
-                {
+                Ok(found) if found.is_dir() && !may_write(&place.join("instances")) => {
                     barred = barred.or(Some(place));
                 }
                 Ok(found) if found.is_dir() => {
@@ -272,6 +268,12 @@ impl Tracing {
         }
         barred.map_or(Self::Absent, |place| Self::Barred(place.clone()))
     }
+}
+
+/// Whether this process may write to a folder: with its capabilities, of which `access` would not know.
+fn may_write(folder: &Path) -> bool {
+    let wanted = Access::WRITE_OK | Access::EXEC_OK;
+    accessat(CWD, folder, wanted, AtFlags::EACCESS).is_ok()
 }
 
 /// Where tracefs is usually mounted.
@@ -292,7 +294,7 @@ fn root() -> Result<PathBuf, GuardError> {
 /// What to do about trace files that this user may not use.
 fn not_permitted(place: &Path) -> String {
     format!(
-        "no permission to use the kernel's tracing files ({}): record as root",
+        "no permission to use the kernel's tracing files ({}): record as root, or with the capability CAP_DAC_OVERRIDE",
         place.display()
     )
 }
@@ -327,8 +329,7 @@ fn remove_stale(root: &Path) {
         // One with our own number is of a process that had it before us.
         let is_gone = |id| id == std::process::id() || !Path::new(&format!("/proc/{id}")).exists();
         if process.is_some_and(is_gone) {
-            // Another process may have been quicker.
-            let _ = fs::write(entry.path().join("events/enable"), "0");
+            // One whose recorder lives, perhaps in another namespace of processes, is busy and stays.
             let _ = fs::remove_dir(entry.path());
         }
     }
