@@ -91,6 +91,9 @@ pub fn run_child(command: &mut Command, input: &[u8], stop: Option<&Stop>) -> io
     })
 }
 
+/// Of more output than twice this, only the end is kept.
+const MOST: usize = 32 << 20;
+
 /// What comes out of a pipe.
 struct Drain {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -108,6 +111,10 @@ impl Drain {
                 while let Ok(n @ 1..) = pipe.read(&mut some) {
                     let mut bytes = into.lock().unwrap_or_else(PoisonError::into_inner);
                     bytes.extend_from_slice(&some[..n]);
+                    if bytes.len() > 2 * MOST {
+                        let excess = bytes.len() - MOST;
+                        bytes.drain(..excess);
+                    }
                 }
             }
             drop(close);
