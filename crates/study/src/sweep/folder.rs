@@ -5,12 +5,13 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use iosonar_stats::Metric;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::Deserialize;
 
 use super::SweepError;
@@ -167,7 +168,7 @@ impl Held {
         } else {
             // File systems of a network lock files only, and only those that can be written to.
             let path = folder.join(".run.lock");
-            lock = File::create(&path).map_err(SweepError::io(&path, "lock the run"))?;
+            lock = opened_lock(&path).map_err(SweepError::io(&path, "lock the run"))?;
             try_lock(&lock, &path)?
         };
         if !is_ours {
@@ -234,7 +235,7 @@ impl Tree {
     pub fn take(root: &Path) -> Result<Self, SweepError> {
         fs::create_dir_all(root).map_err(SweepError::io(root, "create the folder"))?;
         let path = root.join(TREE_LOCK);
-        let lock = File::create(&path).map_err(SweepError::io(&path, "lock the tree"))?;
+        let lock = opened_lock(&path).map_err(SweepError::io(&path, "lock the tree"))?;
         for _ in 0..LOOKS {
             if try_lock(&lock, &path)? {
                 return Ok(Self { _lock: lock });
@@ -256,12 +257,23 @@ impl Tree {
     }
 }
 
+/// The file of a lock, made where it is missing. A link is not followed, and nothing is emptied: in a folder that others
+/// may write to, the name could be that of a link to another file.
+fn opened_lock(path: &Path) -> std::io::Result<File> {
+    File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+        .open(path)
+}
+
 /// Waits until the lock `path` is ours, as long as the file that is returned is open.
 ///
 /// # Errors
 /// If it cannot be locked.
 pub(crate) fn wait_for_lock(path: &Path) -> Result<File, SweepError> {
-    let file = File::create(path).map_err(SweepError::io(path, "lock"))?;
+    let file = opened_lock(path).map_err(SweepError::io(path, "lock"))?;
     flock(&file, FlockOperation::LockExclusive)
         .map_err(|e| SweepError::io(path, "lock")(e.into()))?;
     Ok(file)
