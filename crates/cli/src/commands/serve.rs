@@ -43,9 +43,7 @@ pub(crate) fn run(args: &Serve) -> anyhow::Result<Ending> {
         .control
         .then(|| Box::new(move || interrupt_writer(&records)) as Stop);
     let mut live = Live::start(&title, args.address, stop)?;
-    if args.open {
-        desktop::show_url(&live.url());
-    }
+    let _opened = args.open.then(|| desktop::show_url(&live.url()));
     yield_to_others();
     while signals::count() == 0 {
         live.follow(&mut feed);
