@@ -4,6 +4,7 @@
 //! the replay and judged by the other, and all is drawn and compared.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 use std::thread::available_parallelism;
@@ -22,6 +23,7 @@ use iosonar_study::replay::{RecordsTo, ReplayPlan, create};
 use iosonar_study::sensitivity::sensitivity;
 use iosonar_trace::{Reading, input};
 use iosonar_units::{Bytes, Nanos};
+use rustix::process::geteuid;
 
 use crate::Assets;
 use crate::commands::replay::{Shown, carry_out, ending};
@@ -113,6 +115,15 @@ fn make_folder(dir: &Path) -> anyhow::Result<()> {
     if in_use && !dir.join(MARKER).exists() {
         return Err(Usage(format!(
             "{} contains files that are not from a demo: choose another folder with --dir",
+            dir.display()
+        ))
+        .into());
+    }
+    // Another user's folder may have links at the names that the demo writes to.
+    let is_anothers = fs::metadata(dir).is_ok_and(|of| of.uid() != geteuid().as_raw());
+    if in_use && is_anothers {
+        return Err(Usage(format!(
+            "{} belongs to another user: choose another folder with --dir",
             dir.display()
         ))
         .into());
