@@ -112,9 +112,8 @@ where
     }
     let parts = Parts::of(array, source, sink);
     let mut joining = parts.joining;
-    let (disks, block, last_arrival) =
-        rounds::run(threads, parts.planning, parts.disks, &mut joining)?;
-    end(disks, block, joining, last_arrival)
+    let loaded = rounds::run(threads, parts.planning, parts.disks, &mut joining)?;
+    end(loaded.disks, loaded.block, joining, loaded.last_arrival)
 }
 
 /// The disks serve the jobs of a block.

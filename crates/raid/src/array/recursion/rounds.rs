@@ -66,13 +66,22 @@ where
     }
 }
 
-/// Takes all blocks through the stages; gives the disks back, in their order, and when the last request arrived.
+/// The end of the load.
+pub(super) struct Loaded<D> {
+    /// In their order.
+    pub(super) disks: Vec<Disk<D>>,
+    /// The last block.
+    pub(super) block: Block,
+    pub(super) last_arrival: Nanos,
+}
+
+/// Takes all blocks through the stages.
 pub(super) fn run<P, D, R, S>(
     threads: usize,
     planning: Planning<'_, P, R>,
     disks: Vec<Disk<D>>,
     joining: &mut Joining<'_, S>,
-) -> Result<(Vec<Disk<D>>, Block, Nanos), S::Error>
+) -> Result<Loaded<D>, S::Error>
 where
     P: Planner + Send,
     D: InOrder + Send,
@@ -92,6 +101,7 @@ where
         let rounds = Rounds {
             crew: &crew,
             finished: Vec::new(),
+            planned: None,
             last_arrival: Nanos::ZERO,
         };
         rounds.run(planning, disks, joining)
@@ -101,6 +111,8 @@ where
 struct Rounds<'c, 'a, P, D, R: RequestSource> {
     crew: &'c Crew<Part<'a, P, D, R>>,
     finished: Vec<Part<'a, P, D, R>>,
+    /// The next block, when the round is over.
+    planned: Option<Box<Filling<'a, P, R>>>,
     last_arrival: Nanos,
 }
 
@@ -115,7 +127,7 @@ where
         planning: Planning<'a, P, R>,
         mut disks: Vec<Disk<D>>,
         joining: &mut Joining<'_, S>,
-    ) -> Result<(Vec<Disk<D>>, Block, Nanos), R::Error> {
+    ) -> Result<Loaded<D>, R::Error> {
         let mut filling = Box::new(Filling {
             planning,
             block: Block::of_disks(disks.len()),
@@ -145,12 +157,15 @@ where
             let joined = served.as_ref().map_or(Ok(()), |block| joining.join(block));
             self.crew.finish(&mut self.finished);
             joined?;
-            let next;
-            (disks, next) = self.collect(&mut block);
-            let Some(next) = next else {
+            disks = self.collect(&mut block);
+            let Some(next) = self.planned.take() else {
                 joining.join(&block)?;
                 outcome?;
-                return Ok((disks, block, self.last_arrival));
+                return Ok(Loaded {
+                    disks,
+                    block,
+                    last_arrival: self.last_arrival,
+                });
             };
             filling = next;
             spare = served
@@ -159,19 +174,18 @@ where
         }
     }
 
-    /// Puts the lanes back into the served block; gives the disks in their order, and the next block.
-    fn collect(&mut self, block: &mut Block) -> (Vec<Disk<D>>, Option<Box<Filling<'a, P, R>>>) {
-        let mut next = None;
+    /// Puts the lanes back into the served block, and keeps the one that was planned; gives the disks in their order.
+    fn collect(&mut self, block: &mut Block) -> Vec<Disk<D>> {
         let mut served = Vec::with_capacity(self.finished.len());
         for part in self.finished.drain(..) {
             match part {
-                Part::Planning(filling) => next = Some(filling),
+                Part::Planning(filling) => self.planned = Some(filling),
                 Part::Serving(serving) => served.push(serving),
             }
         }
         served.sort_unstable_by_key(|serving| serving.number);
         let (disks, lanes) = served.into_iter().map(|s| (s.disk, s.lane)).unzip();
         block.lanes = lanes;
-        (disks, next)
+        disks
     }
 }
