@@ -168,7 +168,8 @@ impl Drop for ThreadPool {
     fn drop(&mut self) {
         // Without a sender the threads finish what they have and end.
         self.accesses = None;
-        if self.given_up {
+        // After a panic the session may end although others still wait for their device.
+        if self.given_up || self.check().is_err() {
             return;
         }
         for thread in self.threads.drain(..) {

@@ -463,7 +463,8 @@ impl Ending<'_> {
         image: &[u8],
         only_durable: bool,
     ) -> Result<bool, String> {
-        if file.bytes.len() < 64 {
+        // Nothing begins before the header is on its medium.
+        if file.synced < 64 {
             return Ok(false);
         }
         let kept = read_log_from(&file.bytes[..], &file.path, tables())?;

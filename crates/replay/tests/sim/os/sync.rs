@@ -43,7 +43,7 @@ impl<T> Mutex<T> {
         let Some(Current { world, thread }) = current() else {
             return self.guard(self.inner.lock());
         };
-        world.step(thread);
+        world.step_without_panic(thread);
         let object = *self.object.get_or_init(|| world.lock().object());
         loop {
             match self.inner.try_lock() {
