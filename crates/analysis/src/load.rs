@@ -144,6 +144,9 @@ impl LoadMetrics {
     }
 
     /// What has been measured; `None` without requests.
+    ///
+    /// # Panics
+    /// If its parts have seen different windows, which would be a fault of this crate.
     pub fn finish(self) -> Option<LoadSummary> {
         let mut demand = self.demand;
         let last = demand.last;

@@ -90,7 +90,7 @@ const NEIGHBOUR_BITS: u32 = 3;
 fn home(key: u64) -> usize {
     let neighbours = 1 << NEIGHBOUR_BITS;
     let begin = (hash(key >> NEIGHBOUR_BITS) >> 20) as usize * neighbours;
-    begin | key as usize % neighbours
+    begin | (key as usize % neighbours)
 }
 
 /// The order of the pages of a group: a permutation of 16 bits.

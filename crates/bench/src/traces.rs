@@ -100,6 +100,9 @@ fn timed(pieces: u64, mut work: impl FnMut() -> Result<(), BenchError>) -> Resul
 ///
 /// # Errors
 /// If a trace cannot be written to the folder for temporary files, or not be read.
+///
+/// # Panics
+/// If a trace is read with another number of records than it was written with.
 pub fn measure() -> Result<Vec<Figure>, BenchError> {
     let folder = tempfile::tempdir()?;
     let load = load();
