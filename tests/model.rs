@@ -358,7 +358,7 @@ const REFUSED: [(&str, &str, &[&str], &str); 18] = [
         "plan",
         "disk.toml",
         &["--target", "mean < 20ms", "--find", "jobs"],
-        "closed loops",
+        "needs a closed loop",
     ),
     (
         "plan",

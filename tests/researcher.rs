@@ -493,7 +493,7 @@ fn what_cannot_be_drawn_is_refused_before_anything_is_written() {
         ("DISKS --cdf PNG", "13 curves in one picture"),
         ("DISKS RATES --cdf PNG --panels disks", "13 panels"),
         ("RATES --curve PNG --panels disks", "'disks' is not varied"),
-        ("RATES --curve PNG --panels rate_per_s", "is the x axis"),
+        ("RATES --curve PNG --panels rate_per_s", "is on the x axis"),
         ("RATES --data DATA", "--data writes the values of a chart"),
         ("RATES --panels x", "--panels needs a picture"),
         ("RATES --theory", "--theory needs --curve"),

@@ -49,7 +49,7 @@ fn a_closed_loop_needs_requests_for_all_of_its_users() {
         "load.requests",
         "load.closed.outstanding",
         "1000 users",
-        "raise",
+        "increase",
     ] {
         assert_refused(&refused, part);
     }

@@ -221,7 +221,7 @@ fn columns_are_mapped_as_in_csv() {
     assert!(text.contains("FILE: field 'columns' is 'Timestamp, Offset, Size, Type, DiskNumber', expected a column op"), "{text}");
     let text = refused(&columns, &[("time_s", "Time")]);
     assert!(
-        text.contains("expected a column 'Time', which --columns maps to time_s"),
+        text.contains("expected the column 'Time', which --columns maps to time_s"),
         "{text}"
     );
     let text = refused(&columns, &[("when", "Timestamp")]);

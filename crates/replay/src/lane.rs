@@ -395,7 +395,7 @@ impl<'a> Lane<'a> {
         };
         let outcome = self
             .access(slot, &request)
-            .map_err(failed("record what was written to"))
+            .map_err(failed("create the tables for verification"))
             .and_then(|access| {
                 let prepared = engine.prepare(number, access);
                 prepared.map_err(failed("submit a request"))

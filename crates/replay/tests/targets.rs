@@ -86,7 +86,9 @@ fn an_error_names_the_target_that_it_is_of() {
     let text = error.to_string();
     let second = files[1].display().to_string();
     assert!(
-        text.starts_with(&format!("{second}: cannot keep tables")),
+        text.starts_with(&format!(
+            "{second}: cannot create the tables for verification"
+        )),
         "{text}"
     );
 }

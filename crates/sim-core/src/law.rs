@@ -599,7 +599,7 @@ mod tests {
                     least: a,
                     shape: f64::NAN,
                 },
-                "above 0, not NaN",
+                "greater than 0, not NaN",
             ),
         ] {
             let message = law.check().unwrap_err().to_string();

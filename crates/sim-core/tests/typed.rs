@@ -214,7 +214,7 @@ fn what_makes_no_network_is_refused() {
     };
     let twice = station("one", &ms).then(station("one", &ms));
     let built = Open::new(source(), twice, "sink").build(Seed::new(1));
-    assert!(error(built.map(|_| ())).starts_with("two nodes are called 'one'"));
+    assert!(error(built.map(|_| ())).starts_with("two nodes have the name 'one'"));
     let endless = Closed::new(Lap::new("lap"), 1).build(Seed::new(1));
     assert!(error(endless.map(|_| ())).contains("on a loop that takes no time"));
     let back = Feedback::new("back", 1.5, station("one", &ms));

@@ -317,9 +317,9 @@ pub(crate) struct Probe {
     /// Generate N requests
     #[arg(long, help_heading = "Probe", alias = "number_ios", value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub(crate) requests: u64,
-    /// Submit requests TIME apart on average
+    /// Submit requests TIME apart
     ///
-    /// TIME should be longer than the drive needs for one request.
+    /// This is the mean. TIME should be longer than the drive needs for one request.
     #[arg(
         long,
         help_heading = "Probe",

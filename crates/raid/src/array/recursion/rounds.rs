@@ -23,7 +23,7 @@ use super::planning::{Block, Planning};
 use crate::Planner;
 use crate::array::{CompletionSink, RequestSource};
 
-/// Requests of a block: so many that a round takes far longer than waking a thread.
+/// Requests of a block. A round of them takes far longer than waking a thread.
 const BLOCK: usize = 4096;
 
 /// A part of a round.
