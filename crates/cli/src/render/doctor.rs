@@ -132,7 +132,7 @@ fn about(of: Subject) -> (&'static str, &'static str) {
     match of {
         Subject::Ring => (
             "replays at high rates; without it, threads submit the requests",
-            "use Linux 5.19 or later, io_uring_disabled=0 and ulimit -l unlimited",
+            "use Linux 5.19+, kernel.io_uring_disabled=0, ulimit -l unlimited",
         ),
         Subject::LockedMemory => (
             "registered buffers, which save processor time in replays",

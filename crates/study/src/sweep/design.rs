@@ -454,7 +454,7 @@ mod tests {
             ),
             (
                 "[vary]\nx = { from = 1, to = 2000, step = 1 }\ny = { from = 1, to = 2000, step = 1 }",
-                "4000000 runs",
+                "got 4000000",
             ),
         ] {
             let error = paths(&format!("scenario = 's.toml'\n{text}")).unwrap_err();
