@@ -326,7 +326,12 @@ fn outcome(case: u64) -> String {
         completions.add(&format!("{service:?} {stages:?}"));
     }
     let mut report = Fnv::default();
-    report.add(&format!("{:?} {:?} {:?}", out.report, out.stuck.is_some(), out.end));
+    report.add(&format!(
+        "{:?} {:?} {:?}",
+        out.report,
+        out.stuck.is_some(),
+        out.end
+    ));
     let done = out.services.len();
     format!("{case} {done} {:016x} {:016x}", completions.0, report.0)
 }
