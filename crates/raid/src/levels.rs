@@ -112,6 +112,10 @@ impl Planner for Level {
     fn rebuilt(&mut self, stripes: u64) {
         each!(self, level => level.rebuilt(stripes));
     }
+
+    fn fail(&mut self, disk: usize) -> bool {
+        each!(self, level => level.fail(disk))
+    }
 }
 
 #[cfg(test)]

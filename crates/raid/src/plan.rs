@@ -269,4 +269,11 @@ pub trait Planner {
     fn rebuilt(&mut self, stripes: u64) {
         let _ = stripes;
     }
+
+    /// From now on `disk`, which was well, has failed. Returns whether the data that it held can still be had, and
+    /// plans do without it; if not, they stay as they were, and what they need of this disk fails.
+    fn fail(&mut self, disk: usize) -> bool {
+        let _ = disk;
+        false
+    }
 }

@@ -83,6 +83,11 @@ impl Planner for Grouped {
         // All parts but the last are whole stripes.
         self.groups[0].issues_at_once(op, last.map(|last| Sectors::new(last as u32)))
     }
+
+    fn fail(&mut self, disk: usize) -> bool {
+        let per_group = self.groups[0].disks();
+        self.groups[disk / per_group].fail(disk % per_group)
+    }
 }
 
 #[cfg(test)]

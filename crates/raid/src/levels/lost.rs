@@ -2,15 +2,18 @@
 
 use crate::{RequestPlan, StageKind, StripeGeometry};
 
-/// Which disks of an array have failed. Those of a lower stripe than has been rebuilt live on a spare:
-/// the first lost disk on the first device behind the array's disks, and so on.
+/// Which disks of an array have failed. What has been rebuilt of a lost disk lives on a spare: of the first lost disk
+/// on the first device behind the array's disks, and so on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
+    /// In the order in which they failed.
     disks: Vec<usize>,
-    rebuilt: u64,
-    /// Whether all has been rebuilt.
-    whole: bool,
+    /// How many stripes of each are on its spare, from the first; [`WHOLE`] of all of them.
+    rebuilt: Vec<u64>,
 }
+
+/// More stripes than any array has.
+const WHOLE: u64 = u64::MAX;
 
 impl Lost {
     /// These disks have failed. Each counts once.
@@ -18,8 +21,8 @@ impl Lost {
         disks.sort_unstable();
         disks.dedup();
         Self {
+            rebuilt: vec![0; disks.len()],
             disks,
-            ..Self::default()
         }
     }
 
@@ -28,7 +31,20 @@ impl Lost {
         Self::default()
     }
 
-    /// The failed disks, ascending.
+    /// Another disk fails.
+    pub(super) fn add(&mut self, disk: usize) {
+        assert!(!self.disks.contains(&disk), "a disk fails once");
+        self.disks.push(disk);
+        self.rebuilt.push(0);
+    }
+
+    /// The one that failed last did not.
+    pub(super) fn take_back(&mut self) {
+        self.disks.pop();
+        self.rebuilt.pop();
+    }
+
+    /// The failed disks, in the order in which they failed.
     pub fn disks(&self) -> &[usize] {
         &self.disks
     }
@@ -39,37 +55,41 @@ impl Lost {
         !self.disks.is_empty()
     }
 
-    /// Whether anything is missing: a disk has failed, and not all of it has been rebuilt.
+    /// How many of them have not been rebuilt whole.
+    pub(super) fn missing(&self) -> usize {
+        self.rebuilt.iter().filter(|&&n| n < WHOLE).count()
+    }
+
+    /// How much of `disk` has been rebuilt, if it is lost, and as which of them.
     #[inline]
-    pub(super) fn degrades(&self) -> bool {
-        self.any() && !self.whole
+    fn find(&self, disk: usize) -> Option<(usize, u64)> {
+        let spare = self.disks.iter().position(|&lost| lost == disk)?;
+        Some((spare, self.rebuilt[spare]))
     }
 
     /// Whether the data of `stripe` on `disk` is unavailable; `None` is a random
     /// stripe, which counts as rebuilt only when all are.
     #[inline]
     pub(super) fn contains(&self, disk: usize, stripe: Option<u64>) -> bool {
-        self.degrades()
-            && stripe.is_none_or(|stripe| stripe >= self.rebuilt)
-            && self.disks.contains(&disk)
+        self.find(disk)
+            .is_some_and(|(_, rebuilt)| rebuilt <= stripe.unwrap_or(WHOLE - 1))
     }
 
     /// The device that holds what `disk` held of `stripe`.
     #[inline]
     pub(super) fn device(&self, disk: usize, stripe: Option<u64>, disks: usize) -> usize {
-        if self.any()
-            && (self.whole || stripe.is_some_and(|stripe| stripe < self.rebuilt))
-            && let Some(spare) = self.disks.iter().position(|&lost| lost == disk)
-        {
-            return disks + spare;
+        match self.find(disk) {
+            Some((spare, rebuilt)) if rebuilt > stripe.unwrap_or(WHOLE - 1) => disks + spare,
+            _ => disk,
         }
-        disk
     }
 
     /// The first `stripes` stripes of `all` have been rebuilt.
     pub(super) fn rebuilt(&mut self, stripes: u64, all: u64) {
-        self.rebuilt = stripes;
-        self.whole = stripes >= all;
+        let stripes = if stripes >= all { WHOLE } else { stripes };
+        for rebuilt in &mut self.rebuilt {
+            *rebuilt = stripes.max(*rebuilt);
+        }
     }
 
     /// How many stripes a rebuild copies.
@@ -85,8 +105,10 @@ impl Lost {
         geometry: &StripeGeometry,
     ) {
         let writes = plan.len();
-        for spare in 0..self.disks.len() {
-            geometry.add_unit(plan, geometry.disks + spare, stripe);
+        for (spare, rebuilt) in self.rebuilt.iter().enumerate() {
+            if *rebuilt <= stripe {
+                geometry.add_unit(plan, geometry.disks + spare, stripe);
+            }
         }
         plan.partial_write(StageKind::Copy, 0, writes);
     }

@@ -134,4 +134,12 @@ impl Planner for LinuxMd {
     fn rebuilt(&mut self, stripes: u64) {
         each!(&mut self.level, level => level.rebuilt(stripes));
     }
+
+    fn fail(&mut self, disk: usize) -> bool {
+        let bears = each!(&mut self.level, level => level.fail(disk));
+        if let Some(bitmap) = self.bitmap.as_mut().filter(|_| bears) {
+            bitmap.lose(disk);
+        }
+        bears
+    }
 }

@@ -82,7 +82,7 @@ impl Mirrored {
             chosen: vec![None; disks / copies],
             lost,
         };
-        if (0..mirrored.columns()).any(|column| mirrored.living(column, None).next().is_none()) {
+        if !mirrored.has_all() {
             return Err(GeometryError::Lost {
                 level,
                 seen: mirrored.lost.disks().to_vec(),
@@ -90,6 +90,11 @@ impl Mirrored {
             });
         }
         Ok(mirrored)
+    }
+
+    /// Whether a copy of each block is well.
+    fn has_all(&self) -> bool {
+        (0..self.columns()).all(|column| self.living(column, None).next().is_some())
     }
 
     fn columns(&self) -> u64 {
@@ -211,11 +216,13 @@ impl Planner for Mirrored {
     fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
         for column in 0..self.columns() {
             let disks = || (0..self.copies).map(|side| self.disk(side, column));
-            let lost = |disk: &usize| self.lost.contains(*disk, None);
+            let lost = |disk: &usize| self.lost.contains(*disk, Some(stripe));
             if disks().any(|disk| lost(&disk))
                 && let Some(source) = disks().find(|disk| !lost(disk))
             {
-                self.geometry.add_unit(plan, source, stripe);
+                let disks = self.geometry.disks;
+                let device = self.lost.device(source, Some(stripe), disks);
+                self.geometry.add_unit(plan, device, stripe);
             }
         }
         self.lost.write_spares(plan, stripe, &self.geometry);
@@ -223,6 +230,15 @@ impl Planner for Mirrored {
 
     fn rebuilt(&mut self, stripes: u64) {
         self.lost.rebuilt(stripes, self.geometry.stripes());
+    }
+
+    fn fail(&mut self, disk: usize) -> bool {
+        self.lost.add(disk);
+        let bears = self.has_all();
+        if !bears {
+            self.lost.take_back();
+        }
+        bears
     }
 }
 

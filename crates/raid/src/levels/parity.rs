@@ -151,17 +151,29 @@ impl Planner for Parity {
 
     fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
         // As many of the others as there are data units, the parity last.
-        let lies = self.stripe_at(stripe);
+        let (lies, number, disks) = (self.stripe_at(stripe), Some(stripe), self.geometry.disks);
         let others = self.data_of(lies).chain(self.parity_of(lies));
         others
-            .filter(|&disk| !self.lost.contains(disk as usize, None))
+            .map(|disk| disk as usize)
+            .filter(|&disk| !self.lost.contains(disk, number))
             .take(self.data_disks() as usize)
-            .for_each(|disk| self.geometry.add_unit(plan, disk as usize, stripe));
+            .for_each(|disk| {
+                let device = self.lost.device(disk, number, disks);
+                self.geometry.add_unit(plan, device, stripe);
+            });
         self.lost.write_spares(plan, stripe, &self.geometry);
     }
 
     fn rebuilt(&mut self, stripes: u64) {
         self.lost.rebuilt(stripes, self.geometry.stripes());
+    }
+
+    fn fail(&mut self, disk: usize) -> bool {
+        let bears = (self.lost.missing() as u64) < self.parities;
+        if bears {
+            self.lost.add(disk);
+        }
+        bears
     }
 }
 

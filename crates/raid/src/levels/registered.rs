@@ -46,6 +46,7 @@ trait AnyPlanner: Send {
     fn stripes_to_rebuild(&self) -> u64;
     fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan);
     fn rebuilt(&mut self, stripes: u64);
+    fn fail(&mut self, disk: usize) -> bool;
 }
 
 impl<P: Planner + Send> AnyPlanner for P {
@@ -75,6 +76,10 @@ impl<P: Planner + Send> AnyPlanner for P {
 
     fn rebuilt(&mut self, stripes: u64) {
         Planner::rebuilt(self, stripes);
+    }
+
+    fn fail(&mut self, disk: usize) -> bool {
+        Planner::fail(self, disk)
     }
 }
 
@@ -114,6 +119,10 @@ impl Planner for Registered {
 
     fn rebuilt(&mut self, stripes: u64) {
         self.planner.rebuilt(stripes);
+    }
+
+    fn fail(&mut self, disk: usize) -> bool {
+        self.planner.fail(disk)
     }
 }
 

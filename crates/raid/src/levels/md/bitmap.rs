@@ -50,6 +50,12 @@ impl Bitmap {
         }
     }
 
+    /// A disk fails: its pages are written no more, and bits are no longer cleared.
+    pub(super) fn lose(&mut self, disk: usize) {
+        self.disks.retain(|&other| other != disk);
+        self.clears = false;
+    }
+
     /// The number of sectors that the bitmap takes in front of the data.
     pub fn end(sectors: u64, chunk: Sectors) -> u64 {
         let bits = sectors.div_ceil(u64::from(chunk.get()));

@@ -104,12 +104,7 @@ impl MdMirrors {
             let data = mirrors.chunks / far * disks / near;
             mirrors.chunks = (data * near * far).div_ceil(disks);
         }
-        let unit = u64::from(mirrors.geometry.stripe_unit.get());
-        let is_gone = |chunk| {
-            let mut copies = mirrors.copies(chunk * unit);
-            copies.all(|(disk, _)| mirrors.lost.contains(disk, None))
-        };
-        if (0..disks as u64).any(is_gone) {
+        if !mirrors.has_all() {
             return Err(GeometryError::Lost {
                 level,
                 seen: mirrors.lost.disks().to_vec(),
@@ -117,6 +112,16 @@ impl MdMirrors {
             });
         }
         Ok(mirrors)
+    }
+
+    /// Whether a copy of each block is well.
+    fn has_all(&self) -> bool {
+        let unit = u64::from(self.geometry.stripe_unit.get());
+        // The copies of so many chunks lie in all ways that there are.
+        (0..self.geometry.disks as u64).all(|chunk| {
+            let mut copies = self.copies(chunk * unit);
+            copies.any(|(disk, _)| !self.lost.contains(disk, None))
+        })
     }
 
     pub(super) fn lost(&self) -> &Lost {
@@ -204,7 +209,7 @@ impl MdMirrors {
                 }
             }),
         };
-        chosen.expect("the constructor checked that a copy of each block is well")
+        chosen.expect("a copy of each block is well")
     }
 
     fn plan_part<D: Observable>(
@@ -268,6 +273,15 @@ impl Planner for MdMirrors {
 
     fn issues_at_once(&self, op: Op, _: Option<Sectors>) -> bool {
         op != Op::Read
+    }
+
+    fn fail(&mut self, disk: usize) -> bool {
+        self.lost.add(disk);
+        let bears = self.has_all();
+        if !bears {
+            self.lost.take_back();
+        }
+        bears
     }
 }
 

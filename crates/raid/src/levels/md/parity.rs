@@ -449,7 +449,7 @@ impl Row {
 impl Planner for MdParity {
     fn plan<D: Observable>(&mut self, request: &Request, _: &[D], plan: &mut RequestPlan) {
         match request.op {
-            Op::Read if self.lost.degrades() => {
+            Op::Read if self.lost.missing() > 0 => {
                 self.handle_rows(request, Access::Read);
                 self.add_pages(Way::Direct, plan, |action| action.reads);
                 plan.direct(Access::Read, 0);
@@ -479,9 +479,11 @@ impl Planner for MdParity {
     }
 
     fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
-        for disk in 0..self.geometry.disks {
-            if !self.lost.contains(disk, None) {
-                self.geometry.add_unit(plan, disk, stripe);
+        let disks = self.geometry.disks;
+        for disk in 0..disks {
+            if !self.lost.contains(disk, Some(stripe)) {
+                let device = self.lost.device(disk, Some(stripe), disks);
+                self.geometry.add_unit(plan, device, stripe);
             }
         }
         self.lost.write_spares(plan, stripe, &self.geometry);
@@ -489,6 +491,14 @@ impl Planner for MdParity {
 
     fn rebuilt(&mut self, stripes: u64) {
         self.lost.rebuilt(stripes, self.geometry.stripes());
+    }
+
+    fn fail(&mut self, disk: usize) -> bool {
+        let bears = (self.lost.missing() as u64) < self.rotation.parities;
+        if bears {
+            self.lost.add(disk);
+        }
+        bears
     }
 }
 

@@ -28,7 +28,7 @@ pub enum MirrorRead {
     NearerArm,
 }
 
-/// The constructor checked it, and no disk is lost later.
+/// The constructor checked it, and so is each disk that is lost later.
 const ALIVE: &str = "each column has a working disk";
 
 /// A block of a request.
