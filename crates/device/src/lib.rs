@@ -240,6 +240,13 @@ pub trait Device: Observable {
     /// May panic if nothing is in service or `now` was not given.
     fn complete(&mut self, now: Nanos, until: Nanos) -> Option<Service>;
 
+    /// From now on services that begin take `factor` times as long as they would. Returns `false` if the device cannot
+    /// do that, and nothing changes.
+    fn slow_down(&mut self, factor: f64) -> bool {
+        let _ = factor;
+        false
+    }
+
     /// Forgets the statistics so far: the warm-up is over.
     fn measure_from(&mut self, now: Nanos);
 

@@ -30,6 +30,17 @@ pub struct ServiceTime {
     pub pace: Pace,
 }
 
+impl ServiceTime {
+    fn times(self, factor: f64) -> Self {
+        let times = |time: Nanos| Nanos::nearest(time.get() as f64 * factor);
+        Self {
+            positioning: times(self.positioning),
+            transfer: times(self.transfer),
+            pace: Pace(self.pace.0 * factor),
+        }
+    }
+}
+
 /// What serves the jobs of a [`Station`].
 pub trait Mechanism {
     /// Where a job is to be served; worked out once, however often jobs are compared by it. `()` if places do not
@@ -86,6 +97,8 @@ pub struct Station<M: Mechanism> {
     usage: UsageMeter,
     /// When all jobs so far are done, where each is announced its service at once.
     free_at: Nanos,
+    /// How many times as long services take as they would.
+    slowness: f64,
 }
 
 impl<M: Mechanism> Station<M> {
@@ -98,6 +111,7 @@ impl<M: Mechanism> Station<M> {
             last_served: None,
             usage: UsageMeter::default(),
             free_at: Nanos::ZERO,
+            slowness: 1.0,
         }
     }
 
@@ -113,11 +127,15 @@ impl<M: Mechanism> Station<M> {
 
     #[inline]
     fn service(&mut self, job: &Waiting<M::Place>, now: Nanos, waiting: usize) -> Service {
+        let mut time = self.mechanism.serve(job, now, waiting);
+        if self.slowness > 1.0 {
+            time = time.times(self.slowness);
+        }
         let ServiceTime {
             positioning,
             transfer,
             pace,
-        } = self.mechanism.serve(job, now, waiting);
+        } = time;
         Service {
             job: job.job,
             arrived: job.arrived,
@@ -165,6 +183,11 @@ impl<M: Mechanism> Device for Station<M> {
     }
 
     fn has_one_instant(&self) -> bool {
+        true
+    }
+
+    fn slow_down(&mut self, factor: f64) -> bool {
+        self.slowness = factor;
         true
     }
 

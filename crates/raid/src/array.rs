@@ -12,6 +12,7 @@
 //! Nothing is allocated per request once the largest number in flight has been reached.
 
 mod controller;
+mod device_events;
 mod events;
 mod in_flight;
 mod measurement;
@@ -30,6 +31,7 @@ use crate::Planner;
 use crate::positioning::PositioningCounts;
 use crate::rules::Rules;
 pub use controller::{Controller, WriteBack};
+pub use device_events::{DeviceEvent, DeviceEventCounts, DeviceEventKind};
 use events::EventSimulation;
 pub use rebuild::{Rebuild, RebuildProgress};
 pub use split::ResponseSplit;
@@ -164,6 +166,8 @@ pub struct RunSummary {
     pub deadlock: Option<String>,
     /// How far the rebuild came, if there was one.
     pub rebuild: Option<RebuildProgress>,
+    /// What came of what happened to devices.
+    pub device_events: DeviceEventCounts,
 }
 
 impl RunSummary {
@@ -209,6 +213,7 @@ pub struct Array<P, D> {
     rules: Rules,
     controller: Controller,
     rebuild: Option<Rebuild>,
+    device_events: Vec<DeviceEvent>,
     devices: Vec<D>,
     warmup: u64,
     split: bool,
@@ -227,6 +232,7 @@ impl<P: Planner, D: Device> Array<P, D> {
             rules,
             controller: Controller::default(),
             rebuild: None,
+            device_events: Vec::new(),
             devices,
             warmup: 0,
             split: false,
@@ -239,15 +245,33 @@ impl<P: Planner, D: Device> Array<P, D> {
         Self { controller, ..self }
     }
 
-    /// With a rebuild of the lost disks to the spares.
+    /// With these events of its devices. Each device fails at most once, and what slows it down does not overlap.
     ///
     /// # Panics
-    /// If the planner has lost no disk, or there is no spare.
+    /// If there is no such device under the planner, or, in a run, one cannot be
+    /// [slowed down](Device::slow_down).
+    #[must_use]
+    pub fn with_device_events(self, device_events: Vec<DeviceEvent>) -> Self {
+        let disks = self.planner.disks();
+        assert!(
+            device_events.iter().all(|event| event.device < disks),
+            "events of disks of the array"
+        );
+        Self {
+            device_events,
+            ..self
+        }
+    }
+
+    /// With a rebuild of lost disks to spares, of those that [fail](DeviceEventKind::Failure) during the run as well.
+    ///
+    /// # Panics
+    /// If there is no spare, or, in a run, nothing is lost and nothing happens to devices.
     #[must_use]
     pub fn with_rebuild(self, rebuild: Rebuild) -> Self {
         assert!(
-            self.planner.stripes_to_rebuild() > 0 && self.planner.disks() < self.devices.len(),
-            "something is lost, and there is a spare"
+            self.planner.disks() < self.devices.len(),
+            "there is a spare"
         );
         Self {
             rebuild: Some(rebuild),
@@ -310,6 +334,7 @@ impl<P: Planner, D: InOrder> Array<P, D> {
             |device: &D| device.serves_in_order() || (!one_at_a_time && device.has_one_instant());
         self.controller.is_immediate()
             && self.rebuild.is_none()
+            && self.device_events.is_empty()
             && self.devices.iter().all(by_itself)
     }
 

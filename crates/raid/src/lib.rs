@@ -33,8 +33,9 @@ pub mod rules;
 mod striping;
 
 pub use array::{
-    Array, Completion, CompletionSink, Controller, MeasuredWindow, Rebuild, RebuildProgress,
-    RequestSource, ResponseSplit, RunSummary, Served, WriteBack,
+    Array, Completion, CompletionSink, Controller, DeviceEvent, DeviceEventCounts, DeviceEventKind,
+    MeasuredWindow, Rebuild, RebuildProgress, RequestSource, ResponseSplit, RunSummary, Served,
+    WriteBack,
 };
 pub use levels::{
     Arrangement, Bitmap, CopyLayout, Grouped, Level, Linear, LinuxMd, Lost, MdLevel, MdMirrors,

@@ -1,8 +1,11 @@
 //! What a controller with a write cache and a link to the host does to requests, against closed forms.
 
+mod fixed;
+
 use std::convert::Infallible;
 
-use iosonar_device::{Job, Mechanism, Pace, ServiceTime, Station, Waiting};
+use fixed::{Fixed, SERVICE};
+use iosonar_device::Station;
 use iosonar_raid::rules::Rules;
 use iosonar_raid::{
     Array, ArrayShape, Completion, CompletionSink, Controller, Placement, RequestSource,
@@ -13,27 +16,8 @@ use iosonar_trace::{Op, Request};
 use iosonar_units::{Nanos, Sector, Sectors};
 
 const COMMAND: Nanos = Nanos::new(6_500);
-const DISK: Nanos = Nanos::from_millis(5);
 /// 5,120 MB/s.
 const HOST_NS_PER_SECTOR: f64 = 100.0;
-
-/// A disk that takes the same time for everything.
-#[derive(Clone, Debug)]
-struct Fixed;
-
-impl Mechanism for Fixed {
-    type Place = ();
-
-    fn place(&self, _: &Job) {}
-
-    fn serve(&mut self, _: &Waiting<()>, _: Nanos, _: usize) -> ServiceTime {
-        ServiceTime {
-            positioning: DISK,
-            transfer: Nanos::ZERO,
-            pace: Pace(0.0),
-        }
-    }
-}
 
 struct Load(std::vec::IntoIter<Request>);
 
@@ -132,7 +116,7 @@ fn a_cached_write_takes_its_command_and_its_bytes_at_the_rate_of_the_link() {
         let (times, _) = run(None, &[request]);
         assert_eq!(
             times,
-            [COMMAND + Nanos::new(100 * u64::from(sectors)) + DISK]
+            [COMMAND + Nanos::new(100 * u64::from(sectors)) + SERVICE]
         );
         // Data of a read come back the same way.
         let (times, _) = run(
@@ -144,7 +128,7 @@ fn a_cached_write_takes_its_command_and_its_bytes_at_the_rate_of_the_link() {
         );
         assert_eq!(
             times,
-            [COMMAND + DISK + Nanos::new(100 * u64::from(sectors))]
+            [COMMAND + SERVICE + Nanos::new(100 * u64::from(sectors))]
         );
     }
 }
@@ -179,7 +163,7 @@ fn data_come_to_a_full_cache_when_there_is_room() {
     };
     let (times, _) = run(Some(cache(8)), &[write, write]);
     let first = COMMAND + Nanos::new(800);
-    assert_eq!(times, [first, first + DISK + Nanos::new(800)]);
+    assert_eq!(times, [first, first + SERVICE + Nanos::new(800)]);
 }
 
 #[test]
@@ -193,6 +177,6 @@ fn the_two_directions_of_the_link_do_not_wait_for_each_other() {
     let mut requests = vec![of(Op::Read, 8)];
     requests.extend((0..20).map(|_| of(Op::Write, 5_000)));
     let (times, _) = run(Some(cache(1 << 21)), &requests);
-    assert_eq!(times[0], COMMAND + DISK + Nanos::new(800));
+    assert_eq!(times[0], COMMAND + SERVICE + Nanos::new(800));
     assert_eq!(times[20], COMMAND + Nanos::from_millis(10));
 }

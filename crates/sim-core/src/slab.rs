@@ -30,12 +30,17 @@ impl<T> Slab<T> {
 
     /// All that is in it. It looks at each place whether it is free: for checks, not for hot loops.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.entries().map(|(_, thing)| thing)
+    }
+
+    /// The same, each with its index.
+    pub fn entries(&self) -> impl Iterator<Item = (u32, &T)> {
         let mut free = vec![false; self.places.len()];
         for &index in &self.free {
             free[index as usize] = true;
         }
-        self.places
-            .iter()
+        (0..)
+            .zip(&self.places)
             .zip(free)
             .filter_map(|(place, free)| (!free).then_some(place))
     }

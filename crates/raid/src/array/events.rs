@@ -15,6 +15,7 @@
 //!   takes its next job (or after, by [`Rules`](crate::rules::Rules)).
 
 mod cache;
+mod failing;
 mod issue;
 mod load;
 mod rebuilding;
@@ -22,7 +23,7 @@ mod service;
 
 use std::collections::VecDeque;
 
-use iosonar_device::Device;
+use iosonar_device::{Device, Usage};
 use iosonar_sim_core::{Calendar, Slab};
 use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
@@ -33,7 +34,9 @@ use super::window::Window;
 use super::{Array, Completion, CompletionSink, RequestSource, RunSummary};
 use crate::Planner;
 use cache::CacheState;
+use failing::Condition;
 use load::Load;
+use rebuilding::Rebuilding;
 
 /// What comes next.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +61,12 @@ enum Event {
     Joined { slot: u32 },
     /// The next stripe is rebuilt.
     Rebuild,
+    /// Something happens to a device.
+    Happens { number: u32 },
+    /// It is noticed, or over.
+    IsOver { number: u32 },
+    /// A sub-request is lost with its device.
+    Lost { slot: u32, sub: u32 },
 }
 
 /// How far a run has come.
@@ -87,6 +96,9 @@ pub(super) struct EventSimulation<'a, P, D, S> {
     bus_free: Nanos,
     /// Each direction of the link to the host: from it, to it.
     link_free: [Nanos; 2],
+    rebuilding: Rebuilding,
+    /// How each device is; empty if nothing is to happen to any.
+    conditions: Vec<Condition>,
     measurement: Measurement,
 }
 
@@ -106,6 +118,8 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
             cache: CacheState::default(),
             bus_free: Nanos::ZERO,
             link_free: [Nanos::ZERO; 2],
+            rebuilding: Rebuilding::Rests,
+            conditions: Vec::new(),
         }
     }
 
@@ -113,6 +127,7 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
         mut self,
         source: &mut impl RequestSource<Error = S::Error>,
     ) -> Result<(RunSummary, Vec<D>), S::Error> {
+        self.plan_device_events();
         self.begin_rebuild();
         self.begin_load(source)?;
         loop {
@@ -167,11 +182,14 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
                 self.empty_cache(false, now);
             }
             Event::Sent { slot } => self.complete(slot, now)?,
-            Event::Writes { slot, stage } => self.issue_writes(slot, stage as usize, now, None),
+            Event::Writes { slot, stage } => self.parity_is_known(slot, stage as usize, now)?,
             Event::Deliver { slot, sub } => self.deliver(slot, sub, now, None),
             Event::Transferred { slot, sub } => self.part_is_done(slot, sub, now, None)?,
             Event::Joined { slot } => self.send(slot, now)?,
             Event::Rebuild => self.rebuild_next(now),
+            Event::Happens { number } => self.happen(number, now),
+            Event::IsOver { number } => self.is_over(number, now),
+            Event::Lost { slot, sub } => self.lose(slot, sub, now)?,
         }
         Ok(())
     }
@@ -179,9 +197,12 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
     fn arrive(&mut self, request: Request, now: Nanos) -> Result<(), S::Error> {
         self.present += 1;
         let devices = &mut self.array.devices;
-        let id = self.measurement.arrive(self.present, now, || {
-            for device in devices {
-                device.measure_from(now);
+        let id = self.measurement.arrive(self.present, now, |frozen| {
+            for (number, device) in devices.iter_mut().enumerate() {
+                match frozen.get_mut(number) {
+                    Some(Some(usage)) => *usage = Usage::default(),
+                    _ => device.measure_from(now),
+                }
             }
         });
         let slot = self.claim(Owner::Request(id), request);
@@ -237,10 +258,18 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
     /// All is done that there was to do for the owner of a plan.
     fn complete(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
         self.in_flight.release(slot);
-        let InFlight { owner, request, .. } = self.in_flight[slot];
+        let InFlight {
+            owner,
+            request,
+            failed,
+            ..
+        } = self.in_flight[slot];
         match owner {
             Owner::Request(_) => self.respond(slot, now),
-            Owner::CachedWrite(_) => self.destaged(request.sectors, now),
+            Owner::CachedWrite(_) => {
+                self.measurement.summary.device_events.lost_from_cache += u64::from(failed);
+                self.destaged(request.sectors, now)
+            }
             Owner::Rebuild { stripe, began } => {
                 self.end_rebuild_step(stripe, began, now);
                 Ok(())

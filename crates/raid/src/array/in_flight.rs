@@ -46,8 +46,25 @@ pub(super) struct InFlight {
     pub(super) pace: Vec<Option<Pace>>,
     /// When each sub-request ended, by its number; kept if response times are split.
     pub(super) ends: Vec<Nanos>,
-    /// Whether a device answered with an error.
+    /// Whether a device answered with an error, or something was lost with one.
     pub(super) failed: bool,
+    /// Where each sub-request is, by its number; kept if something is to happen to devices, as the rest.
+    pub(super) parts: Vec<Whereabouts>,
+    /// Sub-requests that are on their way or at devices, and other events that the plan waits for.
+    pub(super) pending: usize,
+    /// Whether it cannot be carried out any more: when nothing is pending, it is planned again, or fails.
+    pub(super) broken: bool,
+}
+
+/// Where a sub-request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whereabouts {
+    /// It has not been issued.
+    Planned,
+    /// Between the controller and its device, there or back.
+    OnTheWay,
+    AtDevice,
+    Done,
 }
 
 /// The array's word for a job: the request's place in the slab and the number of the sub-request.
@@ -92,6 +109,9 @@ impl InFlight {
             pace: Vec::new(),
             ends: Vec::new(),
             failed: false,
+            parts: Vec::new(),
+            pending: 0,
+            broken: false,
         }
     }
 

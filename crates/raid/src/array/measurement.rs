@@ -1,6 +1,6 @@
 //! What is recorded of a run, with or without events.
 
-use iosonar_device::{Device, RequestId};
+use iosonar_device::{Device, RequestId, Usage};
 use iosonar_units::Nanos;
 
 use super::release::Release;
@@ -15,6 +15,8 @@ pub(super) struct Measurement {
     pub(super) release: Release,
     /// Whether the sink takes services.
     pub(super) takes_services: bool,
+    /// What devices were used for that have failed, by device; empty if none will.
+    pub(super) frozen: Vec<Option<Usage>>,
 }
 
 impl Measurement {
@@ -27,20 +29,26 @@ impl Measurement {
             },
             release: Release::default(),
             takes_services,
+            frozen: Vec::new(),
         }
     }
 
     /// A request arrives and makes `present` of them; gives its number. Where the measurement begins with it, the
-    /// devices have to `begin` theirs.
+    /// devices have to `begin` theirs, but for those that are frozen.
     #[inline]
-    pub(super) fn arrive(&mut self, present: usize, now: Nanos, begin: impl FnOnce()) -> RequestId {
+    pub(super) fn arrive(
+        &mut self,
+        present: usize,
+        now: Nanos,
+        begin: impl FnOnce(&mut [Option<Usage>]),
+    ) -> RequestId {
         let number = self.summary.requests;
         if self.window.begins_with(number) {
             self.window.begin(now);
             // Services of the warm-up may have been counted already. What response times are made of is recorded of
             // measured requests only.
             self.summary.positioning = PositioningCounts::default();
-            begin();
+            begin(&mut self.frozen);
         }
         self.window.arrive(now);
         self.summary.requests += 1;
@@ -69,9 +77,26 @@ impl Measurement {
             return;
         }
         self.window.end(now);
-        for device in devices {
+        for (number, device) in devices.into_iter().enumerate() {
+            let usage = self.frozen.get(number).copied().flatten();
+            let usage = usage.unwrap_or_else(|| {
+                device.end_measurement(now);
+                device.usage()
+            });
+            self.summary.usage.push(usage);
+        }
+    }
+
+    /// A device fails: what it was used for ends here.
+    pub(super) fn freeze(&mut self, number: usize, device: &mut impl Device, now: Nanos) {
+        if !self.window.is_over() {
             device.end_measurement(now);
-            self.summary.usage.push(device.usage());
+            let usage = if self.window.is_open() {
+                device.usage()
+            } else {
+                Usage::default()
+            };
+            self.frozen[number] = Some(usage);
         }
     }
 

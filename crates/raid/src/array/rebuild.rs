@@ -19,7 +19,9 @@ pub struct RebuildProgress {
     pub stripes: u64,
     /// How many stripes the lost disks had.
     pub of: u64,
-    /// From the beginning of the run to the last of them.
+    /// When it began: with the run, or when the last failure of a device was noticed.
+    pub began: Nanos,
+    /// From then to the last stripe.
     pub elapsed: Nanos,
 }
 

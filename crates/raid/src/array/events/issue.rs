@@ -6,7 +6,7 @@ use iosonar_units::{Nanos, Sectors};
 
 use super::{Event, EventSimulation};
 use crate::array::CompletionSink;
-use crate::array::in_flight::{Owner, Tag};
+use crate::array::in_flight::{Owner, Tag, Whereabouts};
 use crate::positioning::{self, Case};
 use crate::rules::TransferMemory;
 use crate::{Planner, StageKind};
@@ -60,6 +60,11 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
             state.ends.clear();
             state.ends.resize(state.left, Nanos::ZERO);
         }
+        if !self.array.device_events.is_empty() {
+            state.parts.clear();
+            state.parts.resize(state.left, Whereabouts::Planned);
+            (state.pending, state.broken) = (0, false);
+        }
     }
 
     pub(super) fn issue_to_disks(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
@@ -112,7 +117,23 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         let stage = stage as u32;
         self.calendar
             .schedule(now + xor, Event::Writes { slot, stage });
+        if self.tracks() {
+            self.in_flight[slot].pending += 1;
+        }
         true
+    }
+
+    /// The parity of a stage, which took time, is known.
+    pub(super) fn parity_is_known(
+        &mut self,
+        slot: u32,
+        stage: usize,
+        now: Nanos,
+    ) -> Result<(), S::Error> {
+        if !self.tracks() || !self.comes_back(slot, now)? {
+            self.issue_writes(slot, stage, now, None);
+        }
+        Ok(())
     }
 
     /// Issues the writes of a stage. `freed` is the device whose pre-read ended last; if it is free
@@ -132,6 +153,9 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     /// Sends a sub-request on its way to its device.
     #[inline]
     fn submit(&mut self, slot: u32, sub: u32, now: Nanos, freed: Option<usize>) {
+        if self.tracks() && !self.sets_out(slot, sub) {
+            return;
+        }
         if self.array.controller.bus_ns_per_sector > 0.0 && self.writes(slot, sub) {
             let sectors = self.in_flight[slot].plan.sub_requests()[sub as usize].sectors;
             let at = self.cross_bus(sectors, now);
@@ -161,6 +185,9 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     /// now.
     #[inline]
     pub(super) fn deliver(&mut self, slot: u32, sub: u32, now: Nanos, freed: Option<usize>) {
+        if self.tracks() && !self.reaches(slot, sub, now) {
+            return;
+        }
         let rules = self.array.rules;
         let state = &self.in_flight[slot];
         let part = state.part(sub as usize);

@@ -5,7 +5,7 @@ use iosonar_trace::Op;
 use iosonar_units::Nanos;
 
 use super::{Event, EventSimulation};
-use crate::array::in_flight::{InFlight, Owner, Tag};
+use crate::array::in_flight::{InFlight, Owner, Tag, Whereabouts};
 use crate::array::{CompletionSink, Served};
 use crate::rules::JoinOrder;
 use crate::{Planner, Stage, StageKind};
@@ -13,6 +13,9 @@ use crate::{Planner, Stage, StageKind};
 impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     #[inline]
     pub(super) fn start(&mut self, disk: usize, now: Nanos) {
+        if self.is_out(disk) {
+            return;
+        }
         if let Some(end) = self.array.devices[disk].start_next(now) {
             let disk = disk as u32;
             self.calendar.schedule(end, Event::ServiceEnd { disk });
@@ -20,6 +23,9 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     }
 
     pub(super) fn end_service(&mut self, disk: usize, now: Nanos) -> Result<(), S::Error> {
+        if self.is_out(disk) {
+            return Ok(());
+        }
         // Only devices with steps of their own go on by themselves.
         let until = if self.array.devices[disk].pipelined().is_some() {
             self.calendar
@@ -52,6 +58,9 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         if self.array.controller.bus_ns_per_sector > 0.0 && !self.writes(slot, sub) {
             let at = self.cross_bus(job.sectors, now);
             self.calendar.schedule(at, Event::Transferred { slot, sub });
+            if self.tracks() {
+                self.in_flight[slot].parts[sub as usize] = Whereabouts::OnTheWay;
+            }
             self.start(disk, now);
             return Ok(());
         }
@@ -116,6 +125,15 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         now: Nanos,
         disk: Option<usize>,
     ) -> Result<(), S::Error> {
+        if self.tracks() {
+            self.in_flight[slot].parts[sub as usize] = Whereabouts::Done;
+            if self.comes_back(slot, now)? {
+                if let Some(disk) = disk {
+                    self.start(disk, now);
+                }
+                return Ok(());
+            }
+        }
         let state = &mut self.in_flight[slot];
         state.left -= 1;
         let complete = state.left == 0;

@@ -92,7 +92,7 @@ impl<'a, S: CompletionSink> Joining<'a, S> {
             self.release_until(request.start)?;
             self.present += 1;
             // The disks know it from the block.
-            let id = self.measurement.arrive(self.present, request.start, || ());
+            let id = self.measurement.arrive(self.present, request.start, |_| ());
             debug_assert_eq!(id.0, number, "requests are counted once");
             let open = &self.open[(number - self.first) as usize];
             if open.left == 0 {

@@ -1,0 +1,58 @@
+//! What happens to devices during a run.
+
+use iosonar_units::Nanos;
+
+/// Something that happens to a device at a given time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeviceEvent {
+    /// When, from the beginning of the run; warm-up included.
+    pub at: Nanos,
+    /// To which device, from 0.
+    pub device: usize,
+    /// What happens.
+    pub kind: DeviceEventKind,
+}
+
+/// What happens to a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DeviceEventKind {
+    /// It fails: it no longer answers. The array waits for it until `noticed` has passed, and then does without it:
+    ///
+    /// - requests that were waiting for something to be read from it are planned again, and issued as a whole;
+    /// - what was to be written to it is in the redundancy of what was written to the others;
+    /// - if the level does not bear the loss, requests that need the device fail.
+    ///
+    /// With a [`Rebuild`](super::Rebuild), the rebuild to a spare begins then; one in progress begins again with its
+    /// first stripe, and rebuilds what has been lost since.
+    Failure {
+        /// For how long the array waits for an answer.
+        noticed: Nanos,
+    },
+    /// Services that begin in the next `lasts` take `factor` times as long.
+    Slowness {
+        /// At least 1.
+        factor: f64,
+        /// For how long.
+        lasts: Nanos,
+    },
+}
+
+/// What came of the events of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceEventCounts {
+    /// How many happened before the run ended.
+    pub happened: u64,
+    /// Requests that were planned again after a device had failed, each time counted; the warm-up included.
+    pub planned_again: u64,
+    /// Writes that had been complete in the cache, and were lost with a device.
+    pub lost_from_cache: u64,
+}
+
+impl DeviceEventCounts {
+    /// Adds those of another run.
+    pub fn merge(&mut self, other: &Self) {
+        self.happened += other.happened;
+        self.planned_again += other.planned_again;
+        self.lost_from_cache += other.lost_from_cache;
+    }
+}
