@@ -270,8 +270,8 @@ pub trait Planner {
         let _ = stripes;
     }
 
-    /// From now on `disk`, which was well, has failed. Returns whether the data that it held can still be had, and
-    /// plans do without it; if not, they stay as they were, and what they need of this disk fails.
+    /// From now on `disk`, which was well, has failed. If the data that it held are still available, plans no
+    /// longer use it, and this returns `true`; otherwise plans stay as they were, and what they need of this disk fails.
     fn fail(&mut self, disk: usize) -> bool {
         let _ = disk;
         false

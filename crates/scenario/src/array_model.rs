@@ -6,9 +6,9 @@ use std::sync::Arc;
 use iosonar_disk_model::{DiskProfile, Queueing, Scheduler};
 use iosonar_raid::rules::Rules;
 use iosonar_raid::{
-    Arrangement, ArrayShape, Controller, CopyLayout, GeometryError, Grouped, Level, Linear,
-    LinuxMd, Lost, MdLevel, MdMirrors, MdParity, MirrorRead, Mirrored, Parity, ParityLayout,
-    Placement, Planner, RandomLayout, Rebuild, StripeHandling, Striped,
+    Arrangement, ArrayShape, Controller, CopyLayout, DeviceEvent, GeometryError, Grouped, Level,
+    Linear, LinuxMd, Lost, MdLevel, MdMirrors, MdParity, MirrorRead, Mirrored, Parity,
+    ParityLayout, Placement, Planner, RandomLayout, Rebuild, StripeHandling, Striped,
 };
 use iosonar_sim_core::Seed;
 use iosonar_ssd_model::{Parameters, SsdProfile};
@@ -60,8 +60,10 @@ pub struct ArrayModel {
     pub level: LevelOptions,
     /// How many disks, spares not counted.
     pub disks: usize,
-    /// The disks that have failed.
+    /// The disks that have failed before the run.
     pub failed: Vec<usize>,
+    /// What happens to disks during a run.
+    pub events: Vec<DeviceEvent>,
     /// The stripe unit.
     pub stripe_unit: Sectors,
     /// Where requests go.
@@ -465,7 +467,10 @@ impl ArrayModel {
     /// How many spares the rebuild needs.
     pub fn spares(&self) -> usize {
         match self.rebuild {
-            Some(_) => self.failed.len(),
+            Some(_) => {
+                let failures = self.events.iter().filter(|event| event.is_failure());
+                self.failed.len() + failures.count()
+            }
             None => 0,
         }
     }

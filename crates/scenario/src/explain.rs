@@ -6,7 +6,7 @@ use std::fmt::{Display, Write};
 
 use iosonar_device::Derived;
 use iosonar_disk_model::{DataSheet, Scheduler};
-use iosonar_raid::{CopyLayout, Placement};
+use iosonar_raid::{CopyLayout, DeviceEventKind, Placement};
 use iosonar_trace::fit::Beyond;
 use iosonar_units::{Bytes, Nanos, Sectors};
 use iosonar_workload::Shape;
@@ -14,7 +14,7 @@ use iosonar_workload::Shape;
 use crate::array_model::{LevelOptions, MdOptions};
 use crate::file::{
     ArrayFile, ControllerDefaults, ControllerFile, ControllerLike, CopiesLie, DeviceFile, DiskFile,
-    Key, LoadFile, MdFile, OtherDisksFile, RebuildFile, ScenarioFile,
+    EventFile, Key, LoadFile, MdFile, OtherDisksFile, RebuildFile, ScenarioFile,
 };
 use crate::resolve::ns_per_sector;
 use crate::words::Word;
@@ -261,6 +261,26 @@ impl Prepared {
             key(ControllerFile::cache, "\"0\"".to_owned(), false);
         }
         self.explain_rebuild(page);
+        self.explain_events(page);
+    }
+
+    fn explain_events(&self, page: &mut Page) {
+        for event in &self.array.events {
+            page.table(ScenarioFile::event);
+            page.key(EventFile::at, quoted(&event.at.exact()));
+            let device = event.device;
+            match event.kind {
+                DeviceEventKind::Failure { noticed } => {
+                    page.key(EventFile::fail, device);
+                    page.key(EventFile::noticed_after, quoted(&noticed.exact()));
+                }
+                DeviceEventKind::Slowness { factor, lasts } => {
+                    let (factor, lasts) = (float(factor), quoted(&lasts.exact()));
+                    let slow = format!("{{ disk = {device}, factor = {factor}, for = {lasts} }}");
+                    page.key(EventFile::slow, slow);
+                }
+            }
+        }
     }
 
     fn explain_rebuild(&self, page: &mut Page) {

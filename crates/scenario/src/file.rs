@@ -52,6 +52,10 @@ table_of_keys! {
         /// The rebuild of lost disks to hot spares.
         #[table = "[rebuild]"]
         pub rebuild: Option<RebuildFile>,
+        /// What happens to devices during a run.
+        #[serde(default)]
+        #[table = "[[event]]"]
+        pub event: Vec<EventFile>,
         /// The disks under it, all alike ...
         #[table = "[disk]"]
         pub disk: Option<DiskFile>,

@@ -6,7 +6,7 @@ mod theory;
 mod window;
 
 use iosonar_raid::positioning::{Case, PositioningCounts};
-use iosonar_raid::{RebuildProgress, ResponseSplit};
+use iosonar_raid::{DeviceEventCounts, RebuildProgress, ResponseSplit};
 use iosonar_stats::metric::{Errors, MetricUnit, QUANTILES, Times};
 use iosonar_stats::{Distribution, Labels, Metric, mean_of, quantile_of, sd_of};
 use iosonar_units::Nanos;
@@ -66,6 +66,21 @@ impl SimulationResult {
                 MetricUnit::Seconds,
                 mean,
             ));
+        }
+        if !simulation.array.events.is_empty() {
+            let DeviceEventCounts {
+                happened,
+                planned_again,
+                lost_from_cache,
+            } = self.device_events;
+            for (name, value) in [
+                ("device_events", happened),
+                ("planned_again", planned_again),
+                ("lost_from_cache", lost_from_cache),
+                ("failed", self.failed),
+            ] {
+                metrics.push(count(name, &scenario, value));
+            }
         }
         metrics
     }

@@ -5,6 +5,7 @@ pub(crate) mod check;
 mod controller;
 mod device;
 mod disk;
+mod events;
 pub(crate) mod laws;
 mod load;
 mod md;
@@ -308,6 +309,7 @@ fn array_model(
         &devices,
     )?;
     let failed = array::failed(check, &file.array)?;
+    let events = events::events(check, file, &devices, &failed)?;
     let rebuild = controller::rebuild(check, file, &level, &failed)?;
     Ok(ArrayModel {
         level,
@@ -324,6 +326,7 @@ fn array_model(
         controller_like: controller::like(file),
         rebuild,
         failed,
+        events,
         devices,
     })
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use iosonar_device::{MediaWork, Usage};
 use iosonar_raid::positioning::{Case, PositioningCounts};
-use iosonar_raid::{MeasuredWindow, RebuildProgress, ResponseSplit, RunSummary};
+use iosonar_raid::{DeviceEventCounts, MeasuredWindow, RebuildProgress, ResponseSplit, RunSummary};
 use iosonar_sim_core::CompletionHash;
 use iosonar_ssd_model::SsdReport;
 use iosonar_stats::{
@@ -169,6 +169,8 @@ pub enum NoInterval {
     TooFew,
     /// Response times depend on those before so strongly that even long batches are not independent.
     Dependent,
+    /// Something happened to a device: the run is not stationary.
+    Events,
 }
 
 /// All runs of a simulation together.
@@ -238,6 +240,8 @@ pub struct SimulationResult {
     pub split_sections: Vec<ResponseSplit>,
     /// How far the rebuild came, run by run.
     pub rebuild: Vec<RebuildProgress>,
+    /// What came of the events of devices, of all runs.
+    pub device_events: DeviceEventCounts,
     /// The largest number of requests at once in any replication.
     pub most_in_flight: usize,
     /// How many replications.
@@ -288,7 +292,9 @@ impl SimulationResult {
     pub fn no_interval(&self) -> Option<NoInterval> {
         let missing = self.replications == 1 && self.mean_ms.stderr.is_nan();
         let enough = self.response_time.count() >= BatchMeans::FEWEST_SAMPLES;
-        missing.then_some(if enough {
+        missing.then_some(if self.device_events.happened > 0 {
+            NoInterval::Events
+        } else if enough {
             NoInterval::Dependent
         } else {
             NoInterval::TooFew

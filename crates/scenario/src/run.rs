@@ -212,6 +212,7 @@ impl Prepared {
         let without_events = self.method == Method::Fastest && self.issues_at_once(&planner);
         let mut array = Array::new(planner, devices, self.array.rules)
             .with_controller(self.array.controller)
+            .with_device_events(self.array.events.clone())
             .with_warmup(around.warmup);
         if let Some(rebuild) = self.array.rebuild {
             array = array.with_rebuild(rebuild);

@@ -119,6 +119,8 @@ pub enum Remark {
     TooManyKinds,
     /// The response under the load while a rebuild works, too.
     Rebuild,
+    /// Devices fail or slow down during the run.
+    Events,
     /// Mirrors that are chosen by their state are taken as random.
     MirrorsByState,
     /// Requests whose steps theory does not know.
@@ -375,6 +377,7 @@ impl Prepared {
     pub fn theory(&self) -> Theory {
         let mut theory = match (&self.load, &self.array.devices) {
             (LoadModel::Trace { .. }, _) => Theory::only(Remark::Trace),
+            _ if !self.array.events.is_empty() => Theory::only(Remark::Events),
             (_, Devices::Servers(servers)) => servers::answer(self, servers),
             (_, Devices::Registered(_)) => Theory::only(Remark::Registered),
             _ if matches!(self.array.level, crate::LevelOptions::Registered(_)) => {

@@ -3,6 +3,7 @@
 pub(crate) mod assumed;
 pub(crate) mod conclusion;
 pub(crate) mod distribution;
+mod events;
 pub(crate) mod figures;
 mod media;
 pub(crate) mod ssds;
@@ -37,6 +38,9 @@ pub(crate) fn subtitle(simulation: &Prepared, result: &SimulationResult) -> Stri
     let band = if result.sections.is_empty() {
         match result.no_interval() {
             Some(NoInterval::TooFew) => "too few requests for a 95 % band",
+            Some(NoInterval::Events) => {
+                "no 95 % band: devices fail or slow down during the run; use --replications"
+            }
             _ => "no 95 % band: the times of a single run depend on each other; use --replications",
         }
         .to_owned()
@@ -124,6 +128,7 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
     if !simulation.array().is_of_ssds() {
         text += &positioning(&result.positioning);
     }
+    text += &events::describe(simulation, result);
     text += &rebuild(&result.rebuild);
     if result.warmup_requests > 0 {
         let left_out = grouped(result.warmup_requests);
@@ -281,6 +286,11 @@ fn mean(simulation: &Prepared, result: &SimulationResult) -> String {
             Some(NoInterval::TooFew) => {
                 let fewest = grouped(BatchMeans::FEWEST_SAMPLES);
                 format!("a confidence interval needs {fewest} requests, or --replications")
+            }
+            Some(NoInterval::Events) => {
+                "devices fail or slow down during the run, so a confidence interval needs \
+                                         --replications"
+                    .to_owned()
             }
             _ => "the times of a single run depend on each other too strongly for a confidence \
                   interval: use --replications"

@@ -13,6 +13,13 @@ pub struct DeviceEvent {
     pub kind: DeviceEventKind,
 }
 
+impl DeviceEvent {
+    /// Whether the device fails.
+    pub fn is_failure(&self) -> bool {
+        matches!(self.kind, DeviceEventKind::Failure { .. })
+    }
+}
+
 /// What happens to a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DeviceEventKind {

@@ -171,6 +171,38 @@ table_of_keys! {
     }
 }
 
+table_of_keys! {
+    /// An entry `[[event]]`.
+    pub struct EventFile {
+        /// when it happens, from the beginning of the run: `"30s"`, `"2h"`
+        #[comment = "from the beginning of the run"]
+        pub at: Spanned<String>,
+        /// the number of a disk that fails, from 0
+        #[comment = "this disk fails"]
+        pub fail: Option<Spanned<usize>>,
+        /// how long the array waits for the failed disk until it does without it
+        #[default = "0s"]
+        #[comment = "how long the array waits for it"]
+        pub noticed_after: Option<Spanned<String>>,
+        /// a disk that slows down: `{ disk = 3, factor = 20, for = "10s" }`
+        #[comment = "this disk takes as many times as long"]
+        pub slow: Option<SlowFile>,
+    }
+}
+
+/// A disk that slows down for some time.
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlowFile {
+    /// Which one.
+    pub disk: Spanned<usize>,
+    /// How many times as long its services take.
+    pub factor: Spanned<f64>,
+    /// For how long they begin so.
+    #[serde(rename = "for")]
+    pub lasts: Spanned<String>,
+}
+
 /// RAID levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelName {

@@ -65,7 +65,7 @@ mod tests {
     use std::fmt::Write;
 
     use super::super::{
-        ArrayFile, ControllerFile, DeviceFile, DiskFile, LoadFile, MdFile, RebuildFile,
+        ArrayFile, ControllerFile, DeviceFile, DiskFile, EventFile, LoadFile, MdFile, RebuildFile,
         ScenarioFile,
     };
     use super::Key;
@@ -106,6 +106,7 @@ mod tests {
                     ("rebuild.", RebuildFile::KEYS),
                 ],
             ),
+            ("**`[[event]]`**", &[("", EventFile::KEYS)]),
             ("**`[device]`**", &[("", DeviceFile::KEYS)]),
             ("**`[disk]`**\n", &[("", DiskFile::KEYS)]),
         ] {

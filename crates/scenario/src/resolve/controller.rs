@@ -148,8 +148,18 @@ pub(super) fn rebuild(
     else {
         return Ok(None);
     };
-    if failed.is_empty() {
-        return Err(check.incomplete("[rebuild] needs a failed disk: name it in 'array.failed'"));
+    if failed.is_empty() && file.event.iter().all(|event| event.fail.is_none()) {
+        return Err(check.incomplete(
+            "[rebuild] needs a failed disk: name it in 'array.failed', or in an [[event]] with 'fail'",
+        ));
+    }
+    if matches!(
+        level,
+        LevelOptions::Striped | LevelOptions::Linear { .. } | LevelOptions::Registered(_)
+    ) {
+        return Err(
+            check.incomplete("[rebuild] needs a level with redundancy: RAID 1, 10, 01, 5 or 6")
+        );
     }
     if matches!(level, LevelOptions::Parity { groups: 2.., .. }) {
         return Err(check.incomplete(

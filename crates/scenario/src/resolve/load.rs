@@ -239,6 +239,12 @@ pub(super) fn load(
             "[load] has arrivals = \"alone\", but the array is never idle during a [rebuild]: remove one of the two",
         ));
     }
+    if matches!(model, LoadModel::Alone { .. }) && !array.events.is_empty() {
+        return Err(check.incomplete(
+            "[load] has arrivals = \"alone\", whose requests have no time, but an [[event]] happens at a time: remove one \
+             of the two",
+        ));
+    }
     if let Some(given) = &load.requests {
         check_length(check, file, given, &model, around.warmup)?;
     }

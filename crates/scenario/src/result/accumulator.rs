@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use iosonar_device::{MediaWork, Usage};
 use iosonar_raid::positioning::PositioningCounts;
-use iosonar_raid::{MeasuredWindow, RebuildProgress, ResponseSplit};
+use iosonar_raid::{DeviceEventCounts, MeasuredWindow, RebuildProgress, ResponseSplit};
 use iosonar_sim_core::CompletionHash;
 use iosonar_ssd_model::SsdReport;
 use iosonar_stats::{BatchMeans, Distribution, Estimate, Sections, TwoKinds, sd_of};
@@ -107,6 +107,7 @@ pub(crate) struct Accumulator {
     positioning_by_run: Vec<PositioningCounts>,
     splits: SplitSections,
     rebuild: Vec<RebuildProgress>,
+    device_events: DeviceEventCounts,
     most_in_flight: usize,
     requests: u64,
     events: u64,
@@ -142,6 +143,7 @@ impl Accumulator {
             positioning_by_run: Vec::new(),
             splits: SplitSections::default(),
             rebuild: Vec::new(),
+            device_events: DeviceEventCounts::default(),
             most_in_flight: 0,
             requests: 0,
             events: 0,
@@ -157,8 +159,11 @@ impl Accumulator {
         let run = replication.run;
         let number = self.means_ms.len() as u64;
         if number == 0 {
-            self.first_batches = replication.batches;
-            self.first_sections = replication.sections;
+            // Parts of a run in which something happened are not alike.
+            if run.device_events.happened == 0 {
+                self.first_batches = replication.batches;
+                self.first_sections = replication.sections;
+            }
             self.remarks = replication.remarks;
             self.fitted = replication.fitted;
             self.span = replication.span;
@@ -207,6 +212,7 @@ impl Accumulator {
         self.positioning_by_run.push(run.positioning);
         self.splits.push(run.split);
         self.rebuild.extend(run.rebuild);
+        self.device_events.merge(&run.device_events);
         self.most_in_flight = self.most_in_flight.max(run.most_in_flight);
         self.requests += run.requests;
         self.events += run.events;
@@ -368,6 +374,7 @@ impl Accumulator {
             split_sections,
             windows: self.windows,
             rebuild: self.rebuild,
+            device_events: self.device_events,
             most_in_flight: self.most_in_flight,
             replications: runs as u32,
             warmup_requests: self.warmup_requests,

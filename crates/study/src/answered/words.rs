@@ -71,6 +71,9 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
             "no theory for response times with this many kinds of long requests: only the loads of the disks are shown"
         }
         Remark::Rebuild => "no theory for response times during a rebuild",
+        Remark::Events => {
+            "no theory for devices that fail or slow down during a run: simulate, or name a failed disk in 'array.failed'"
+        }
         Remark::MirrorsByState => {
             "no theory for mirrors that are chosen by their state: a random choice is assumed"
         }

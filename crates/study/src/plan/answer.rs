@@ -151,6 +151,13 @@ pub(super) fn plan_prepared(
     watch: &mut dyn FnMut(Sought, &Point),
 ) -> Result<(Prepared, Answer), PlanError> {
     let (key, sought) = sought(spec.find, base.load(), targets)?;
+    if !base.array().events.is_empty() && sought != Sought::Disks {
+        return Err(PlanError::DoesNotFit(
+            "[[event]] happens at a fixed time, so the highest load would depend on the length of the run: remove it, \
+             or name a failed disk in 'array.failed'"
+                .to_owned(),
+        ));
+    }
     if let Sought::Growth | Sought::Copies = sought {
         return plan_growth((base, sought), targets, spec, watch);
     }

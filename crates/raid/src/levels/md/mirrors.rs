@@ -117,7 +117,7 @@ impl MdMirrors {
     /// Whether a copy of each block is well.
     fn has_all(&self) -> bool {
         let unit = u64::from(self.geometry.stripe_unit.get());
-        // The copies of so many chunks lie in all ways that there are.
+        // As many chunks as disks have their copies in every possible way.
         (0..self.geometry.disks as u64).all(|chunk| {
             let mut copies = self.copies(chunk * unit);
             copies.any(|(disk, _)| !self.lost.contains(disk, None))

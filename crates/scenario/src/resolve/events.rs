@@ -1,0 +1,158 @@
+//! What happens to devices during a run: the tables `[[event]]`.
+
+use iosonar_raid::{DeviceEvent, DeviceEventKind};
+use iosonar_units::Nanos;
+use toml::Spanned;
+
+use super::check::Checker;
+use crate::file::{EventFile, ScenarioFile, SlowFile};
+use crate::{Devices, ScenarioError};
+
+/// The most times as long.
+const MOST_SLOWNESS: f64 = 1e6;
+
+/// The events in the order of the file, each of a device that is there then.
+pub(super) fn events(
+    check: &Checker<'_>,
+    file: &ScenarioFile,
+    devices: &Devices,
+    failed: &[usize],
+) -> Result<Vec<DeviceEvent>, ScenarioError> {
+    let mut events: Vec<DeviceEvent> = Vec::new();
+    for given in &file.event {
+        let at = time(check, "event.at", &given.at)?;
+        let event = match (&given.fail, &given.slow) {
+            (Some(disk), None) => failure(check, file, given, at, disk)?,
+            (None, Some(slow)) => {
+                if let Some(after) = &given.noticed_after {
+                    let (seen, expected) = (after.get_ref(), "no value, as it applies to 'fail'");
+                    return Err(check.wrong(after, "event.noticed_after", seen, expected));
+                }
+                slowness(check, file, devices, at, slow)?
+            }
+            _ => {
+                let expected = "either 'fail' or 'slow' beside it";
+                return Err(check.wrong(&given.at, "event.at", given.at.get_ref(), expected));
+            }
+        };
+        let disk = given
+            .fail
+            .as_ref()
+            .or(given.slow.as_ref().map(|slow| &slow.disk));
+        let Some(disk) = disk else { continue };
+        if failed.contains(&event.device) {
+            let expected = "a disk that 'array.failed' does not contain";
+            return Err(check.wrong(disk, key(given), event.device, expected));
+        }
+        if events.iter().any(|other| collide(other, &event)) {
+            let expected = match event.kind {
+                DeviceEventKind::Failure { .. } => "a disk that does not fail in another [[event]]",
+                DeviceEventKind::Slowness { .. } => {
+                    "a disk that no other [[event]] slows down at the same time"
+                }
+            };
+            return Err(check.wrong(disk, key(given), event.device, expected));
+        }
+        events.push(event);
+    }
+    Ok(events)
+}
+
+fn key(given: &EventFile) -> &'static str {
+    match given.fail {
+        Some(_) => "event.fail",
+        None => "event.slow.disk",
+    }
+}
+
+/// Whether two events are of one kind, to one device, and at one time; a device fails once.
+fn collide(a: &DeviceEvent, b: &DeviceEvent) -> bool {
+    a.device == b.device
+        && match (a.kind, b.kind) {
+            (DeviceEventKind::Failure { .. }, DeviceEventKind::Failure { .. }) => true,
+            (
+                DeviceEventKind::Slowness { lasts: of_a, .. },
+                DeviceEventKind::Slowness { lasts: of_b, .. },
+            ) => a.at < b.at.saturating_add(of_b) && b.at < a.at.saturating_add(of_a),
+            _ => false,
+        }
+}
+
+fn failure(
+    check: &Checker<'_>,
+    file: &ScenarioFile,
+    given: &EventFile,
+    at: Nanos,
+    disk: &Spanned<usize>,
+) -> Result<DeviceEvent, ScenarioError> {
+    let noticed = match &given.noticed_after {
+        Some(text) => time(check, "event.noticed_after", text)?,
+        None => Nanos::ZERO,
+    };
+    Ok(DeviceEvent {
+        at,
+        device: device(check, file, "event.fail", disk)?,
+        kind: DeviceEventKind::Failure { noticed },
+    })
+}
+
+fn slowness(
+    check: &Checker<'_>,
+    file: &ScenarioFile,
+    devices: &Devices,
+    at: Nanos,
+    slow: &SlowFile,
+) -> Result<DeviceEvent, ScenarioError> {
+    if !matches!(devices, Devices::Disks(_) | Devices::Servers(_)) {
+        return Err(check.incomplete(
+            "[[event]] with 'slow' supports only [disk], and [device] with 'service': remove it, or use 'fail'",
+        ));
+    }
+    let factor = *slow.factor.get_ref();
+    if !(1.0..=MOST_SLOWNESS).contains(&factor) {
+        let expected = "a factor from 1 to 1000000";
+        return Err(check.wrong(&slow.factor, "event.slow.factor", factor, expected));
+    }
+    let lasts = time(check, "event.slow.for", &slow.lasts)?;
+    if lasts == Nanos::ZERO {
+        let (given, expected) = (slow.lasts.get_ref(), "more than 0 s");
+        return Err(check.wrong(&slow.lasts, "event.slow.for", given, expected));
+    }
+    Ok(DeviceEvent {
+        at,
+        device: device(check, file, "event.slow.disk", &slow.disk)?,
+        kind: DeviceEventKind::Slowness { factor, lasts },
+    })
+}
+
+/// The number of a disk of the array.
+fn device(
+    check: &Checker<'_>,
+    file: &ScenarioFile,
+    key: &'static str,
+    given: &Spanned<usize>,
+) -> Result<usize, ScenarioError> {
+    let disks = *file.array.disks.get_ref();
+    let disk = *given.get_ref();
+    if disk >= disks {
+        let expected = format!("a disk from 0 to {}", disks.saturating_sub(1));
+        return Err(check.wrong(given, key, disk, expected));
+    }
+    Ok(disk)
+}
+
+fn time(
+    check: &Checker<'_>,
+    key: &'static str,
+    given: &Spanned<String>,
+) -> Result<Nanos, ScenarioError> {
+    let text = given.get_ref();
+    text.parse().map_err(|_| {
+        check.wrong(
+            given,
+            key,
+            format!("'{text}'"),
+            "a time such as 30s, 1.5ms or 2h",
+        )
+    })
+}
