@@ -412,8 +412,8 @@ proptest! {
             })
             .collect();
         failures.sort_by_key(|(noticed, _)| *noticed);
-        let bears = failures.iter().all(|(_, device)| planner.fail(*device));
-        if bears {
+        let tolerates = failures.iter().all(|(_, device)| planner.fail(*device));
+        if tolerates {
             prop_assert!(done.iter().all(|done| !done.failed));
             prop_assert_eq!(summary.device_events.lost_from_cache, 0);
         }

@@ -287,11 +287,11 @@ impl ArrayModel {
         Ok(match self.level {
             LevelOptions::Registered(ref level) => self.registered(level, shape, seed)?,
             LevelOptions::Striped => {
-                self.bears_no_loss("RAID 0")?;
+                self.tolerates_no_loss("RAID 0")?;
                 Level::Striped(Striped::new(shape, seed)?)
             }
             LevelOptions::Linear { .. } => {
-                self.bears_no_loss("a concatenation")?;
+                self.tolerates_no_loss("a concatenation")?;
                 Level::Linear(Linear::new(shape, seed)?)
             }
             LevelOptions::Mirrored {
@@ -372,7 +372,7 @@ impl ArrayModel {
         shape: ArrayShape,
         seed: &Seed,
     ) -> Result<Level, GeometryError> {
-        self.bears_no_loss("a registered level")?;
+        self.tolerates_no_loss("a registered level")?;
         let shape = LevelShape::new(shape, seed);
         match level.model.build(&level.options, &shape) {
             Ok(planner) => Ok(Level::Registered(planner)),
@@ -405,7 +405,7 @@ impl ArrayModel {
             } => MdLevel::Parity(MdParity::new(parities, shape, layout, md.handling, lost)?),
             // Others are refused with 'array.like'.
             LevelOptions::Striped | LevelOptions::Linear { .. } | LevelOptions::Registered(_) => {
-                self.bears_no_loss("RAID 0")?;
+                self.tolerates_no_loss("RAID 0")?;
                 MdLevel::Striped(Striped::new(shape, seed)?)
             }
         };
@@ -416,7 +416,7 @@ impl ArrayModel {
         })
     }
 
-    fn bears_no_loss(&self, level: &'static str) -> Result<(), GeometryError> {
+    fn tolerates_no_loss(&self, level: &'static str) -> Result<(), GeometryError> {
         if self.failed.is_empty() {
             return Ok(());
         }

@@ -27,7 +27,7 @@ pub enum DeviceEventKind {
     ///
     /// - requests that were waiting for something to be read from it are planned again, and issued as a whole;
     /// - what was to be written to it is in the redundancy of what was written to the others;
-    /// - if the level does not bear the loss, requests that need the device fail.
+    /// - if the level does not tolerate the loss, requests that need the device fail.
     ///
     /// With a [`Rebuild`](super::Rebuild), the rebuild to a spare begins then; one in progress begins again with its
     /// first stripe, and rebuilds what has been lost since.

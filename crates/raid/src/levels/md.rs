@@ -136,10 +136,10 @@ impl Planner for LinuxMd {
     }
 
     fn fail(&mut self, disk: usize) -> bool {
-        let bears = each!(&mut self.level, level => level.fail(disk));
-        if let Some(bitmap) = self.bitmap.as_mut().filter(|_| bears) {
+        let tolerates = each!(&mut self.level, level => level.fail(disk));
+        if let Some(bitmap) = self.bitmap.as_mut().filter(|_| tolerates) {
             bitmap.lose(disk);
         }
-        bears
+        tolerates
     }
 }

@@ -234,11 +234,11 @@ impl Planner for Mirrored {
 
     fn fail(&mut self, disk: usize) -> bool {
         self.lost.add(disk);
-        let bears = self.has_all();
-        if !bears {
+        let tolerates = self.has_all();
+        if !tolerates {
             self.lost.take_back();
         }
-        bears
+        tolerates
     }
 }
 

@@ -169,11 +169,11 @@ impl Planner for Parity {
     }
 
     fn fail(&mut self, disk: usize) -> bool {
-        let bears = (self.lost.missing() as u64) < self.parities;
-        if bears {
+        let tolerates = (self.lost.missing() as u64) < self.parities;
+        if tolerates {
             self.lost.add(disk);
         }
-        bears
+        tolerates
     }
 }
 

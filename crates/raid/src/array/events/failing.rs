@@ -26,9 +26,9 @@ pub(super) enum Condition {
     Well,
     /// It answers nothing, and the array has not noticed.
     Silent,
-    /// The array does without it, if it `bears` that.
+    /// The array does without it, if it `tolerates` that.
     Lost {
-        bears: bool,
+        tolerates: bool,
     },
 }
 
@@ -89,8 +89,8 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     }
 
     fn notice(&mut self, disk: usize, now: Nanos) {
-        let bears = self.array.planner.fail(disk);
-        self.conditions[disk] = Condition::Lost { bears };
+        let tolerates = self.array.planner.fail(disk);
+        self.conditions[disk] = Condition::Lost { tolerates };
         for (slot, state) in self.in_flight.entries() {
             for (sub, place) in state.parts.iter().enumerate() {
                 if *place == Whereabouts::AtDevice && state.plan.sub_requests()[sub].disk == disk {
@@ -99,7 +99,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
                 }
             }
         }
-        if bears {
+        if tolerates {
             self.rebuild_again(now);
         }
     }
@@ -154,7 +154,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         let disk = state.plan.sub_requests()[sub as usize].disk;
         let part = state.part(sub as usize);
         let kind = state.plan.stages()[part.stage].kind;
-        state.failed |= self.conditions[disk] == Condition::Lost { bears: false };
+        state.failed |= self.conditions[disk] == Condition::Lost { tolerates: false };
         state.broken |= part.preread || kind == StageKind::Direct(Access::Read);
         self.part_is_done(slot, sub, now, None)
     }

@@ -12,7 +12,7 @@ use crate::array::{CompletionSink, RebuildProgress};
 /// What the rebuild does.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rebuilding {
-    /// There is none, or it is over.
+    /// Nothing: it is over, or not wanted.
     Rests,
     /// For the time of its next step.
     Waits,

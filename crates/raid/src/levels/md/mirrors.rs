@@ -277,11 +277,11 @@ impl Planner for MdMirrors {
 
     fn fail(&mut self, disk: usize) -> bool {
         self.lost.add(disk);
-        let bears = self.has_all();
-        if !bears {
+        let tolerates = self.has_all();
+        if !tolerates {
             self.lost.take_back();
         }
-        bears
+        tolerates
     }
 }
 

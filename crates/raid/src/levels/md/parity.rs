@@ -494,11 +494,11 @@ impl Planner for MdParity {
     }
 
     fn fail(&mut self, disk: usize) -> bool {
-        let bears = (self.lost.missing() as u64) < self.rotation.parities;
-        if bears {
+        let tolerates = (self.lost.missing() as u64) < self.rotation.parities;
+        if tolerates {
             self.lost.add(disk);
         }
-        bears
+        tolerates
     }
 }
 
