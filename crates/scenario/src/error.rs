@@ -148,6 +148,22 @@ pub enum ScenarioError {
         /// Those that came back with an error.
         failed: u64,
     },
+    /// A trace has more devices than there are arrays.
+    #[error(
+        "{}: the trace has requests of device {device}, but there are only {arrays} arrays, numbered from 0: set \
+         'array.count' to at least {}", path.display(), u32::from(*device) + 1
+    )]
+    TooFewArrays {
+        /// The trace.
+        path: PathBuf,
+        /// The number of the device.
+        device: u16,
+        /// How many arrays there are.
+        arrays: u32,
+    },
+    /// An array cannot have a thread.
+    #[error("cannot create a thread for each array: {0}")]
+    Thread(std::io::Error),
     /// It was interrupted.
     #[error("interrupted")]
     Interrupted,

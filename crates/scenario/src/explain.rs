@@ -128,6 +128,9 @@ impl Prepared {
         page.table(ScenarioFile::array);
         page.key(ArrayFile::level, quoted(level));
         page.key(ArrayFile::disks, array.disks);
+        if self.arrays > 1 {
+            page.key(ArrayFile::count, self.arrays);
+        }
         page.key(ArrayFile::stripe_unit, format!("\"{bytes}\""));
         page.key(ArrayFile::placement, array.placement.quoted());
         if array.md.is_some() {

@@ -2,6 +2,7 @@
 
 use iosonar_workload::TimeLaw;
 
+use crate::prepared::Fleet;
 use crate::{LoadModel, Prepared};
 
 impl Prepared {
@@ -28,8 +29,17 @@ impl Prepared {
                 format!("{} requests/s", short(rate))
             }
         };
+        let several = match self.fleet() {
+            Some(_) => format!("{} x ", self.arrays),
+            None => String::new(),
+        };
+        let load = match self.fleet() {
+            Some(Fleet::Alike) => format!("{load} each"),
+            Some(Fleet::OfTrace) => format!("{load}, one device each"),
+            None => load,
+        };
         format!(
-            "{}, stripe unit {}, load {load}",
+            "{several}{}, stripe unit {}, load {load}",
             self.array,
             self.array.stripe_unit.bytes(),
         )

@@ -53,12 +53,12 @@ pub use error::{ScenarioError, read_text};
 pub use file::{ControllerLike, ScenarioFile};
 pub use load_model::{Growth, LoadModel};
 pub use offered::{Offered, Stability};
-pub use prepared::{Assumption, GiveUp, Method, NoSteadyState, Prepared, Warmup};
+pub use prepared::{Assumption, Fleet, GiveUp, Method, NoSteadyState, Prepared, Warmup};
 pub use registry::{
     BuildError, DevicePlace, LevelShape, NoOptions, RegisteredDevices, RegisteredLevel, Registry,
 };
 pub use resolve::{Overrides, ProfileOf, REQUESTS_PER_USER, moved, with_load_of, with_values};
-pub use result::{NoInterval, Replication, SimulationResult, Unserved};
+pub use result::{ArrayFigures, FleetResult, NoInterval, Replication, SimulationResult, Unserved};
 pub use run::{
     OutputFiles, Outputs, REPLICATION, RecordFiles, Records, StageSink, Watch, records_go_to,
     records_path_of,

@@ -66,6 +66,11 @@ impl Growth {
 }
 
 impl LoadModel {
+    /// Whether only a part of a trace is taken, or it is changed otherwise.
+    pub(crate) fn is_changed(&self) -> bool {
+        matches!(self, Self::Trace { reading, .. } if !reading.changes.is_empty())
+    }
+
     /// The recordings that it reads: its own, and those that its laws draw from.
     pub fn traces(&self) -> Vec<&Path> {
         match self {

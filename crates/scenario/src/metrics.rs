@@ -11,7 +11,7 @@ use iosonar_stats::metric::{Errors, MetricUnit, QUANTILES, Times};
 use iosonar_stats::{Distribution, Labels, Metric, mean_of, quantile_of, sd_of};
 use iosonar_units::Nanos;
 
-use crate::{Prepared, SimulationResult};
+use crate::{FleetResult, Prepared, SimulationResult};
 
 impl SimulationResult {
     /// All metrics of a simulation, labelled with the name of its scenario. None depends on how fast it was computed.
@@ -66,6 +66,9 @@ impl SimulationResult {
                 MetricUnit::Seconds,
                 mean,
             ));
+        }
+        if let Some(fleet) = &self.fleet {
+            add_arrays(&mut metrics, name, fleet);
         }
         if !simulation.array.events.is_empty() {
             let DeviceEventCounts {
@@ -162,6 +165,40 @@ impl SimulationResult {
 }
 
 /// How often the writes of partial stripes found the arm in which position.
+/// Each of several arrays.
+fn add_arrays(metrics: &mut Vec<Metric>, name: &str, fleet: &FleetResult) {
+    let idle = Labels::of("scenario", name).with("kind", "idle");
+    metrics.push(count("arrays", &idle, u64::from(fleet.idle)));
+    for of in &fleet.arrays {
+        let labels = Labels::of("scenario", name).with("array", of.number.to_string());
+        metrics.push(count("array_requests", &labels, of.requests));
+        metrics.push(count("array_failed", &labels, of.failed));
+        let times = [
+            ("array_mean", Some(of.mean_ms)),
+            ("array_p99", of.p99_ms),
+            ("array_max", Some(of.max_ms)),
+        ];
+        for (name, ms) in times {
+            metrics
+                .extend(ms.map(|ms| Metric::figure(name, &labels, MetricUnit::Milliseconds, ms)));
+        }
+        let rate = of.throughput_per_s;
+        metrics.push(Metric::figure(
+            "array_throughput",
+            &labels,
+            MetricUnit::PerSecond,
+            rate,
+        ));
+        let share = of.utilisation;
+        metrics.push(Metric::figure(
+            "array_utilisation",
+            &labels,
+            MetricUnit::One,
+            share,
+        ));
+    }
+}
+
 fn add_positioning(metrics: &mut Vec<Metric>, scenario: &Labels, counts: &PositioningCounts) {
     for (kind, cases) in [
         ("read-modify-write", PositioningCounts::MODIFY),

@@ -33,6 +33,15 @@ pub enum Method {
     Events,
 }
 
+/// Several arrays that do not influence each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fleet {
+    /// Each has a load of its own, by the same laws.
+    Alike,
+    /// Each serves the requests of one device of a trace.
+    OfTrace,
+}
+
 /// Something that the scenario does not say and the results depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assumption {
@@ -61,6 +70,8 @@ pub struct Prepared {
     pub(crate) seed: u64,
     /// At least 1.
     pub(crate) replications: u32,
+    /// How many such arrays there are, at least 1; of several there is one replication.
+    pub(crate) arrays: u32,
     pub(crate) precision: Option<f64>,
     pub(crate) warmup: Warmup,
     pub(crate) load: LoadModel,
@@ -91,6 +102,21 @@ impl Prepared {
     /// How many independent runs there are.
     pub fn replications(&self) -> u32 {
         self.replications
+    }
+
+    /// How many such arrays there are.
+    pub fn arrays(&self) -> u32 {
+        self.arrays
+    }
+
+    /// What the arrays have in common, if there are several.
+    pub fn fleet(&self) -> Option<Fleet> {
+        let is_of_trace = matches!(self.load, LoadModel::Trace { .. });
+        (self.arrays > 1).then_some(if is_of_trace {
+            Fleet::OfTrace
+        } else {
+            Fleet::Alike
+        })
     }
 
     /// If given, runs end as soon as the mean is known this precisely: half the width of its 95 % interval as a share
@@ -209,7 +235,8 @@ impl Prepared {
     pub fn requests_of_all_runs(&self) -> Option<u64> {
         match (self.load.requests(), self.warmup) {
             (Some(requests), Warmup::Requests(warmup)) => {
-                Some((requests + warmup).saturating_mul(u64::from(self.replications)))
+                let runs = self.replications.max(self.arrays);
+                Some((requests + warmup).saturating_mul(u64::from(runs)))
             }
             _ => None,
         }
@@ -224,10 +251,11 @@ impl Prepared {
             Warmup::Requests(n) => n,
             Warmup::Auto => 0,
         };
-        let all = (requests + warmup) as f64 * f64::from(self.replications);
+        let runs = self.replications.max(self.arrays);
+        let all = (requests + warmup) as f64 * f64::from(runs);
         let pilot = PILOT.min(requests);
         let mut short = self.clone().with_warmup(Warmup::Requests(0));
-        short.replications = 1;
+        (short.replications, short.arrays) = (1, 1);
         short.load.set_requests(pilot);
         let begin = Instant::now();
         short.run(1, None).ok()?;

@@ -29,7 +29,7 @@ use crate::file::{DeviceFile, DiskFile, ScenarioFile};
 use crate::prepared::{Method, Prepared, Warmup};
 use crate::sensitivity::Alternative;
 use crate::words::Given;
-use crate::{ArrayModel, Devices, DiskSet, Registry, ScenarioError, read_text};
+use crate::{ArrayModel, Devices, DiskSet, LoadModel, Registry, ScenarioError, read_text};
 use check::Checker;
 pub(crate) use controller::ns_per_sector;
 pub use load::REQUESTS_PER_USER;
@@ -58,6 +58,8 @@ pub struct Overrides {
     pub alternative: Option<Alternative>,
     /// Set, all runs of a study with this scenario end soon with [`ScenarioError::Interrupted`].
     pub stop: Arc<AtomicBool>,
+    /// Whether the scenario may have several arrays, which are simulated one by one.
+    pub several_arrays: bool,
     /// The devices and levels that the scenario may name beside the built-in ones; by default those
     /// [of the program](Registry::of_program).
     pub registry: Registry,
@@ -73,6 +75,7 @@ impl Default for Overrides {
             replications: None,
             set: Vec::new(),
             alternative: None,
+            several_arrays: false,
             stop: Arc::default(),
             registry: Registry::of_program(),
         }
@@ -135,9 +138,17 @@ impl Prepared {
             warmup,
         };
         let load = load::load(&check, &file, overrides, trace, &around)?;
+        let replications = replications(&check, &file, overrides)?;
+        let is_of_trace = matches!(load, LoadModel::Trace { .. });
         Ok(Self {
             seed: overrides.seed.or(file.seed).unwrap_or(1),
-            replications: replications(&check, &file, overrides)?,
+            replications,
+            arrays: arrays(
+                &check,
+                &file,
+                overrides,
+                (replications, warmup, is_of_trace),
+            )?,
             precision: None,
             warmup,
             load,
@@ -163,6 +174,34 @@ fn replications(
         }
         (None, Some(n)) => Ok(*n.get_ref()),
     }
+}
+
+/// The most arrays, each of which may need a thread.
+const MOST_ARRAYS: u32 = 4096;
+
+/// How many arrays there are.
+fn arrays(
+    check: &Checker<'_>,
+    file: &ScenarioFile,
+    overrides: &Overrides,
+    (replications, warmup, is_of_trace): (u32, Warmup, bool),
+) -> Result<u32, ScenarioError> {
+    let Some(given) = &file.array.count else {
+        return Ok(1);
+    };
+    let arrays = *given.get_ref();
+    let expected = if !(1..=MOST_ARRAYS).contains(&arrays) {
+        "1 to 4096"
+    } else if arrays > 1 && !overrides.several_arrays {
+        "1 or no value, as only 'iosonar sim' supports several arrays"
+    } else if arrays > 1 && replications > 1 {
+        "1 with more than one replication: each array is a replication of its own"
+    } else if arrays > 1 && is_of_trace && warmup == Warmup::Auto {
+        "1 with warmup_requests = \"auto\" and a trace: give the number of requests"
+    } else {
+        return Ok(arrays);
+    };
+    Err(check.wrong(given, "array.count", arrays, expected))
 }
 
 fn warmup(check: &Checker<'_>, file: &ScenarioFile) -> Result<Warmup, ScenarioError> {

@@ -101,6 +101,31 @@ impl Replication {
         all.merge(&self.writes);
         all
     }
+
+    /// The figures of the array that this was the run of.
+    fn figures(&self, number: u32) -> ArrayFigures {
+        let all = self.all();
+        let (run, window) = (&self.run, &self.run.window);
+        let of_devices = (0..run.usage.len()).map(|device| run.utilisation(device));
+        let used = match self.capacity_used.as_slice() {
+            [] => of_devices.fold(0.0, f64::max),
+            used => used.iter().copied().fold(0.0, f64::max),
+        };
+        let p99 = all.histogram.supports_quantile(0.99);
+        ArrayFigures {
+            number,
+            requests: all.count(),
+            failed: self.failed,
+            mean_ms: all.moments.mean() / 1e6,
+            p99_ms: p99
+                .then(|| all.histogram.quantile(0.99))
+                .flatten()
+                .map(Nanos::as_millis_f64),
+            max_ms: all.moments.max().map_or(f64::NAN, Nanos::as_millis_f64),
+            throughput_per_s: window.served as f64 / window.length().as_secs_f64(),
+            utilisation: used,
+        }
+    }
 }
 
 /// The course of response times over a run, in at most 4 096 averages of equally many.
@@ -171,6 +196,38 @@ pub enum NoInterval {
     Dependent,
     /// Something happened to a device: the run is not stationary.
     Events,
+    /// The runs are of arrays with different loads.
+    Unlike,
+}
+
+/// One of several arrays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ArrayFigures {
+    /// Its number, from 0.
+    pub number: u32,
+    /// Measured reads and writes that were complete without an error.
+    pub requests: u64,
+    /// Measured requests that came back with an error.
+    pub failed: u64,
+    /// The mean response time in milliseconds.
+    pub mean_ms: f64,
+    /// The 99th percentile of the response time in milliseconds; `None` of too few requests.
+    pub p99_ms: Option<f64>,
+    /// The longest response time in milliseconds.
+    pub max_ms: f64,
+    /// Reads and writes that were completed without an error, per second of the measured window.
+    pub throughput_per_s: f64,
+    /// The share of its capacity that the busiest device used.
+    pub utilisation: f64,
+}
+
+/// Several arrays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FleetResult {
+    /// Those with measured requests, by number.
+    pub arrays: Vec<ArrayFigures>,
+    /// How many had none.
+    pub idle: u32,
 }
 
 /// All runs of a simulation together.
@@ -240,6 +297,8 @@ pub struct SimulationResult {
     pub split_sections: Vec<ResponseSplit>,
     /// How far the rebuild came, run by run.
     pub rebuild: Vec<RebuildProgress>,
+    /// Each array, if there are several: the other figures are of all of them together.
+    pub fleet: Option<FleetResult>,
     /// What came of the events of devices, of all runs.
     pub device_events: DeviceEventCounts,
     /// The largest number of requests at once in any replication.
@@ -267,6 +326,29 @@ pub struct SimulationResult {
 }
 
 impl SimulationResult {
+    /// The same without standard errors: the runs are of different loads.
+    pub(crate) fn without_errors(mut self) -> Self {
+        let one = [
+            &mut self.mean_ms,
+            &mut self.sd_ms,
+            &mut self.mean_utilisation,
+            &mut self.mean_in_system,
+            &mut self.mean_found,
+            &mut self.throughput_per_s,
+            &mut self.sectors_per_s,
+        ];
+        let many = [&mut self.utilisation, &mut self.busy, &mut self.mean_jobs];
+        let many = many.into_iter().flatten();
+        let estimates = one
+            .into_iter()
+            .chain(many)
+            .chain(&mut self.write_amplification);
+        for estimate in estimates {
+            estimate.stderr = f64::NAN;
+        }
+        self
+    }
+
     /// A quantile of the response time in milliseconds, with its standard error; NaN where there are
     /// too few samples for one.
     pub fn quantile_ms(&self, p: f64) -> Estimate {
@@ -290,6 +372,9 @@ impl SimulationResult {
 
     /// Why the mean of the only run has no standard error, if it has none.
     pub fn no_interval(&self) -> Option<NoInterval> {
+        if self.fleet.is_some() && self.mean_ms.stderr.is_nan() {
+            return Some(NoInterval::Unlike);
+        }
         let missing = self.replications == 1 && self.mean_ms.stderr.is_nan();
         let enough = self.response_time.count() >= BatchMeans::FEWEST_SAMPLES;
         missing.then_some(if self.device_events.happened > 0 {

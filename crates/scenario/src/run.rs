@@ -1,6 +1,7 @@
 //! Carrying a simulation out: replications on threads, results in the order of their numbers.
 
 mod files;
+mod fleet;
 mod outputs;
 mod server;
 mod simulated;
@@ -21,7 +22,7 @@ use iosonar_units::Nanos;
 use iosonar_workload::{ClosedLoad, Size, SyntheticLoad};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::prepared::{Method, Prepared, Warmup};
+use crate::prepared::{Fleet, Method, Prepared, Warmup};
 use crate::result::Accumulator;
 use crate::source::{Alone, Closed, Held, Synthetic, Trace};
 use crate::{
@@ -29,6 +30,7 @@ use crate::{
     Replication, ScenarioError, Servers, SimulationResult, SsdSet,
 };
 pub use files::{OutputFiles, REPLICATION, go_to as records_go_to, path_of as records_path_of};
+use fleet::Feed;
 pub use outputs::{Outputs, RecordFiles, Records, StageSink};
 use outputs::{RunOutputs, Sink};
 use server::Server;
@@ -78,10 +80,15 @@ impl Prepared {
         let kinds = DeviceKinds::new(&self.array);
         // What runs alone has all threads.
         let warmup = self.warmup_requests(&kinds, threads, watch)?;
-        let mut total = Accumulator::new(warmup);
+        let mut total = Accumulator::new(warmup, self.fleet());
+        if self.fleet() == Some(Fleet::OfTrace) {
+            let total = self.run_fleet(&kinds, (threads, warmup), total, watch)?;
+            return Ok(total.finish(begin.elapsed()));
+        }
         let mut outputs = outputs;
+        let runs = self.runs();
         if outputs.are_of_all() {
-            for number in 0..self.replications {
+            for number in 0..runs {
                 let mine = outputs.of(number)?;
                 let around = self.around(number, warmup, threads, watch);
                 total.add(self.replication(&kinds, mine, &around)?);
@@ -91,7 +98,7 @@ impl Prepared {
             }
             return Ok(total.finish(begin.elapsed()));
         }
-        let at_once = threads.min(self.replications as usize).max(1);
+        let at_once = threads.min(runs as usize).max(1);
         let outputs = Mutex::new(Some(outputs));
         let replication = |number: u32| {
             let mut of_first = None;
@@ -111,8 +118,8 @@ impl Prepared {
             (at_once > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build());
         let step = 4 * threads.clamp(1, 1024) as u32;
         let mut next = 0;
-        while next < self.replications {
-            let some = next..next.saturating_add(step).min(self.replications);
+        while next < runs {
+            let some = next..next.saturating_add(step).min(runs);
             next = some.end;
             let runs: Vec<Replication> = match &pool {
                 // The first error in the order of their numbers, whichever run was the quickest to fail.
@@ -147,7 +154,13 @@ impl Prepared {
             threads: threads.max(1),
             give_up: &self.give_up,
             watch,
+            feed: None,
         }
+    }
+
+    /// How many independent runs there are: replications of one array, or one of each.
+    fn runs(&self) -> u32 {
+        self.replications.max(self.arrays)
     }
 
     fn replication(
@@ -226,7 +239,7 @@ impl Prepared {
                 threads: around.threads,
             },
             array,
-            sections: self.replications == 1,
+            sections: self.runs() == 1,
             around,
         };
         let left = around
@@ -256,6 +269,10 @@ impl Prepared {
                 fitter,
                 ..
             } => {
+                if let Some(feed) = around.feed {
+                    let feed = feed.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    return run.collect(&mut feed.expect("an array runs once"), outputs);
+                }
                 let whole = matches!(self.array.level, LevelOptions::Linear { .. });
                 let unit = (!whole).then_some(self.array.stripe_unit);
                 let mut source = Trace::open(path, reading, *fitter, Held::by(&self.array), unit)?;
@@ -265,7 +282,7 @@ impl Prepared {
                     ScenarioError::NothingMeasured { requests: 0, .. } => {
                         ScenarioError::NoRequests {
                             path: path.clone(),
-                            changed: !reading.changes.is_empty(),
+                            changed: self.load.is_changed(),
                             left_out: fitted.left_out,
                         }
                     }
@@ -368,6 +385,8 @@ struct Around<'a> {
     threads: usize,
     give_up: &'a [GiveUp],
     watch: &'a Watch,
+    /// Where its requests come from, if they are a part of a trace.
+    feed: Option<&'a Mutex<Option<Feed>>>,
 }
 
 /// A replication on devices of a registered model, which it will make.

@@ -194,6 +194,10 @@ impl Trace {
         })
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Which sectors its reads and writes lay within.
     pub(crate) fn span(&self) -> Option<Span> {
         self.span

@@ -32,8 +32,8 @@ use crate::render::sim::distribution::{self, Drawn};
 use crate::render::sim::{self as shown, figures, headline};
 use crate::render::{picture, remarks};
 use checks::{
-    check_inputs, check_names, check_outputs, check_records, check_served, check_stability,
-    check_targets, check_traces,
+    check_fleets, check_inputs, check_names, check_outputs, check_records, check_served,
+    check_stability, check_targets, check_traces,
 };
 use iosonar_stats::Output;
 use iosonar_study::objective::judged;
@@ -58,6 +58,7 @@ fn checked(args: &Sim) -> anyhow::Result<Vec<Named>> {
     check_inputs(args, &all)?;
     check_records(args, &all)?;
     check_names(args, &all)?;
+    check_fleets(args, &all)?;
     Ok(all)
 }
 
@@ -283,7 +284,11 @@ fn on_standard_output(args: &Sim) -> Option<&Path> {
 /// Reads a scenario, with these values besides those of the options.
 fn load(args: &Sim, path: &Path, more: Vec<(String, String)>) -> anyhow::Result<Named> {
     let set = args.set.iter().cloned().chain(more).collect();
-    let simulation = prepared(args, path, &overrides(args, set)?)?;
+    let overrides = Overrides {
+        several_arrays: true,
+        ..overrides(args, set)?
+    };
+    let simulation = prepared(args, path, &overrides)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     Ok(Named {
         name: name.into_owned(),

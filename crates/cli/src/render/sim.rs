@@ -5,6 +5,7 @@ pub(crate) mod conclusion;
 pub(crate) mod distribution;
 mod events;
 pub(crate) mod figures;
+mod fleet;
 mod media;
 pub(crate) mod ssds;
 
@@ -38,12 +39,15 @@ pub(crate) fn subtitle(simulation: &Prepared, result: &SimulationResult) -> Stri
     let band = if result.sections.is_empty() {
         match result.no_interval() {
             Some(NoInterval::TooFew) => "too few requests for a 95 % band",
+            Some(NoInterval::Unlike) => "no 95 % band: each array has a load of its own",
             Some(NoInterval::Events) => {
                 "no 95 % band: devices fail or slow down during the run; use --replications"
             }
             _ => "no 95 % band: the times of a single run depend on each other; use --replications",
         }
         .to_owned()
+    } else if let Some(fleet) = &result.fleet {
+        format!("95 % band from {} arrays", fleet.arrays.len())
     } else if result.replications > 1 {
         format!("95 % band from {} replications", result.replications)
     } else {
@@ -105,6 +109,10 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         }
     }
     text += &rates(simulation, result);
+    text += &result
+        .fleet
+        .as_ref()
+        .map_or_else(String::new, fleet::describe);
     let overload = overload(simulation, result);
     text += &if overload.is_empty() {
         growth(simulation, result)
@@ -187,8 +195,15 @@ fn rates(simulation: &Prepared, result: &SimulationResult) -> String {
     if result.windows.iter().all(|w| w.length() == Nanos::ZERO) {
         return "  no time passed while requests were measured, so there are no rates, time averages or utilisations\n".to_owned();
     }
+    let (of_arrays, per_array) = match result.fleet {
+        Some(_) => (" (means over the arrays)", " per array"),
+        None => ("", ""),
+    };
     let mut text = String::new();
-    text += &format!("  utilisation   {}\n", percentages(&result.utilisation));
+    text += &format!(
+        "  utilisation   {}{of_arrays}\n",
+        percentages(&result.utilisation)
+    );
     if simulation.array().is_of_ssds() {
         text += &format!(
             "  busy          {} (share of time with at least one job)\n",
@@ -200,9 +215,9 @@ fn rates(simulation: &Prepared, result: &SimulationResult) -> String {
         .iter()
         .map(|n| format!("{:.2}", n.mean))
         .collect();
-    text += &format!("  jobs present  {}\n", jobs.join("  "));
+    text += &format!("  jobs present  {}{of_arrays}\n", jobs.join("  "));
     text += &format!(
-        "  in the system {:.2} requests on average\n  throughput    {:.2} requests/s; an arriving request finds {:.2} others; at most {} were in flight\n",
+        "  in the system {:.2} requests on average{per_array}\n  throughput    {:.2} requests/s{per_array}; an arriving request finds {:.2} others; at most {} were in flight\n",
         result.mean_in_system.mean,
         result.throughput_per_s.mean,
         result.mean_found.mean,
@@ -210,7 +225,7 @@ fn rates(simulation: &Prepared, result: &SimulationResult) -> String {
     );
     text += &at_the_ends(result);
     text += &format!(
-        "  data          {:.1} MB/s\n",
+        "  data          {:.1} MB/s{per_array}\n",
         result.megabytes_per_s().mean
     );
     text
@@ -287,6 +302,9 @@ fn mean(simulation: &Prepared, result: &SimulationResult) -> String {
                 let fewest = grouped(BatchMeans::FEWEST_SAMPLES);
                 format!("a confidence interval needs {fewest} requests, or --replications")
             }
+            Some(NoInterval::Unlike) => {
+                "each array has a load of its own, so there is no confidence interval".to_owned()
+            }
             Some(NoInterval::Events) => {
                 "devices fail or slow down during the run, so a confidence interval needs \
                                          --replications"
@@ -300,6 +318,7 @@ fn mean(simulation: &Prepared, result: &SimulationResult) -> String {
     };
     let trace = matches!(simulation.load(), LoadModel::Trace { .. });
     let from = match (result.replications, trace) {
+        (n, _) if result.fleet.is_some() => format!("{n} arrays"),
         (1, false) => "batch means".to_owned(),
         (1, true) => "batch means; a trace is not a stationary load: use --replications".to_owned(),
         (n, false) => format!("{n} replications"),

@@ -90,6 +90,11 @@ table_of_keys! {
         #[default = "none"]
         #[comment = "numbers of the failed disks"]
         pub failed: Option<Spanned<Vec<usize>>>,
+        /// for `sim`, the number of such arrays: each has its own random load, or serves the requests of one device of the
+        /// trace, array 0 those of device 0 ([several arrays](simulate.md#several-arrays))
+        #[default = "1"]
+        #[comment = "number of such arrays"]
+        pub count: Option<Spanned<u32>>,
         /// `"fork-join"` (requests overlap) or `"split-merge"` (one request at a time)
         #[default = "fork-join"]
         #[comment = "whether requests overlap"]
@@ -119,6 +124,7 @@ impl ArrayFile {
             copies: None,
             groups: None,
             failed: None,
+            count: None,
             mode: None,
         }
     }

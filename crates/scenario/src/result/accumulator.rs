@@ -12,7 +12,8 @@ use iosonar_trace::Remark;
 use iosonar_trace::fit::Fitted;
 use iosonar_units::Nanos;
 
-use super::{Replication, SimulationResult, Unserved};
+use super::{FleetResult, Replication, SimulationResult, Unserved};
+use crate::prepared::Fleet;
 use crate::source::Span;
 
 /// Sums over sums, with a standard error; NaN where there is no time, or nothing arrived, to divide by.
@@ -115,11 +116,14 @@ pub(crate) struct Accumulator {
     remarks: Vec<Remark>,
     fitted: Fitted,
     span: Option<Span>,
+    /// Each array so far, if the runs are of several.
+    fleet: Option<(Fleet, FleetResult)>,
 }
 
 impl Accumulator {
-    pub(crate) fn new(warmup_requests: u64) -> Self {
+    pub(crate) fn new(warmup_requests: u64, fleet: Option<Fleet>) -> Self {
         Self {
+            fleet: fleet.map(|fleet| (fleet, FleetResult::default())),
             warmup_requests,
             means_ms: Vec::new(),
             sds_ms: Vec::new(),
@@ -154,7 +158,38 @@ impl Accumulator {
         }
     }
 
+    /// Adds the run of an array.
+    pub(crate) fn add_array(&mut self, number: u32, replication: Replication) {
+        if let Some((_, fleet)) = &mut self.fleet {
+            fleet.arrays.push(replication.figures(number));
+        }
+        self.add_run(replication);
+    }
+
+    /// Another array had no requests.
+    pub(crate) fn add_idle_array(&mut self) {
+        if let Some((_, fleet)) = &mut self.fleet {
+            fleet.idle += 1;
+        }
+    }
+
+    /// Whether no run was added.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.means_ms.is_empty()
+    }
+
+    /// What was remarked of the trace that drives all arrays.
+    pub(crate) fn set_trace(&mut self, remarks: Vec<Remark>, fitted: Fitted, span: Option<Span>) {
+        (self.remarks, self.fitted, self.span) = (remarks, fitted, span);
+    }
+
+    /// Adds the next replication, or the run of the next array.
     pub(crate) fn add(&mut self, replication: Replication) {
+        let number = self.means_ms.len() as u32;
+        self.add_array(number, replication);
+    }
+
+    fn add_run(&mut self, replication: Replication) {
         let all = replication.all();
         let run = replication.run;
         let number = self.means_ms.len() as u64;
@@ -170,10 +205,12 @@ impl Accumulator {
         }
         self.means_ms.push(all.moments.mean() / 1e6);
         self.sds_ms.push(all.moments.sd() / 1e6);
-        self.replications.push_replication(&all);
-        self.read_replications.push_replication(&replication.reads);
-        self.write_replications
-            .push_replication(&replication.writes);
+        if !self.are_unlike() {
+            self.replications.push_replication(&all);
+            self.read_replications.push_replication(&replication.reads);
+            self.write_replications
+                .push_replication(&replication.writes);
+        }
         self.reads.merge(&replication.reads);
         self.writes.merge(&replication.writes);
         self.free += replication.free;
@@ -217,6 +254,11 @@ impl Accumulator {
         self.requests += run.requests;
         self.events += run.events;
         self.hash.merge(run.hash, number);
+    }
+
+    /// Whether the runs are not of the same load, so that they say nothing about each other's errors.
+    fn are_unlike(&self) -> bool {
+        matches!(self.fleet, Some((Fleet::OfTrace, _)))
     }
 
     /// Whether the half width of the mean's 95 % interval is at most this share of the mean. Fewer
@@ -310,18 +352,33 @@ impl Accumulator {
         }
     }
 
+    /// The mean response time, by the means of the runs, or by batches of the only one.
+    fn mean_ms(&self) -> Estimate {
+        let mean_ms = Estimate::from_independent(&self.means_ms);
+        if self.means_ms.len() > 1 {
+            return mean_ms;
+        }
+        let batches = self.first_batches.estimate();
+        Estimate {
+            stderr: batches.stderr / 1e6,
+            values: batches.values,
+            ..mean_ms
+        }
+    }
+
+    /// What a device was used for in all runs.
+    fn usage_of(&self, device: usize) -> Usage {
+        let mut all = Usage::default();
+        self.usage
+            .iter()
+            .for_each(|usage| all.merge(&usage[device]));
+        all
+    }
+
     /// The result of all runs that were added, at least one.
     pub(crate) fn finish(mut self, elapsed: Duration) -> SimulationResult {
         let runs = self.means_ms.len();
-        let mut mean_ms = Estimate::from_independent(&self.means_ms);
-        if runs == 1 {
-            let batches = self.first_batches.estimate();
-            mean_ms = Estimate {
-                stderr: batches.stderr / 1e6,
-                values: batches.values,
-                ..mean_ms
-            };
-        }
+        let mut mean_ms = self.mean_ms();
         let [sections, read_sections, write_sections] = self.sections(runs);
         let mut response_time = self.reads.clone();
         response_time.merge(&self.writes);
@@ -331,8 +388,8 @@ impl Accumulator {
         let disks = 0..self.usage.first().map_or(0, Vec::len);
         let busy = self.shares(|usage| usage.busy);
         let (utilisation, mean_utilisation) = self.utilisation();
+        let usage = disks.clone().map(|disk| self.usage_of(disk)).collect();
         let mean_jobs = disks
-            .clone()
             .map(|disk| self.of_usage(&|usage| usage[disk].jobs_time as f64))
             .collect();
         let mean_in_system = self.rate(&|w| w.requests_time as f64 / 1e9, &seconds);
@@ -340,7 +397,12 @@ impl Accumulator {
         let throughput_per_s = self.rate(&|w| w.served as f64, &seconds);
         let sectors_per_s = self.rate(&|w| w.sectors as f64, &seconds);
         let write_amplification = self.write_amplification();
-        SimulationResult {
+        let are_unlike = self.are_unlike();
+        if are_unlike {
+            mean_ms.mean = response_time.moments.mean() / 1e6;
+        }
+        let result = SimulationResult {
+            fleet: self.fleet.map(|(_, fleet)| fleet),
             free: self.free,
             failed: self.failed,
             unserved: self.unserved,
@@ -361,13 +423,7 @@ impl Accumulator {
             throughput_per_s,
             sectors_per_s,
             write_amplification,
-            usage: disks
-                .map(|disk| {
-                    let mut all = Usage::default();
-                    self.usage.iter().for_each(|usage| all.merge(&usage[disk]));
-                    all
-                })
-                .collect(),
+            usage,
             positioning: self.positioning,
             positioning_by_run: self.positioning_by_run,
             split,
@@ -387,6 +443,11 @@ impl Accumulator {
             elapsed,
             reads: self.reads,
             writes: self.writes,
+        };
+        if are_unlike {
+            result.without_errors()
+        } else {
+            result
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use iosonar_scenario::{
-    LoadModel, NoSteadyState, Offered, REPLICATION, ScenarioError, Warmup, records_go_to,
+    Fleet, LoadModel, NoSteadyState, Offered, REPLICATION, ScenarioError, Warmup, records_go_to,
     records_path_of,
 };
 use iosonar_study::objective::refuse_delays;
@@ -38,6 +38,32 @@ pub(super) fn check_names(args: &Sim, all: &[Named]) -> Result<(), Usage> {
         let problem =
             "--plot: two scenarios have the same name, so one picture would overwrite the other";
         return Err(Usage(problem.to_owned()));
+    }
+    Ok(())
+}
+
+/// What several arrays have no meaning for, or no place.
+pub(super) fn check_fleets(args: &Sim, all: &[Named]) -> Result<(), Usage> {
+    for named in all {
+        let Some(fleet) = named.simulation.fleet() else {
+            continue;
+        };
+        let of_trace = fleet == Fleet::OfTrace;
+        let refused = [
+            (args.precision.is_some(), "--precision"),
+            (args.sensitivity, "--sensitivity"),
+            (args.load_out.is_some(), "--load-out"),
+            (args.live.serve.is_some(), "--serve"),
+            (of_trace && args.records.is_some(), "--records"),
+            (of_trace && args.stages.is_some(), "--stages"),
+        ];
+        if let Some((_, option)) = refused.into_iter().find(|(given, _)| *given) {
+            let what = if of_trace { " on a trace" } else { "" };
+            return Err(Usage(format!(
+                "{option} does not support several arrays{what}: add --set array.count=1, or set it in {}",
+                named.path.display()
+            )));
+        }
     }
     Ok(())
 }

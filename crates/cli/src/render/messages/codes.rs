@@ -224,10 +224,13 @@ fn of_scenario(error: &ScenarioError) -> Option<Error> {
         ScenarioError::NoSteadyState { .. } => Error::NoWarmup,
         ScenarioError::NoRequests { .. } => Error::NoRequests,
         ScenarioError::NothingMeasured { .. } => Error::NothingMeasured,
+        ScenarioError::TooFewArrays { .. } => Error::RequestUnfit,
         ScenarioError::Geometry(_) | ScenarioError::Flash(_) => Error::GeometryWrong,
         ScenarioError::Profile(_) | ScenarioError::SsdProfile(_) => Error::ProfileWrong,
         ScenarioError::Write { .. } | ScenarioError::Stages { .. } => Error::ResultsUnwritable,
         ScenarioError::Trace(error) => of_trace(error),
-        ScenarioError::Interrupted | ScenarioError::GivenUp { .. } => return None,
+        ScenarioError::Interrupted | ScenarioError::GivenUp { .. } | ScenarioError::Thread(_) => {
+            return None;
+        }
     })
 }

@@ -1,0 +1,203 @@
+//! Several arrays: `array.count`.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use iosonar_scenario::{Fleet, NoInterval, Overrides, Prepared, SimulationResult};
+
+const ARRAY: &str = "[array]\nlevel = \"raid5\"\ndisks = 4\nplacement = \"addressed\"\n";
+const DISK: &str = "[disk]\nprofile = \"seagate-st3500630ns\"\n";
+const LAWS: &str = "[load]\nrequests = 3000\narrivals = { poisson_per_s = 40.0 }\nsize = { blocks = 1 }\nread_share = 0.6\n";
+
+fn prepared(load: &str, count: u32, more: &str) -> Result<Prepared, String> {
+    let text = format!("seed = 3\n{more}{load}{ARRAY}count = {count}\n{DISK}");
+    let overrides = Overrides {
+        several_arrays: true,
+        ..Overrides::default()
+    };
+    Prepared::from_toml(&text, Path::new("x.toml"), &overrides).map_err(|error| error.to_string())
+}
+
+fn run(load: &str, count: u32, threads: usize) -> Result<SimulationResult, String> {
+    let prepared = prepared(load, count, "")?;
+    prepared
+        .run(threads, None)
+        .map_err(|error| error.to_string())
+}
+
+/// A trace of requests to some devices, by a congruential generator; and how many each has.
+fn trace(name: &str, devices: &[u16], requests: usize) -> (PathBuf, Vec<u64>) {
+    let (mut x, mut time) = (1_u64, 0);
+    let mut draw = || {
+        x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        x >> 33
+    };
+    let mut text = "time_ns,device,sector,sectors,op\n".to_owned();
+    let mut counts = vec![0; 1 + usize::from(*devices.iter().max().unwrap())];
+    // Devices are numbered in the order in which they turn up.
+    for device in 0..counts.len() {
+        let _ = writeln!(text, "0,{device},0,8,flush");
+    }
+    for _ in 0..requests {
+        time += draw() % 8_000_000;
+        let device = devices[draw() as usize % devices.len()];
+        counts[usize::from(device)] += 1;
+        let op = if draw() % 3 == 0 { "write" } else { "read" };
+        let sector = draw() % 1_000_000 * 8;
+        let _ = writeln!(text, "{time},{device},{sector},16,{op}");
+    }
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).unwrap();
+    (path, counts)
+}
+
+fn of_trace(path: &Path) -> String {
+    format!("[load]\ntrace = \"{}\"\n", path.display())
+}
+
+#[test]
+fn arrays_with_the_same_laws_are_replications_of_one() {
+    let fleet = run(LAWS, 5, 2).unwrap();
+    let one = prepared(LAWS, 1, "").unwrap().with_replications(5);
+    let one = one.run(1, None).unwrap();
+    assert_eq!(fleet.hash, one.hash);
+    assert_eq!(fleet.response_time, one.response_time);
+    assert_eq!(fleet.mean_ms.stderr.to_bits(), one.mean_ms.stderr.to_bits());
+    let arrays = fleet.fleet.unwrap();
+    assert_eq!((arrays.arrays.len(), arrays.idle), (5, 0));
+    assert!(one.fleet.is_none());
+    let mean = arrays.arrays.iter().map(|of| of.mean_ms).sum::<f64>() / 5.0;
+    assert!((mean / fleet.mean_ms.mean - 1.0).abs() < 1e-9);
+    for (i, of) in (0..).zip(&arrays.arrays) {
+        assert_eq!((of.number, of.requests, of.failed), (i, 3000, 0));
+        assert!(of.mean_ms < of.p99_ms.unwrap() && of.p99_ms.unwrap() <= of.max_ms);
+        assert!(of.utilisation > 0.0 && of.utilisation < 1.0);
+        // Little's law, roughly: it is not overloaded.
+        assert!((of.throughput_per_s / 40.0 - 1.0).abs() < 0.1, "{of:?}");
+    }
+}
+
+#[test]
+fn each_array_serves_one_device_of_a_trace() {
+    // Devices 1 and 4 have no reads or writes.
+    let (path, counts) = trace("fleet.csv", &[0, 2, 3, 5], 20_000);
+    let fleet = run(&of_trace(&path), 6, 2).unwrap();
+    assert_eq!(fleet.response_time.count(), 20_000, "each request once");
+    let figures = fleet.fleet.clone().unwrap();
+    // Their flushes cost nothing, but they have come.
+    let all: u64 = figures.arrays.iter().map(|of| of.requests).sum();
+    assert_eq!(all, 20_000);
+    for of in &figures.arrays {
+        assert_eq!(of.requests, counts[of.number as usize], "{of:?}");
+    }
+    // The mean is that of all requests, not of the arrays.
+    let sum: f64 = figures
+        .arrays
+        .iter()
+        .map(|of| of.requests as f64 * of.mean_ms)
+        .sum();
+    assert!((sum / 20_000.0 / fleet.mean_ms.mean - 1.0).abs() < 1e-9);
+    // They are not samples of one distribution.
+    assert!(fleet.mean_ms.stderr.is_nan() && fleet.sections.is_empty());
+    assert!(fleet.throughput_per_s.stderr.is_nan());
+    assert_eq!(fleet.no_interval(), Some(NoInterval::Unlike));
+    for threads in [1, 3, 16] {
+        let again = run(&of_trace(&path), 6, threads).unwrap();
+        assert_eq!(again.hash, fleet.hash, "{threads} threads");
+        assert_eq!(again.fleet.as_ref(), Some(&figures));
+    }
+}
+
+#[test]
+fn an_array_serves_its_device_as_if_there_were_no_others() {
+    let (path, counts) = trace("fleet-of-3.csv", &[0, 1, 2], 6000);
+    let fleet = run(&of_trace(&path), 3, 2).unwrap();
+    let of_0 = fleet.fleet.unwrap().arrays[0];
+    // The requests of device 0 alone, for the only array.
+    let text = std::fs::read_to_string(&path).unwrap();
+    let alone = text
+        .lines()
+        .filter(|line| line.contains("time_ns") || line.contains(",0,"));
+    let is_of_0 = |line: &&str| line.contains("time_ns") || line.split(',').nth(1) == Some("0");
+    let alone: String = alone
+        .filter(is_of_0)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let only = path.with_file_name("fleet-only.csv");
+    std::fs::write(&only, alone).unwrap();
+    let one = run(&of_trace(&only), 1, 1).unwrap();
+    assert_eq!(one.response_time.count(), counts[0]);
+    assert_eq!(
+        of_0.mean_ms.to_bits(),
+        (one.response_time.moments.mean() / 1e6).to_bits()
+    );
+    assert_eq!(of_0.requests, counts[0]);
+}
+
+#[test]
+fn devices_without_requests_are_counted_and_those_without_an_array_refused() {
+    let (path, _) = trace("fleet-of-2.csv", &[0, 1], 500);
+    let fleet = run(&of_trace(&path), 7, 2).unwrap().fleet.unwrap();
+    assert_eq!((fleet.arrays.len(), fleet.idle), (2, 5));
+    let (path, _) = trace("fleet-too-few.csv", &[0, 1, 2], 500);
+    let error = run(&of_trace(&path), 2, 2).unwrap_err();
+    assert!(
+        error.contains("requests of device 2, but there are only 2 arrays"),
+        "{error}"
+    );
+    assert!(error.contains("set 'array.count' to at least 3"), "{error}");
+}
+
+#[test]
+fn a_trace_without_requests_is_an_error() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fleet-empty.csv");
+    for text in ["", "0,0,0,8,flush\n0,1,0,8,flush\n"] {
+        std::fs::write(&path, format!("time_ns,device,sector,sectors,op\n{text}")).unwrap();
+        let error = run(&of_trace(&path), 2, 2).unwrap_err();
+        assert!(
+            error.contains("there are no requests to simulate"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_damaged_trace_is_an_error_and_not_a_short_one() {
+    let (path, _) = trace("fleet-damaged.csv", &[0, 1], 2000);
+    let text = std::fs::read_to_string(&path).unwrap() + "9000000000000,0,8,many,read\n";
+    std::fs::write(&path, text).unwrap();
+    let error = run(&of_trace(&path), 2, 2).unwrap_err();
+    assert!(error.contains("fleet-damaged.csv:2004"), "{error}");
+    // So is a request that no array has room for.
+    let (path, _) = trace("fleet-beyond.csv", &[0, 1], 2000);
+    let text = std::fs::read_to_string(&path).unwrap() + "9000000000000,1,9000000000,8,read\n";
+    std::fs::write(&path, text).unwrap();
+    let error = run(&of_trace(&path), 2, 2).unwrap_err();
+    assert!(error.contains("beyond the end of the array"), "{error}");
+}
+
+#[test]
+fn what_does_not_go_with_it_is_refused() {
+    assert_eq!(prepared(LAWS, 2, "").unwrap().fleet(), Some(Fleet::Alike));
+    assert_eq!(prepared(LAWS, 1, "").unwrap().fleet(), None);
+    let error = prepared(LAWS, 0, "").unwrap_err();
+    assert!(
+        error.contains("'array.count' is 0, expected 1 to 4096"),
+        "{error}"
+    );
+    let error = prepared(LAWS, 2, "replications = 2\n").unwrap_err();
+    assert!(
+        error.contains("each array is a replication of its own"),
+        "{error}"
+    );
+    let (path, _) = trace("fleet-auto.csv", &[0, 1], 100);
+    let error = prepared(&of_trace(&path), 2, "warmup_requests = \"auto\"\n").unwrap_err();
+    assert!(error.contains("give the number of requests"), "{error}");
+    let text = format!("{LAWS}{ARRAY}count = 2\n{DISK}");
+    let error = Prepared::from_toml(&text, Path::new("x.toml"), &Overrides::default());
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("only 'iosonar sim' supports several arrays"),
+        "{error}"
+    );
+}
