@@ -240,3 +240,85 @@ fn a_trace_that_does_not_fit_is_named_with_its_line_and_leaves_nothing_behind() 
         assert!(!records.exists() && !scratch.holds_a_part());
     }
 }
+
+/// What `sim` prints of a scenario with these lines in [array] and behind it, and how it ends.
+fn described(array: &str, more: &str, options: &[&str]) -> (String, String, Option<i32>) {
+    let scratch = Scratch::new();
+    let text = SCENARIO
+        .replace("replications = 3\n", "")
+        .replace("raid5", "raid6")
+        .replace("disks = 4\n", &format!("disks = 6\n{array}"))
+        + more;
+    let scenario = scratch.file("s.toml", &text);
+    let output = iosonar()
+        .arg("sim")
+        .arg(&scenario)
+        .args(options)
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        text(output.stdout),
+        text(output.stderr),
+        output.status.code(),
+    )
+}
+
+#[test]
+fn several_arrays_are_described_together_and_the_slowest_by_themselves() {
+    let (text, _, code) = described("count = 7\n", "", &[]);
+    assert_eq!(code, Some(0));
+    for expected in [
+        "s: 7 x RAID 6 of 6 x ",
+        "load 20 requests/s each",
+        "from 7 arrays)",
+        "(means over the arrays)",
+        "requests/s per array",
+        "  arrays        7; together 1",
+        "  slowest ",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    assert_eq!(text.matches("  array/").count(), 5, "{text}");
+    let (one, _, _) = described("count = 1\n", "", &[]);
+    assert!(!one.contains("array/") && !one.contains("arrays"), "{one}");
+    let (json, _, _) = described("count = 7\n", "", &["--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let metrics = json["metrics"].as_array().unwrap();
+    let named = |name: &str| metrics.iter().filter(|of| of["name"] == *name).count();
+    assert_eq!((named("array_mean"), named("array_requests")), (7, 7));
+    for option in ["--precision=0.1", "--sensitivity"] {
+        let (_, error, code) = described("count = 7\n", "", &[option]);
+        assert_eq!(code, Some(2), "{error}");
+        assert!(error.contains("does not support several arrays"), "{error}");
+    }
+}
+
+#[test]
+fn what_happens_to_disks_is_said_and_what_is_lost() {
+    let fail = |at: &str, disk: u32| format!("[[event]]\nat = '{at}'\nfail = {disk}\n");
+    let (text, _, _) = described("", &fail("20s", 1), &[]);
+    assert!(
+        text.contains("  event         disk 1 fails at 20 s\n"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("DATA LOSS") && !text.contains("did not happen"),
+        "{text}"
+    );
+    assert!(text.contains("needs --replications)"), "{text}");
+    let (text, _, _) = described("", &fail("20h", 1), &[]);
+    assert!(text.contains("  1 of 1 events did not happen"), "{text}");
+    let three = fail("20s", 1) + &fail("30s", 2) + &fail("40s", 3);
+    let (text, _, _) = described("", &three, &[]);
+    assert!(text.contains("DATA LOSS: "), "{text}");
+    let (text, _, _) = described(
+        "",
+        "[[event]]\nat = '10s'\nslow = { disk = 2, factor = 3, for = '5s' }\n",
+        &[],
+    );
+    assert!(
+        text.contains("disk 2 is 3 times as slow from 10 s on, for 5 s"),
+        "{text}"
+    );
+}
