@@ -140,7 +140,9 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     if let Some(path) = &args.records
         && !args.output.quiet
     {
-        note(&where_records_are(path, replications));
+        let of_arrays = all.iter().any(|named| named.simulation.fleet().is_some());
+        let runs = if of_arrays { "arrays" } else { "replications" };
+        note(&where_records_are(path, (replications, runs)));
     }
     Ok(ending)
 }
@@ -191,14 +193,14 @@ fn served(
     })?
 }
 
-/// Where the records are after this number of replications.
-fn where_records_are(path: &Path, replications: u32) -> String {
+/// Where the records are after this number of replications or arrays.
+fn where_records_are(path: &Path, (count, runs): (u32, &str)) -> String {
     let path_shown = path.display();
-    match (records_path_of(path, 0), replications) {
-        (Some(_), _) => format!("records of each replication written to {path_shown}"),
+    match (records_path_of(path, 0), count) {
+        (Some(_), _) => format!("records of all {runs} written to {path_shown}, one file each"),
         (None, 1) => format!("records written to {path_shown}"),
         (None, n) => format!(
-            "records of the first of {n} replications written to {path_shown}; {REPLICATION} in the name writes one file per run"
+            "records of the first of {n} {runs} written to {path_shown}; {REPLICATION} in the name writes one file per run"
         ),
     }
 }
