@@ -82,7 +82,14 @@ pub(super) fn relay<E: Engine + Send>(
         let helpers: Vec<_> = (1..=helpers)
             .filter_map(|number| builder().spawn_scoped(scope, move || help_out(number)).ok())
             .collect();
-        let mut turn = relay.take_turns(OWNER);
+        let Some(mut turn) = relay.take_turns(OWNER) else {
+            for helper in helpers {
+                if let Err(panic) = helper.join() {
+                    std::panic::resume_unwind(panic);
+                }
+            }
+            unreachable!("a helper has panicked in its turn");
+        };
         let outcome = turn.outcome.take().unwrap_or(Ok(true));
         let Turn {
             session, engine, ..
@@ -106,9 +113,6 @@ const OWNER: usize = 0;
 
 type Guard<'g, 'r, 's, 'a, E> = MutexGuard<'g, Turn<'r, 's, 'a, E>>;
 
-/// A session is not gone on with after a panic: it takes all of its threads along.
-const NO_PANIC: &str = "no other thread has panicked in its turn";
-
 /// Wakes those who wait for a turn, so that they see it.
 struct WhenPanicking<'c>(&'c Condvar);
 
@@ -121,31 +125,31 @@ impl Drop for WhenPanicking<'_> {
 }
 
 impl<'r, 's, 'a, E: Engine> Relay<'r, 's, 'a, E> {
-    /// Takes turns until nothing more is to be started.
-    fn take_turns(&self, number: usize) -> Guard<'_, 'r, 's, 'a, E> {
+    /// Takes turns until nothing more is to be started. `None` if another thread has panicked in its turn: the session
+    /// cannot continue, and the panic has said why.
+    fn take_turns(&self, number: usize) -> Option<Guard<'_, 'r, 's, 'a, E>> {
         let _wakes_others = WhenPanicking(&self.changed);
-        let mut turn = self.lock();
+        let mut turn = self.lock()?;
         loop {
             if turn.is_over {
-                return turn;
+                return Some(turn);
             }
             if number != OWNER && !turn.is_shared {
-                let changed = self.changed.wait(turn);
-                turn = changed.expect(NO_PANIC);
+                turn = self.changed.wait(turn).ok()?;
                 continue;
             }
             match turn.round() {
                 Ok(After::Round) => {}
-                Ok(After::Until(due)) => turn = self.wait_until(turn, due, number),
-                Ok(After::For(time)) => turn = self.wait(turn, time, number),
+                Ok(After::Until(due)) => turn = self.wait_until(turn, due, number)?,
+                Ok(After::For(time)) => turn = self.wait(turn, time, number)?,
                 Ok(After::End { all }) => self.end(&mut turn, Ok(all)),
                 Err(failure) => self.end(&mut turn, Err(failure)),
             }
         }
     }
 
-    fn lock(&self) -> Guard<'_, 'r, 's, 'a, E> {
-        self.turn.lock().expect(NO_PANIC)
+    fn lock(&self) -> Option<Guard<'_, 'r, 's, 'a, E>> {
+        self.turn.lock().ok()
     }
 
     fn end(&self, turn: &mut Guard<'_, 'r, 's, 'a, E>, outcome: Result<bool, Failure>) {
@@ -159,7 +163,7 @@ impl<'r, 's, 'a, E: Engine> Relay<'r, 's, 'a, E> {
         mut turn: Guard<'g, 'r, 's, 'a, E>,
         due: Nanos,
         number: usize,
-    ) -> Guard<'g, 'r, 's, 'a, E> {
+    ) -> Option<Guard<'g, 'r, 's, 'a, E>> {
         let Turn {
             session, waiter, ..
         } = &mut *turn;
@@ -171,7 +175,7 @@ impl<'r, 's, 'a, E: Engine> Relay<'r, 's, 'a, E> {
         turn.is_shared = is_shared;
         if sleep == Nanos::ZERO {
             thread::spin_loop();
-            return turn;
+            return Some(turn);
         }
         self.wait(turn, sleep, number)
     }
@@ -182,22 +186,22 @@ impl<'r, 's, 'a, E: Engine> Relay<'r, 's, 'a, E> {
         mut turn: Guard<'g, 'r, 's, 'a, E>,
         time: Nanos,
         number: usize,
-    ) -> Guard<'g, 'r, 's, 'a, E> {
+    ) -> Option<Guard<'g, 'r, 's, 'a, E>> {
         if !turn.is_shared {
             let Turn { engine, waiter, .. } = &mut *turn;
             if let Err(failure) = sleep_and_learn(time, *engine, waiter) {
                 self.end(&mut turn, Err(failure));
             }
-            return turn;
+            return Some(turn);
         }
         let now = pacing::monotonic();
         let alarm = turn.alarm(now.saturating_add(time), number);
         turn.alarms[number] = alarm;
         drop(turn);
         thread::sleep(alarm.saturating_sub(now).into());
-        let mut turn = self.lock();
+        let mut turn = self.lock()?;
         turn.alarms[number] = Nanos::ZERO;
-        turn
+        Some(turn)
     }
 }
 

@@ -180,3 +180,10 @@ fn nothing_is_discarded_that_the_log_cannot_know_of() {
         holds(&scenario, 6);
     }
 }
+
+/// Threads that waited for a turn panicked as well after one had panicked in its own, and their messages hid why.
+#[test]
+fn a_panic_in_a_turn_is_followed_by_no_other() {
+    let outcome = super::run_seeds(3_052_304..3_052_305, |_| true);
+    assert!(outcome.is_ok(), "{:?}", outcome.err());
+}
