@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::mechanics::part_of_turn;
 use crate::profile::LayoutProfile;
 use crate::sparing::{Numbering, Sparing};
 use crate::{DiskProfile, ZoneLaw};
@@ -241,7 +242,7 @@ impl Geometry {
             }) as u32,
             sector: sector as u32,
             sectors_per_track: zone.sectors_per_track() as u32,
-            turn: turn - turn.floor(),
+            turn: part_of_turn(turn),
         }
     }
 

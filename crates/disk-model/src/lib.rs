@@ -36,6 +36,7 @@ mod service;
 mod sheet_test;
 mod shingles;
 mod sparing;
+mod sptf;
 mod zone;
 
 pub use geometry::{Geometry, HeadOrder, Place, TrackSpan};

@@ -1,6 +1,6 @@
 //! The arm and the platter: how long it takes to bring the head to a track, and until a sector comes under it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use iosonar_device::Access;
 use iosonar_units::Nanos;
@@ -8,6 +8,7 @@ use iosonar_units::Nanos;
 use crate::bands::Bands;
 use crate::command::Electronics;
 use crate::geometry::{Geometry, Place};
+use crate::sptf::LeastSeeks;
 use crate::{DiskProfile, SeekCurves};
 
 /// What positional disks of a kind share.
@@ -16,6 +17,8 @@ pub struct Mechanics {
     pub(crate) geometry: Geometry,
     pub(crate) revolution_ns: f64,
     seeks: SeekCurves,
+    cylinders: u32,
+    least_seeks: OnceLock<LeastSeeks>,
     write_settle_ns: f64,
     head_switch_ns: f64,
     cylinder_switch_ns: Option<f64>,
@@ -51,6 +54,8 @@ impl Mechanics {
             geometry,
             revolution_ns: profile.revolution_ms * 1e6,
             seeks: profile.seeks(),
+            cylinders: profile.cylinders,
+            least_seeks: OnceLock::new(),
             write_settle_ns: profile.seek.write_settle_ms * 1e6,
             head_switch_ns: profile.geometry.head_switch_ms * 1e6,
             cylinder_switch_ns: profile.geometry.cylinder_switch_ms.map(|ms| ms * 1e6),
@@ -77,7 +82,7 @@ impl Mechanics {
     }
 
     #[inline]
-    fn moved_ns(&self, cylinders: u32, other_head: bool, access: Access) -> f64 {
+    pub(crate) fn moved_ns(&self, cylinders: u32, other_head: bool, access: Access) -> f64 {
         let switch = if other_head { self.head_switch_ns } else { 0.0 };
         let time = if cylinders == 0 {
             switch
@@ -98,6 +103,13 @@ impl Mechanics {
     pub(crate) fn seek_ns(&self, from: Track, to: &Place, access: Access) -> f64 {
         let distance = from.cylinder.abs_diff(to.cylinder);
         self.moved_ns(distance, from.head != to.head, access)
+    }
+
+    /// The least times of seeks, which are worked out when they are first asked for.
+    #[inline]
+    pub(crate) fn least_seeks(&self) -> &LeastSeeks {
+        self.least_seeks
+            .get_or_init(|| LeastSeeks::new(self, self.cylinders))
     }
 
     /// The time to go on to the next track in the middle of a transfer.
@@ -146,6 +158,19 @@ pub(crate) struct Head {
     pub(crate) track: Track,
 }
 
+/// Turns without the whole ones, at least 0 and less than 1. `f64::floor` is a call where the target need not have an
+/// instruction for it.
+#[inline]
+pub(crate) fn part_of_turn(turns: f64) -> f64 {
+    let towards_zero = turns as i64 as f64;
+    let whole = if towards_zero > turns {
+        towards_zero - 1.0
+    } else {
+        towards_zero
+    };
+    turns - whole
+}
+
 /// Rounding to nanoseconds may bring a head to its sector this much too late: that costs no turn.
 pub(crate) const ROUNDING_NS: f64 = 5.0;
 
@@ -155,7 +180,7 @@ impl Head {
     pub(crate) fn wind(&mut self, now: Nanos, revolution_ns: f64) -> f64 {
         let passed = (now - self.clock).get() as f64;
         let turns = passed / revolution_ns + self.angle;
-        (self.angle, self.clock) = (turns - turns.floor(), now);
+        (self.angle, self.clock) = (part_of_turn(turns), now);
         passed
     }
 
@@ -165,7 +190,7 @@ impl Head {
     pub(crate) fn latency_ns(&self, turn: f64, at_ns: f64, revolution_ns: f64) -> f64 {
         let angle = at_ns / revolution_ns + self.angle;
         let wait = turn - angle;
-        let latency = (wait - wait.floor()) * revolution_ns;
+        let latency = part_of_turn(wait) * revolution_ns;
         if latency > revolution_ns - ROUNDING_NS {
             latency - revolution_ns
         } else {

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::drive::{Drive, Machine};
 use crate::geometry::Place;
 use crate::mechanics::{Head, Mechanics, Track};
+use crate::sptf::Start;
 
 /// Which of the waiting jobs of the highest priority is served next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -79,6 +80,8 @@ pub struct PositionalDisk {
     queueing: Queueing,
     head: Head,
     inwards: bool,
+    /// Lower bounds of the positioning times of the waiting jobs; only the memory is kept.
+    least_times: Vec<u32>,
     /// The buffer and what goes on behind it, if the drive has one.
     drive: Option<Box<Drive>>,
     /// What it has done in the background, when the measurement is over.
@@ -112,6 +115,7 @@ impl PositionalDisk {
                 },
             },
             inwards: true,
+            least_times: Vec::new(),
             measured: None,
             drive: mechanics
                 .electronics
@@ -147,6 +151,45 @@ impl PositionalDisk {
         seek + self
             .head
             .latency_ns(place.turn, begin + seek, mechanics.revolution_ns)
+    }
+
+    /// The job with the shortest positioning time, the first if there are several. See [`sptf`](crate::sptf).
+    #[inline]
+    fn shortest(&mut self, queue: &VecDeque<Waiting>, now: Nanos) -> usize {
+        let mechanics = &*self.mechanics;
+        let begin = (now - self.head.clock).get() as f64;
+        let turns = begin / mechanics.revolution_ns + self.head.angle;
+        let start = Start::new(mechanics, self.head.track.cylinder, turns);
+        let (front, back) = queue.as_slices();
+        let depth = self.queueing.depth.max(1);
+        let front = &front[..front.len().min(depth)];
+        let back = &back[..back.len().min(depth - front.len())];
+        let least = move |w: &Waiting| start.least(&w.place, w.job.access);
+        self.least_times.clear();
+        self.least_times.extend(front.iter().map(least));
+        self.least_times.extend(back.iter().map(least));
+        let times = &self.least_times;
+        let shortest = times.iter().fold(u32::MAX, |least, &time| least.min(time));
+        let first = times.iter().position(|&time| time == shortest);
+        let first = first.expect("at least one job waits");
+        let exact = |i: usize| {
+            (
+                self.positioning_ns(&queue[i].place, queue[i].job.access, now),
+                i,
+            )
+        };
+        let mut best = exact(first);
+        let mut limit = start.limit(best.0);
+        for (i, &time) in times.iter().enumerate() {
+            if time <= limit && i != first {
+                let other = exact(i);
+                if other < best {
+                    best = other;
+                    limit = start.limit(best.0);
+                }
+            }
+        }
+        best.1
     }
 
     /// The first sector of a job and the one behind its last, on the disk.
@@ -262,17 +305,7 @@ impl Mechanism for PositionalDisk {
             ArmScheduler::CLook => {
                 nearest(true).or_else(|| seen().min_by_key(|(_, w)| w.place.cylinder))
             }
-            ArmScheduler::Sptf => {
-                let time = |w: &Waiting| self.positioning_ns(&w.place, w.job.access, now);
-                let mut best: Option<(f64, (usize, &Waiting))> = None;
-                for candidate in seen() {
-                    let t = time(candidate.1);
-                    if best.is_none_or(|(shortest, _)| t < shortest) {
-                        best = Some((t, candidate));
-                    }
-                }
-                best.map(|(_, candidate)| candidate)
-            }
+            ArmScheduler::Sptf => return self.shortest(queue, now),
         };
         chosen.map_or(0, |(i, _)| i)
     }
@@ -428,6 +461,65 @@ mod tests {
         assert_eq!(order(ArmScheduler::Look, &sectors), [3, 0, 1, 4, 2]);
         assert_eq!(order(ArmScheduler::CLook, &sectors), [3, 0, 2, 4, 1]);
         assert_eq!(order(ArmScheduler::Sptf, &sectors).len(), 5);
+    }
+
+    /// The first of the jobs with the shortest positioning time, from the times of all.
+    fn first_of_shortest(disk: &PositionalDisk, queue: &VecDeque<Waiting>, now: Nanos) -> usize {
+        let mut best = (f64::INFINITY, 0);
+        for (i, w) in queue.iter().take(disk.queueing.depth).enumerate() {
+            let time = disk.positioning_ns(&w.place, w.job.access, now);
+            if time < best.0 {
+                best = (time, i);
+            }
+        }
+        best.1
+    }
+
+    #[test]
+    fn few_exact_times_lead_to_the_shortest_of_all() {
+        let mut stream = Seed::new(3).stream("test", "queue");
+        for (name, _) in crate::BUILT_IN {
+            let profile = DiskProfile::load(name, Path::new(".")).unwrap();
+            let mechanics = Mechanics::new(&profile);
+            let queueing = Queueing {
+                scheduler: ArmScheduler::Sptf,
+                depth: 40,
+                most_wait: Nanos::MAX,
+            };
+            let mut disk = PositionalDisk::new(&mechanics, queueing, &Seed::new(1), "disk/0");
+            // It is the arm's choice that counts here.
+            disk.drive = None;
+            let capacity = mechanics.geometry.capacity();
+            let mut now = Nanos::ZERO;
+            for _ in 0..1000 {
+                // Far apart, or on few tracks; some jobs are the same, and some begin at the head.
+                let width = capacity >> stream.below(28);
+                let from = stream.below(capacity - width + 1);
+                let jobs = (0..=stream.below(60)).map(|_| {
+                    let access = [Access::Read, Access::Write, Access::Discard];
+                    let access = access[stream.below(3) as usize];
+                    let sector = Sector::new(from + stream.below(width.max(1)));
+                    let job = Job::new(RequestId(0), access, sector, Sectors::new(8));
+                    let place = disk.place(&job);
+                    Waiting {
+                        job,
+                        arrived: Nanos::ZERO,
+                        place,
+                    }
+                });
+                let mut queue: VecDeque<Waiting> = jobs.collect();
+                // Its memory wraps round.
+                queue.rotate_left(stream.below(queue.len() as u64) as usize);
+                let longest = 1 << (10 + stream.below(40));
+                now += Nanos::new(stream.below(longest));
+                let chosen = disk.next(&queue, now);
+                assert_eq!(chosen, first_of_shortest(&disk, &queue, now), "{name}");
+                if stream.below(2) == 0 {
+                    let took = disk.serve(&queue[chosen], now, queue.len());
+                    now += took.positioning + took.transfer;
+                }
+            }
+        }
     }
 
     /// The mean service time of a disk that always has 32 jobs to choose from.

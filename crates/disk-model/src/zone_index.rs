@@ -1,0 +1,75 @@
+//! Which zone a sector lies in.
+
+/// Finds zones by their first sectors: a table leads to a zone that is at most the right one, and in most cases is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ZoneIndex {
+    /// Those of all zones but the first, ascending.
+    next_begin: Box<[u64]>,
+    /// The zone of the first of the sectors that are alike but for bits that do not count.
+    table: Box<[u32]>,
+    coarse: u32,
+}
+
+impl ZoneIndex {
+    /// How many places of the table there are for a zone, at most.
+    const PLACES: u64 = 4;
+
+    /// For zones that begin at these sectors, ascending from 0; the last one ends before `capacity`.
+    pub(crate) fn new(begins: &[u64], capacity: u64) -> Self {
+        let places = Self::PLACES * begins.len() as u64;
+        let coarse = (capacity / places + 1).next_power_of_two().ilog2();
+        let zone_at = |sector: u64| begins.partition_point(|&begin| begin <= sector) - 1;
+        let places = 0..=capacity >> coarse;
+        Self {
+            next_begin: begins[1..].into(),
+            table: places
+                .map(|place| zone_at(place << coarse) as u32)
+                .collect(),
+            coarse,
+        }
+    }
+
+    /// The number of the zone of a sector below the capacity.
+    #[inline]
+    pub(crate) fn zone_of(&self, sector: u64) -> usize {
+        let mut zone = self.table[(sector >> self.coarse) as usize] as usize;
+        while self
+            .next_begin
+            .get(zone)
+            .is_some_and(|&next| next <= sector)
+        {
+            zone += 1;
+        }
+        zone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_sim_core::Seed;
+
+    #[test]
+    fn a_sector_lies_in_the_last_zone_that_begins_before_it() {
+        let mut stream = Seed::new(1).stream("test", "zones");
+        for _ in 0..200 {
+            // Zones may be much longer than others.
+            let most = 1 << stream.below(20);
+            let mut begins = vec![0];
+            for _ in 0..=stream.below(80) {
+                begins.push(begins[begins.len() - 1] + 1 + stream.below(most));
+            }
+            let capacity = begins.pop().expect("the end of the last zone");
+            let index = ZoneIndex::new(&begins, capacity);
+            let edges = begins
+                .iter()
+                .flat_map(|&begin| [begin.saturating_sub(1), begin]);
+            let inside: Vec<u64> = (0..100).map(|_| stream.below(capacity)).collect();
+            for sector in edges.chain([capacity - 1]).chain(inside) {
+                let zone = index.zone_of(sector);
+                assert!(begins[zone] <= sector);
+                assert!(begins.get(zone + 1).is_none_or(|&next| sector < next));
+            }
+        }
+    }
+}
