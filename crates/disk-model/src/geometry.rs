@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::mechanics::part_of_turn;
 use crate::profile::LayoutProfile;
 use crate::sparing::{Numbering, Sparing};
+use crate::zone_index::ZoneIndex;
 use crate::{DiskProfile, ZoneLaw};
 
 /// Cylinders with the same number of sectors per track.
@@ -26,6 +27,11 @@ impl Zone {
     fn sectors_per_track(&self) -> u64 {
         self.numbering.sectors_per_track
     }
+}
+
+fn index(zones: &[Zone], capacity: u64) -> ZoneIndex {
+    let begins: Vec<u64> = zones.iter().map(|zone| zone.first_sector).collect();
+    ZoneIndex::new(&begins, capacity)
 }
 
 /// In which order the sectors of a cylinder are numbered.
@@ -70,6 +76,7 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Geometry {
     zones: Vec<Zone>,
+    by_sector: ZoneIndex,
     cylinders: u64,
     heads: u64,
     capacity: u64,
@@ -131,6 +138,7 @@ impl Geometry {
             first_sector += sectors;
         }
         Self {
+            by_sector: index(&zones, first_sector),
             zones,
             cylinders,
             heads,
@@ -164,6 +172,7 @@ impl Geometry {
             first_sector += sectors;
         }
         Self {
+            by_sector: index(&zones, first_sector),
             zones,
             cylinders: u64::from(profile.cylinders),
             heads,
@@ -191,11 +200,7 @@ impl Geometry {
 
     #[inline]
     fn zone_of(&self, sector: u64) -> &Zone {
-        let zone = self
-            .zones
-            .partition_point(|zone| zone.first_sector <= sector)
-            - 1;
-        &self.zones[zone]
+        &self.zones[self.by_sector.zone_of(sector)]
     }
 
     /// The place of a sector below the capacity.

@@ -38,6 +38,7 @@ mod shingles;
 mod sparing;
 mod sptf;
 mod zone;
+mod zone_index;
 
 pub use geometry::{Geometry, HeadOrder, Place, TrackSpan};
 pub use mechanics::Mechanics;

@@ -1,17 +1,18 @@
 //! Which zone a sector lies in.
 
-/// Finds zones by their first sectors: a table leads to a zone that is at most the right one, and in most cases is.
+/// Finds zones by their first sectors: a table leads to a zone that is never behind the right one, and mostly is it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ZoneIndex {
-    /// Those of all zones but the first, ascending.
+    /// The first sectors of all zones but the first zone, ascending.
     next_begin: Box<[u64]>,
-    /// The zone of the first of the sectors that are alike but for bits that do not count.
+    /// For each range of sectors, the zone of the first one.
     table: Box<[u32]>,
+    /// How many low bits of a sector are ignored.
     coarse: u32,
 }
 
 impl ZoneIndex {
-    /// How many places of the table there are for a zone, at most.
+    /// How many entries of the table there are for a zone, at most.
     const PLACES: u64 = 4;
 
     /// For zones that begin at these sectors, ascending from 0; the last one ends before `capacity`.
