@@ -11,11 +11,10 @@ pub fn ks_distance(a: &Histogram, b: &Histogram) -> f64 {
     if a.count() == 0 || b.count() == 0 {
         return f64::NAN;
     }
-    let (bins_a, bins_b) = (a.counts(), b.counts());
     let (mut below_a, mut below_b, mut largest) = (0_u64, 0_u64, 0.0_f64);
-    for bin in 0..bins_a.len().max(bins_b.len()) {
-        below_a += bins_a.get(bin).copied().unwrap_or(0);
-        below_b += bins_b.get(bin).copied().unwrap_or(0);
+    for bin in 0..a.end().max(b.end()) {
+        below_a += a.count_of(bin);
+        below_b += b.count_of(bin);
         let distance = below_a as f64 / a.count() as f64 - below_b as f64 / b.count() as f64;
         largest = largest.max(distance.abs());
     }

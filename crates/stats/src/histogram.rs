@@ -2,18 +2,22 @@
 //!
 //! Values below 512 ns are counted exactly; above, each power of two is cut into 512 equal bins,
 //! so a bin is at most 1/512 of its value wide. A quantile is interpolated within its bin by its rank,
-//! limited to the extremes, which are exact. Memory: at most 56 * 512 counters, 229 KiB, however
-//! many samples.
+//! limited to the extremes, which are exact. Memory: a counter for each bin between the extremes, at most 56 * 512
+//! counters, 229 KiB, however many samples.
 
 use iosonar_units::Nanos;
 
 const SUB_BITS: u32 = 9;
 const SUB_BINS: u64 = 1 << SUB_BITS;
+/// Memory grows by this many bins, 4 KiB, at either end.
+const BLOCK: usize = 512;
 
 /// Any number of times in bounded memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
+    /// The counts of the bins from `first` on, as far as there are samples, in whole blocks of 512.
     bins: Vec<u64>,
+    first: usize,
     count: u64,
     min: u64,
     max: u64,
@@ -68,10 +72,13 @@ impl Histogram {
     pub fn push(&mut self, t: Nanos) {
         let value = t.get();
         let bin = bin_of(value);
-        if bin >= self.bins.len() {
-            self.bins.resize((bin + 1).next_multiple_of(512), 0);
+        // A bin before the first one wraps round, to a large number.
+        let mut at = bin.wrapping_sub(self.first);
+        if at >= self.bins.len() {
+            self.cover(bin, bin + 1);
+            at = bin - self.first;
         }
-        self.bins[bin] += 1;
+        self.bins[at] += 1;
         if self.count == 0 {
             (self.min, self.max) = (value, value);
         } else {
@@ -81,15 +88,31 @@ impl Histogram {
         self.count += 1;
     }
 
+    /// Makes room for the bins from `from` up to `end`.
+    #[inline(never)]
+    fn cover(&mut self, from: usize, end: usize) {
+        let from = from - from % BLOCK;
+        if self.bins.is_empty() {
+            self.first = from;
+        } else if from < self.first {
+            let before = std::iter::repeat_n(0, self.first - from);
+            drop(self.bins.splice(..0, before));
+            self.first = from;
+        }
+        let needed = end.next_multiple_of(BLOCK) - self.first;
+        if self.bins.len() < needed {
+            self.bins.resize(needed, 0);
+        }
+    }
+
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
         }
-        if self.bins.len() < other.bins.len() {
-            self.bins.resize(other.bins.len(), 0);
-        }
-        for (mine, theirs) in self.bins.iter_mut().zip(&other.bins) {
+        self.cover(other.first, other.first + other.bins.len());
+        let mine = &mut self.bins[other.first - self.first..];
+        for (mine, theirs) in mine.iter_mut().zip(&other.bins) {
             *mine += theirs;
         }
         self.add_extremes(other.count, other.min, other.max);
@@ -103,10 +126,9 @@ impl Histogram {
 
     /// The same without the empty bins.
     pub fn sparse(&self) -> SparseHistogram {
-        let bins = self.bins.iter().enumerate();
-        let bins = bins.filter(|(_, n)| **n > 0);
+        let bins = self.counts().filter(|(_, n)| *n > 0);
         SparseHistogram {
-            bins: bins.map(|(bin, &n)| (bin as u16, n)).collect(),
+            bins: bins.map(|(bin, n)| (bin as u16, n)).collect(),
             count: self.count,
             min: self.min,
             max: self.max,
@@ -115,15 +137,12 @@ impl Histogram {
 
     /// Adds all samples of `other`.
     pub fn merge_sparse(&mut self, other: &SparseHistogram) {
-        let Some(&(last, _)) = other.bins.last() else {
+        let (Some((first, _)), Some((last, _))) = (other.bins.first(), other.bins.last()) else {
             return;
         };
-        let needed = (usize::from(last) + 1).next_multiple_of(512);
-        if self.bins.len() < needed {
-            self.bins.resize(needed, 0);
-        }
+        self.cover(usize::from(*first), usize::from(*last) + 1);
         for &(bin, n) in &other.bins {
-            self.bins[usize::from(bin)] += n;
+            self.bins[usize::from(bin) - self.first] += n;
         }
         self.add_extremes(other.count, other.min, other.max);
     }
@@ -157,7 +176,7 @@ impl Histogram {
             return Some(Nanos::new(self.min));
         }
         let mut below = 0;
-        for (bin, &n) in self.bins.iter().enumerate() {
+        for (bin, n) in self.counts() {
             if below + n >= rank {
                 return Some(self.within(bin, n, rank - below));
             }
@@ -177,7 +196,7 @@ impl Histogram {
     /// The quantiles 1 / `parts`, 2 / `parts`, ... 1, as [`Histogram::quantile`] has them, in one go. None without
     /// samples.
     pub fn quantiles(&self, parts: u32) -> impl Iterator<Item = Nanos> + '_ {
-        let (mut bin, mut below) = (0, 0);
+        let (mut at, mut below) = (0, 0);
         let parts = if self.count == 0 { 0 } else { parts };
         (1..=parts).map(move |i| {
             let share = f64::from(i) / f64::from(parts);
@@ -185,18 +204,19 @@ impl Histogram {
             if rank == self.count {
                 return Nanos::new(self.max);
             }
-            while below + self.bins[bin] < rank {
-                below += self.bins[bin];
-                bin += 1;
+            while below + self.bins[at] < rank {
+                below += self.bins[at];
+                at += 1;
             }
-            self.within(bin, self.bins[bin], rank - below)
+            self.within(self.first + at, self.bins[at], rank - below)
         })
     }
 
     /// The share of samples at most `t`, 0 to 1; samples in its own bin count as not above it. NaN
     /// without samples.
     pub fn share_up_to(&self, t: Nanos) -> f64 {
-        let bins = (bin_of(t.get()) + 1).min(self.bins.len());
+        let bins = (bin_of(t.get()) + 1).saturating_sub(self.first);
+        let bins = bins.min(self.bins.len());
         self.bins[..bins].iter().sum::<u64>() as f64 / self.count as f64
     }
 
@@ -210,22 +230,30 @@ impl Histogram {
     /// The distribution function: one point per non-empty bin, ascending, the last with share 1.
     pub fn cdf(&self) -> impl Iterator<Item = CdfPoint> + '_ {
         let mut below = 0;
-        self.bins
-            .iter()
-            .enumerate()
-            .filter(|&(_, &n)| n > 0)
-            .map(move |(bin, &n)| {
-                below += n;
-                CdfPoint {
-                    value: Nanos::new(edges_of(bin).1.min(self.max)),
-                    share: below as f64 / self.count as f64,
-                }
-            })
+        self.counts().filter(|&(_, n)| n > 0).map(move |(bin, n)| {
+            below += n;
+            CdfPoint {
+                value: Nanos::new(edges_of(bin).1.min(self.max)),
+                share: below as f64 / self.count as f64,
+            }
+        })
     }
 
-    /// How many samples each bin holds, in ascending order of the bins.
-    pub(crate) fn counts(&self) -> &[u64] {
-        &self.bins
+    /// Bins with how many samples each holds, in ascending order; of those that are not there, none.
+    fn counts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let bins = self.bins.iter().enumerate();
+        bins.map(|(at, &n)| (self.first + at, n))
+    }
+
+    /// How many samples a bin holds.
+    pub(crate) fn count_of(&self, bin: usize) -> u64 {
+        let at = bin.checked_sub(self.first);
+        at.and_then(|at| self.bins.get(at)).copied().unwrap_or(0)
+    }
+
+    /// The first bin behind those that hold samples, and perhaps some more.
+    pub(crate) fn end(&self) -> usize {
+        self.first + self.bins.len()
     }
 }
 
@@ -249,6 +277,24 @@ mod tests {
     #[test]
     fn an_empty_histogram_has_no_quantile() {
         assert_eq!(Histogram::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn memory_reaches_from_the_first_sample_to_the_last() {
+        let mut h = Histogram::default();
+        for (value, blocks) in [
+            (10_000_000, 1),
+            (12_000_000, 1),
+            (20_000_000, 2),
+            (3_000_000, 4),
+        ] {
+            h.push(Nanos::new(value));
+            assert_eq!(h.bins.len(), blocks * BLOCK, "after {value}");
+        }
+        assert_eq!(h.quantile(0.0), Some(Nanos::new(3_000_000)));
+        assert_eq!(h.share_up_to(Nanos::new(1_000)), 0.0);
+        assert_eq!(h.share_up_to(Nanos::new(11_000_000)), 0.5);
+        assert_eq!(h.share_up_to(Nanos::MAX), 1.0);
     }
 
     #[test]
@@ -289,6 +335,7 @@ mod tests {
             let mut sparse = of(&a);
             sparse.merge_sparse(&of(&b).sparse());
             prop_assert_eq!(&sparse, &merged);
+            prop_assert_eq!(&merged, &of(&[a.clone(), b.clone()].concat()));
             sparse.clear();
             sparse.merge_sparse(&of(&b).sparse());
             prop_assert_eq!(sparse.quantile(0.5), of(&b).quantile(0.5));
