@@ -130,7 +130,7 @@ impl<S: Section> Sections<S> {
         self.parts.push(std::mem::take(&mut self.current));
         self.filled = 0;
         if self.parts.len() == Self::MOST {
-            self.parts = in_pairs(&self.parts);
+            self.parts = in_pairs(std::mem::take(&mut self.parts));
             self.size *= 2;
         }
     }
@@ -145,7 +145,12 @@ impl<S: Section> Sections<S> {
     /// The sections that may be taken as independent: those of a run are merged until the means of
     /// neighbours are no longer alike. Empty if there are too few.
     pub fn independent(&self) -> Vec<S> {
-        let mut parts = self.parts.clone();
+        self.clone().into_independent()
+    }
+
+    /// The same without a copy.
+    pub fn into_independent(self) -> Vec<S> {
+        let mut parts = self.parts;
         if self.replications {
             // Replications are independent as they are.
             return if parts.len() < 2 { Vec::new() } else { parts };
@@ -155,7 +160,7 @@ impl<S: Section> Sections<S> {
             if crate::estimate::lag_1_correlation(&means) < 0.25 {
                 return parts;
             }
-            parts = in_pairs(&parts);
+            parts = in_pairs(parts);
         }
         Vec::new()
     }
@@ -169,13 +174,15 @@ impl Sections {
     }
 }
 
-fn in_pairs<S: Section>(parts: &[S]) -> Vec<S> {
-    let merged = |pair: &[S]| {
-        let mut merged = pair[0].clone();
-        merged.merge(&pair[1]);
-        merged
-    };
-    parts.chunks_exact(2).map(merged).collect()
+/// An odd one at the end is left out.
+fn in_pairs<S: Section>(parts: Vec<S>) -> Vec<S> {
+    let mut parts = parts.into_iter();
+    let merged = std::iter::from_fn(|| {
+        let (mut first, second) = (parts.next()?, parts.next()?);
+        first.merge(&second);
+        Some(first)
+    });
+    merged.collect()
 }
 
 /// The standard error of a figure of the whole, from the figures of independent sections.

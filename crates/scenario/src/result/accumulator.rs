@@ -336,19 +336,27 @@ impl Accumulator {
         by_host.then(|| Estimate::of_ratio(&self.written))
     }
 
-    /// Independent parts of the response times of all, of reads and of writes: sections of the only run, or runs.
-    fn sections(&self, runs: usize) -> [Vec<Distribution>; 3] {
-        match &self.first_sections {
+    /// Independent parts of the response times of all, of reads and of writes: sections of the only run, or runs. They are
+    /// taken away.
+    fn take_sections(&mut self, runs: usize) -> [Vec<Distribution>; 3] {
+        match self.first_sections.take() {
             Some(sections) if runs == 1 => {
-                let parts = sections.independent();
-                let of = |kind: usize| parts.iter().map(|part| part.0[kind].clone()).collect();
-                [parts.iter().map(TwoKinds::both).collect(), of(0), of(1)]
+                let parts = sections.into_independent();
+                let all = parts.iter().map(TwoKinds::both).collect();
+                let (reads, writes) = parts
+                    .into_iter()
+                    .map(|TwoKinds(kinds)| kinds.into())
+                    .unzip();
+                [all, reads, writes]
             }
             _ => [
-                self.replications.independent(),
-                self.read_replications.independent(),
-                self.write_replications.independent(),
-            ],
+                &mut self.replications,
+                &mut self.read_replications,
+                &mut self.write_replications,
+            ]
+            .map(|replications| {
+                std::mem::replace(replications, Sections::of_replications()).into_independent()
+            }),
         }
     }
 
@@ -379,7 +387,7 @@ impl Accumulator {
     pub(crate) fn finish(mut self, elapsed: Duration) -> SimulationResult {
         let runs = self.means_ms.len();
         let mut mean_ms = self.mean_ms();
-        let [sections, read_sections, write_sections] = self.sections(runs);
+        let [sections, read_sections, write_sections] = self.take_sections(runs);
         let mut response_time = self.reads.clone();
         response_time.merge(&self.writes);
         let sd_ms = self.sd_ms(&response_time, &sections);
