@@ -309,9 +309,22 @@ fn what_happens_to_disks_is_said_and_what_is_lost() {
     assert!(text.contains("needs --replications)"), "{text}");
     let (text, _, _) = described("", &fail("20h", 1), &[]);
     assert!(text.contains("  1 of 1 events did not happen"), "{text}");
+    let (text, _, _) = described("", &fail("0s", 1), &[]);
+    assert!(
+        text.contains("happened before the first measured request"),
+        "{text}"
+    );
     let three = fail("20s", 1) + &fail("30s", 2) + &fail("40s", 3);
-    let (text, _, _) = described("", &three, &[]);
-    assert!(text.contains("DATA LOSS: "), "{text}");
+    let (text, _, code) = described("", &three, &["--target", "p99 < 10s"]);
+    assert_eq!(code, Some(1), "what loses data meets no target: {text}");
+    assert!(
+        text.contains("misses") && !text.contains("OVERLOADED"),
+        "{text}"
+    );
+    assert!(
+        text.contains("  DATA LOSS     ") && text.contains("; DATA LOSS: "),
+        "{text}"
+    );
     let (text, _, _) = described(
         "",
         "[[event]]\nat = '10s'\nslow = { disk = 2, factor = 3, for = '5s' }\n",

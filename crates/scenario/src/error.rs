@@ -137,8 +137,8 @@ pub enum ScenarioError {
     },
     /// Nothing was left to be measured.
     #[error(
-        "nothing was measured: of {requests} requests, {warmup} are warm-up, {failed} returned an error, \
-             and the others are flushes and discards, which have no response time"
+        "nothing was measured: of {requests} requests, {warmup} are warm-up, {failed} returned an error or needed a \
+             disk that had failed, and flushes and discards have no response time"
     )]
     NothingMeasured {
         /// All requests of a run.
@@ -150,13 +150,13 @@ pub enum ScenarioError {
     },
     /// A trace has more devices than there are arrays.
     #[error(
-        "{}: the trace has requests of device {device}, but there are only {arrays} arrays, numbered from 0: set \
-         'array.count' to at least {}", path.display(), u32::from(*device) + 1
+        "{}: the trace has at least {} devices, but there are only {arrays} arrays: set 'array.count' to the number of \
+         devices that 'iosonar info' prints", path.display(), u32::from(*device) + 1
     )]
     TooFewArrays {
         /// The trace.
         path: PathBuf,
-        /// The number of the device.
+        /// The number of the device, in the order in which they turn up, from 0.
         device: u16,
         /// How many arrays there are.
         arrays: u32,

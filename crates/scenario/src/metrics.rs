@@ -73,11 +73,13 @@ impl SimulationResult {
         if !simulation.array.events.is_empty() {
             let DeviceEventCounts {
                 happened,
+                before_window,
                 planned_again,
                 lost_from_cache,
             } = self.device_events;
             for (name, value) in [
                 ("device_events", happened),
+                ("device_events_before_window", before_window),
                 ("planned_again", planned_again),
                 ("lost_from_cache", lost_from_cache),
                 ("failed", self.failed),

@@ -122,6 +122,13 @@ impl Prepared {
             (None, None) => None,
         };
         let warmup = warmup(&check, &file)?;
+        if let (Warmup::Auto, Some(given), false) =
+            (warmup, &file.warmup_requests, file.event.is_empty())
+        {
+            let expected =
+                "a number of requests with an [[event]], whose effect \"auto\" would remove";
+            return Err(check.wrong(given, "warmup_requests", "\"auto\"", expected));
+        }
         let array = array_model(
             &check,
             &file,
@@ -195,7 +202,7 @@ fn arrays(
     } else if arrays > 1 && !overrides.several_arrays {
         "1 or no value, as only 'iosonar sim' supports several arrays"
     } else if arrays > 1 && replications > 1 {
-        "1 with more than one replication: each array is a replication of its own"
+        "1 with more than one replication: several arrays support none"
     } else if arrays > 1 && is_of_trace && warmup == Warmup::Auto {
         "1 with warmup_requests = \"auto\" and a trace: give the number of requests"
     } else {

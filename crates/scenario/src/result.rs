@@ -226,8 +226,30 @@ pub struct ArrayFigures {
 pub struct FleetResult {
     /// Those with measured requests, by number.
     pub arrays: Vec<ArrayFigures>,
+    /// The devices of the trace whose requests the arrays serve, by number of the array; empty of a synthetic load.
+    pub devices: Vec<String>,
     /// How many had none.
     pub idle: u32,
+}
+
+impl FleetResult {
+    /// What an array is called, with its device: `array/3 (sdd)`.
+    pub fn name_of(&self, array: &ArrayFigures) -> String {
+        match self.devices.get(array.number as usize) {
+            Some(device) => format!("array/{} ({device})", array.number),
+            None => format!("array/{}", array.number),
+        }
+    }
+
+    /// The array with the busiest device.
+    pub fn busiest(&self) -> Option<&ArrayFigures> {
+        let by_share = |a: &&ArrayFigures, b: &&ArrayFigures| {
+            a.utilisation
+                .total_cmp(&b.utilisation)
+                .then(b.number.cmp(&a.number))
+        };
+        self.arrays.iter().max_by(by_share)
+    }
 }
 
 /// All runs of a simulation together.
@@ -326,6 +348,11 @@ pub struct SimulationResult {
 }
 
 impl SimulationResult {
+    /// Whether requests, or writes that had been complete in the cache, failed with disks that the level cannot lose.
+    pub fn loses_data(&self) -> bool {
+        self.device_events.happened > 0 && self.failed + self.device_events.lost_from_cache > 0
+    }
+
     /// The same without standard errors: the runs are of different loads.
     pub(crate) fn without_errors(mut self) -> Self {
         let one = [

@@ -194,6 +194,11 @@ impl Trace {
         })
     }
 
+    /// The names of the devices that have turned up.
+    pub(crate) fn devices(&self) -> &[String] {
+        &self.reader.metadata().devices
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -42,8 +42,6 @@ fn what_does_not_happen_changes_nothing() {
     assert_eq!(never.hash, plain.hash);
     assert_eq!(never.device_events.happened, 0);
     assert_eq!(never.no_interval(), None, "the run is stationary");
-    let as_fast = run("[[event]]\nat = '1s'\nslow = { disk = 2, factor = 1, for = '1h' }\n");
-    assert_eq!(as_fast.hash, plain.hash);
 }
 
 #[test]
@@ -140,7 +138,7 @@ fn what_cannot_be_is_refused() {
         ),
         (
             "[[event]]\nat = '1s'\nslow = { disk = 1, factor = 0.5, for = '1s' }\n",
-            "x.toml:15: 'event.slow.factor' is 0.5, expected a factor from 1 to 1000000",
+            "x.toml:15: 'event.slow.factor' is 0.5, expected a factor above 1, at most 1000000",
         ),
         (
             "[[event]]\nat = '1s'\nslow = { disk = 1, factor = nan, for = '1s' }\n",
@@ -156,7 +154,7 @@ fn what_cannot_be_is_refused() {
         ),
         (
             "[[event]]\nat = '1s'\nfail = 1\n[[event]]\nat = '2s'\nfail = 1\n",
-            "x.toml:18: 'event.fail' is 1, expected a disk that does not fail in another [[event]]",
+            "x.toml:18: 'event.fail' is 1, expected a disk that no other [[event]] fails",
         ),
         (
             "[[event]]\nat = '1s'\nslow = { disk = 1, factor = 2, for = '5s' }\n\

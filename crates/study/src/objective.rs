@@ -43,13 +43,16 @@ fn attained(
 }
 
 /// What a simulation says of an objective; `None` if there are no requests that it is about. Runs whose result depends on
-/// how long they are meet nothing, nor does a system that never served some of its requests.
+/// how long they are meet nothing, nor does a system that never served some of its requests; one that lost data misses everything.
 pub fn judged(
     objective: &Objective,
     simulation: &Prepared,
     result: &SimulationResult,
 ) -> Option<Attained> {
     let mut attained = attained(objective, simulation, result)?;
+    if result.loses_data() {
+        attained.verdict = Judgement::Misses;
+    }
     if attained.verdict != Judgement::Misses {
         if result.unserved.is_some() {
             attained.verdict = Judgement::Unstable;

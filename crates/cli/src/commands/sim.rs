@@ -140,9 +140,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     if let Some(path) = &args.records
         && !args.output.quiet
     {
-        let of_arrays = all.iter().any(|named| named.simulation.fleet().is_some());
-        let runs = if of_arrays { "arrays" } else { "replications" };
-        note(&where_records_are(path, (replications, runs)));
+        note(&where_records_are(path, replications, &all));
     }
     Ok(ending)
 }
@@ -194,7 +192,9 @@ fn served(
 }
 
 /// Where the records are after this number of replications or arrays.
-fn where_records_are(path: &Path, (count, runs): (u32, &str)) -> String {
+fn where_records_are(path: &Path, count: u32, all: &[Named]) -> String {
+    let of_arrays = all.iter().any(|named| named.simulation.fleet().is_some());
+    let runs = if of_arrays { "arrays" } else { "replications" };
     let path_shown = path.display();
     match (records_path_of(path, 0), count) {
         (Some(_), _) => format!("records of all {runs} written to {path_shown}, one file each"),

@@ -195,7 +195,11 @@ fn rates(simulation: &Prepared, result: &SimulationResult) -> String {
     if result.windows.iter().all(|w| w.length() == Nanos::ZERO) {
         return "  no time passed while requests were measured, so there are no rates, time averages or utilisations\n".to_owned();
     }
-    let (of_arrays, per_array) = match result.fleet {
+    let (of_arrays, per_array) = match &result.fleet {
+        Some(fleet) if fleet.idle > 0 => (
+            " (means over the arrays with requests)",
+            " per array with requests",
+        ),
         Some(_) => (" (means over the arrays)", " per array"),
         None => ("", ""),
     };
@@ -358,7 +362,10 @@ fn overload(simulation: &Prepared, result: &SimulationResult) -> String {
         }),
         LoadModel::Alone { .. } | LoadModel::Closed { .. } | LoadModel::Trace { .. } => false,
     };
-    let enough = steady && result.response_time.count() >= 1000 * u64::from(result.replications);
+    // Requests that failed are not in a queue.
+    let enough = steady
+        && result.failed == 0
+        && result.response_time.count() >= 1000 * u64::from(result.replications);
     match simulation.load().requests_per_s().filter(|_| enough) {
         Some(rate) if result.throughput_per_s.mean < 0.95 * rate => format!(
             "  OVERLOADED    {} requests/s arrive, {:.2} are completed: the queue only grows, and \
@@ -444,7 +451,7 @@ fn rebuild(runs: &[RebuildProgress]) -> String {
         .map(Nanos::as_secs_f64)
         .collect();
     if times.is_empty() {
-        return "  rebuild no stripe was completed\n".to_owned();
+        return "  rebuild       no stripe was completed\n".to_owned();
     }
     let whole = Estimate::from_independent(&times).mean;
     let took = runs

@@ -49,6 +49,8 @@ pub enum DeviceEventKind {
 pub struct DeviceEventCounts {
     /// How many happened before the run ended.
     pub happened: u64,
+    /// How many of them happened before the measured window began.
+    pub before_window: u64,
     /// Requests that were planned again after a device had failed, each time counted; the warm-up included.
     pub planned_again: u64,
     /// Writes that had been complete in the cache, and were lost with a device.
@@ -59,6 +61,7 @@ impl DeviceEventCounts {
     /// Adds those of another run.
     pub fn merge(&mut self, other: &Self) {
         self.happened += other.happened;
+        self.before_window += other.before_window;
         self.planned_again += other.planned_again;
         self.lost_from_cache += other.lost_from_cache;
     }

@@ -91,7 +91,7 @@ table_of_keys! {
         #[comment = "numbers of the failed disks"]
         pub failed: Option<Spanned<Vec<usize>>>,
         /// for `sim`, the number of such arrays: each has its own random load, or serves the requests of one device of the
-        /// trace, array 0 those of device 0 ([several arrays](simulate.md#several-arrays))
+        /// trace ([several arrays](simulate.md#several-arrays))
         #[default = "1"]
         #[comment = "number of such arrays"]
         pub count: Option<Spanned<u32>>,
@@ -183,14 +183,14 @@ table_of_keys! {
         /// when it happens, from the beginning of the run: `"30s"`, `"2h"`
         #[comment = "from the beginning of the run"]
         pub at: Spanned<String>,
-        /// the number of a disk that fails, from 0
+        /// the number of a disk that fails, from 0; each fails at most once
         #[comment = "this disk fails"]
         pub fail: Option<Spanned<usize>>,
         /// how long the array waits for the failed disk until it does without it
         #[default = "0s"]
         #[comment = "how long the array waits for it"]
         pub noticed_after: Option<Spanned<String>>,
-        /// a disk that slows down: `{ disk = 3, factor = 20, for = "10s" }`
+        /// a disk that slows down, and its factor, above 1: `{ disk = 3, factor = 20, for = "10s" }`
         #[comment = "this disk takes as many times as long"]
         pub slow: Option<SlowFile>,
     }

@@ -6,7 +6,7 @@ use toml::Spanned;
 
 use super::check::Checker;
 use crate::file::{EventFile, ScenarioFile, SlowFile};
-use crate::{Devices, ScenarioError};
+use crate::{Devices, DiskModel, ScenarioError};
 
 /// The most times as long.
 const MOST_SLOWNESS: f64 = 1e6;
@@ -46,9 +46,11 @@ pub(super) fn events(
         }
         if events.iter().any(|other| collide(other, &event)) {
             let expected = match event.kind {
-                DeviceEventKind::Failure { .. } => "a disk that does not fail in another [[event]]",
+                DeviceEventKind::Failure { .. } => {
+                    "a disk that no other [[event]] fails, or slows down after that"
+                }
                 DeviceEventKind::Slowness { .. } => {
-                    "a disk that no other [[event]] slows down at the same time"
+                    "a disk that no other [[event]] slows down at the same time, or fails before that"
                 }
             };
             return Err(check.wrong(disk, key(given), event.device, expected));
@@ -65,7 +67,7 @@ fn key(given: &EventFile) -> &'static str {
     }
 }
 
-/// Whether two events are of one kind, to one device, and at one time; a device fails once.
+/// Whether two events cannot both happen to one device: it fails once, is slow once at a time, and not after its failure.
 fn collide(a: &DeviceEvent, b: &DeviceEvent) -> bool {
     a.device == b.device
         && match (a.kind, b.kind) {
@@ -74,7 +76,8 @@ fn collide(a: &DeviceEvent, b: &DeviceEvent) -> bool {
                 DeviceEventKind::Slowness { lasts: of_a, .. },
                 DeviceEventKind::Slowness { lasts: of_b, .. },
             ) => a.at < b.at.saturating_add(of_b) && b.at < a.at.saturating_add(of_a),
-            _ => false,
+            (DeviceEventKind::Failure { .. }, DeviceEventKind::Slowness { .. }) => a.at <= b.at,
+            (DeviceEventKind::Slowness { .. }, DeviceEventKind::Failure { .. }) => b.at <= a.at,
         }
 }
 
@@ -108,9 +111,15 @@ fn slowness(
             "[[event]] with 'slow' supports only [disk], and [device] with 'service': remove it, or use 'fail'",
         ));
     }
+    if works_behind_its_host(devices) {
+        return Err(check.incomplete(
+            "[[event]] with 'slow' does not support drives with a buffer or shingled tracks, which work on their own \
+             between requests: add disk.buffer = false, or use disk.model = \"sampled\"",
+        ));
+    }
     let factor = *slow.factor.get_ref();
-    if !(1.0..=MOST_SLOWNESS).contains(&factor) {
-        let expected = "a factor from 1 to 1000000";
+    if !(factor > 1.0 && factor <= MOST_SLOWNESS) {
+        let expected = "a factor above 1, at most 1000000";
         return Err(check.wrong(&slow.factor, "event.slow.factor", factor, expected));
     }
     let lasts = time(check, "event.slow.for", &slow.lasts)?;
@@ -123,6 +132,17 @@ fn slowness(
         device: device(check, file, "event.slow.disk", &slow.disk)?,
         kind: DeviceEventKind::Slowness { factor, lasts },
     })
+}
+
+/// Whether drives write or read ahead when no request is in service.
+fn works_behind_its_host(devices: &Devices) -> bool {
+    let Devices::Disks(disks) = devices else {
+        return false;
+    };
+    matches!(disks.model, DiskModel::Positional(_))
+        && disks
+            .kinds()
+            .any(|profile| profile.cache.is_some() || profile.shingled.is_some())
 }
 
 /// The number of a disk of the array.

@@ -179,8 +179,15 @@ impl Accumulator {
     }
 
     /// What was remarked of the trace that drives all arrays.
-    pub(crate) fn set_trace(&mut self, remarks: Vec<Remark>, fitted: Fitted, span: Option<Span>) {
-        (self.remarks, self.fitted, self.span) = (remarks, fitted, span);
+    pub(crate) fn set_trace(
+        &mut self,
+        of_all: (Vec<Remark>, Fitted, Option<Span>),
+        devices: &[String],
+    ) {
+        (self.remarks, self.fitted, self.span) = of_all;
+        if let Some((_, fleet)) = &mut self.fleet {
+            fleet.devices = devices.to_vec();
+        }
     }
 
     /// Adds the next replication, or the run of the next array.

@@ -182,7 +182,7 @@ impl Prepared {
                     left_out: fitted.left_out,
                 });
             }
-            total.set_trace(remarks, fitted, trace.span());
+            total.set_trace((remarks, fitted, trace.span()), trace.devices());
             Ok(total)
         })
     }

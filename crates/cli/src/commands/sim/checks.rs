@@ -58,9 +58,12 @@ pub(super) fn check_fleets(args: &Sim, all: &[Named]) -> Result<(), Usage> {
             (of_trace && args.stages.is_some(), "--stages"),
         ];
         if let Some((_, option)) = refused.into_iter().find(|(given, _)| *given) {
-            let what = if of_trace { " on a trace" } else { "" };
+            let (what, of_one) = match of_trace {
+                true => (" on a trace", " and --device NAME"),
+                false => ("", ""),
+            };
             return Err(Usage(format!(
-                "{option} does not support several arrays{what}: add --set array.count=1, or set it in {}",
+                "{}: {option} does not support several arrays{what}: add --set array.count=1{of_one} to the command",
                 named.path.display()
             )));
         }

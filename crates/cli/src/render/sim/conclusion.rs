@@ -1,6 +1,7 @@
 //! What a simulation found, in a sentence.
 
 use iosonar_analysis::objective::{Attained, Judgement};
+use iosonar_report::grouped;
 use iosonar_scenario::{Prepared, SimulationResult};
 use iosonar_units::Nanos;
 
@@ -31,14 +32,37 @@ pub(crate) fn sentence(
     if rate.is_finite() && rate > 0.0 {
         text += &format!(" at {} requests/s", short((10.0 * rate).round() / 10.0));
     }
-    if let Some((device, share)) = busiest(result) {
+    if let Some(fleet) = &result.fleet {
+        text += if rate.is_finite() { " per array" } else { "" };
+        if let Some(busiest) = fleet.busiest() {
+            text += &format!(
+                "; the busiest device, in {}, is busy {:.1} % of the time",
+                fleet.name_of(busiest),
+                100.0 * busiest.utilisation
+            );
+        }
+    } else if let Some((device, share)) = busiest(result) {
         text += &format!(
             "; the busiest device, {}, is busy {:.1} % of the time",
             simulation.array().station(device),
             100.0 * share
         );
     }
+    if result.loses_data() {
+        text += "; DATA LOSS: ";
+        text += &lost(result);
+    }
     text + ".\n"
+}
+
+/// How many requests failed because too many disks had.
+pub(super) fn lost(result: &SimulationResult) -> String {
+    let n = result.failed + result.device_events.lost_from_cache;
+    let requests = if n == 1 { "request" } else { "requests" };
+    format!(
+        "{} {requests} failed, as too many disks had failed",
+        grouped(n)
+    )
 }
 
 /// Whether the targets are met, as the begin of a sentence.

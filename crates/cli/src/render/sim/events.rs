@@ -5,6 +5,8 @@ use iosonar_report::grouped;
 use iosonar_scenario::{Prepared, SimulationResult};
 use iosonar_units::Nanos;
 
+use super::conclusion::lost;
+
 pub(super) fn describe(simulation: &Prepared, result: &SimulationResult) -> String {
     let events = &simulation.array().events;
     let mut text = String::new();
@@ -19,25 +21,29 @@ pub(super) fn describe(simulation: &Prepared, result: &SimulationResult) -> Stri
     let missed = planned - counts.happened;
     if missed > 0 {
         text += &format!(
-            "  {} of {} events did not happen: the runs ended before them\n",
+            "  {} of {} events did not happen, because the run ended first\n",
             grouped(missed),
             grouped(planned)
         );
     }
-    if counts.planned_again > 0 {
-        let n = grouped(counts.planned_again);
-        text += &format!("  {n} requests were issued again after a disk had failed\n");
-    }
-    if result.failed > 0 {
-        let n = grouped(result.failed);
+    if counts.before_window > 0 {
         text += &format!(
-            "  DATA LOSS: {n} measured requests failed, as too many disks had failed; they are in no distribution\n"
+            "  {} of {} events happened before the first measured request\n",
+            grouped(counts.before_window),
+            grouped(planned)
         );
     }
-    if counts.lost_from_cache > 0 {
-        let n = grouped(counts.lost_from_cache);
+    if counts.planned_again > 0 {
+        let (n, were) = match counts.planned_again {
+            1 => ("1 request".to_owned(), "was"),
+            n => (format!("{} requests", grouped(n)), "were"),
+        };
+        text += &format!("  {n} {were} issued again after a disk had failed\n");
+    }
+    if result.loses_data() {
         text += &format!(
-            "  DATA LOSS: {n} writes that were complete in the cache were lost with the disks\n"
+            "  DATA LOSS     {}; they are left out of all times\n",
+            lost(result)
         );
     }
     text

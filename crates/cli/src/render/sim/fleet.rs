@@ -44,7 +44,7 @@ pub(super) fn describe(fleet: &FleetResult) -> String {
         };
         let busiest = format!("{:.1} %", 100.0 * of.utilisation);
         table.cells(vec![
-            Cell::Text(format!("array/{}", of.number)),
+            Cell::Text(fleet.name_of(of)),
             Cell::Text(grouped(of.requests)),
             ms(of.mean_ms),
             of.p99_ms.map_or_else(|| Cell::Text("-".to_owned()), ms),
@@ -56,10 +56,10 @@ pub(super) fn describe(fleet: &FleetResult) -> String {
     text
 }
 
-/// By the 99th percentile, those with too few requests for one last; of equal ones the first.
+/// By the 99th percentile, those with too few requests for one by their longest response time; of equal ones the first.
 fn slowest(arrays: &[ArrayFigures]) -> Vec<&ArrayFigures> {
     let mut all: Vec<&ArrayFigures> = arrays.iter().collect();
-    let p99 = |of: &ArrayFigures| of.p99_ms.unwrap_or(0.0);
+    let p99 = |of: &ArrayFigures| of.p99_ms.unwrap_or(of.max_ms);
     all.sort_by(|a, b| p99(b).total_cmp(&p99(a)));
     all.truncate(SLOWEST);
     all

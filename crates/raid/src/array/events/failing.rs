@@ -57,7 +57,10 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
 
     pub(super) fn happen(&mut self, number: u32, now: Nanos) {
         let DeviceEvent { device, kind, .. } = self.array.device_events[number as usize];
-        self.measurement.summary.device_events.happened += 1;
+        let is_before = !self.measurement.window.is_open() && !self.measurement.window.is_over();
+        let counts = &mut self.measurement.summary.device_events;
+        counts.happened += 1;
+        counts.before_window += u64::from(is_before);
         let lasts = match kind {
             DeviceEventKind::Failure { noticed } => {
                 self.measurement
