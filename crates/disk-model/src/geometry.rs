@@ -29,9 +29,9 @@ impl Zone {
     }
 }
 
-fn index(zones: &[Zone], capacity: u64) -> ZoneIndex {
-    let begins: Vec<u64> = zones.iter().map(|zone| zone.first_sector).collect();
-    ZoneIndex::new(&begins, capacity)
+/// By the first `begin` of each zone but the first, of which there are `end`.
+fn index(zones: &[Zone], begin: impl Fn(&Zone) -> u64, end: u64) -> ZoneIndex {
+    ZoneIndex::new(zones[1..].iter().map(begin).collect(), end)
 }
 
 /// In which order the sectors of a cylinder are numbered.
@@ -77,6 +77,7 @@ pub struct Place {
 pub struct Geometry {
     zones: Vec<Zone>,
     by_sector: ZoneIndex,
+    by_cylinder: ZoneIndex,
     cylinders: u64,
     heads: u64,
     capacity: u64,
@@ -138,7 +139,8 @@ impl Geometry {
             first_sector += sectors;
         }
         Self {
-            by_sector: index(&zones, first_sector),
+            by_sector: index(&zones, |zone| zone.first_sector, first_sector),
+            by_cylinder: index(&zones, |zone| zone.first_cylinder, cylinders),
             zones,
             cylinders,
             heads,
@@ -152,6 +154,7 @@ impl Geometry {
 
     fn laid_out(profile: &DiskProfile, layout: &LayoutProfile) -> Self {
         let heads = u64::from(profile.geometry.surfaces);
+        let cylinders = u64::from(profile.cylinders);
         let mut zones = Vec::with_capacity(layout.zones.len());
         let mut first_sector = 0;
         for zone in &layout.zones {
@@ -172,9 +175,10 @@ impl Geometry {
             first_sector += sectors;
         }
         Self {
-            by_sector: index(&zones, first_sector),
+            by_sector: index(&zones, |zone| zone.first_sector, first_sector),
+            by_cylinder: index(&zones, |zone| zone.first_cylinder, cylinders),
             zones,
-            cylinders: u64::from(profile.cylinders),
+            cylinders,
             heads,
             capacity: first_sector,
             order: layout.heads,
@@ -312,10 +316,7 @@ impl Geometry {
         if head == self.heads {
             (cylinder, head) = ((cylinder + 1) % self.cylinders, 0);
         }
-        let zone = self
-            .zones
-            .partition_point(|zone| zone.first_cylinder <= cylinder)
-            - 1;
+        let zone = self.by_cylinder.zone_of(cylinder);
         self.at(&self.zones[zone], cylinder, head, 0)
     }
 }

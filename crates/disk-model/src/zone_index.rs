@@ -1,11 +1,11 @@
-//! Which zone a sector lies in.
+//! Which zone a sector or a cylinder lies in.
 
-/// Finds zones by their first sectors: a table leads to a zone that is never behind the right one, and mostly is it.
+/// Finds zones by their first sectors, or cylinders: a table leads to a zone that is never behind the right one, and mostly is it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ZoneIndex {
-    /// The first sectors of all zones but the first zone, ascending.
+    /// Where each zone but the first begins, ascending.
     next_begin: Box<[u64]>,
-    /// For each range of sectors, the zone of the first one.
+    /// For each range, the zone of its first sector.
     table: Box<[u32]>,
     /// How many low bits of a sector are ignored.
     coarse: u32,
@@ -15,22 +15,22 @@ impl ZoneIndex {
     /// How many entries of the table there are for a zone, at most.
     const PLACES: u64 = 4;
 
-    /// For zones that begin at these sectors, ascending from 0; the last one ends before `capacity`.
-    pub(crate) fn new(begins: &[u64], capacity: u64) -> Self {
-        let places = Self::PLACES * begins.len() as u64;
-        let coarse = (capacity / places + 1).next_power_of_two().ilog2();
-        let zone_at = |sector: u64| begins.partition_point(|&begin| begin <= sector) - 1;
-        let places = 0..=capacity >> coarse;
+    /// For zones of which the first begins at 0, and each further one at one of these, ascending, below `end`.
+    pub(crate) fn new(next_begin: Box<[u64]>, end: u64) -> Self {
+        let places = Self::PLACES * (next_begin.len() as u64 + 1);
+        let coarse = (end / places + 1).next_power_of_two().ilog2();
+        let zone_at = |at: u64| next_begin.partition_point(|&begin| begin <= at);
+        let places = 0..=end >> coarse;
         Self {
-            next_begin: begins[1..].into(),
             table: places
                 .map(|place| zone_at(place << coarse) as u32)
                 .collect(),
+            next_begin,
             coarse,
         }
     }
 
-    /// The number of the zone of a sector below the capacity.
+    /// The number of the zone of a sector below the end.
     #[inline]
     pub(crate) fn zone_of(&self, sector: u64) -> usize {
         let mut zone = self.table[(sector >> self.coarse) as usize] as usize;
@@ -61,7 +61,7 @@ mod tests {
                 begins.push(begins[begins.len() - 1] + 1 + stream.below(most));
             }
             let capacity = begins.pop().expect("the end of the last zone");
-            let index = ZoneIndex::new(&begins, capacity);
+            let index = ZoneIndex::new(begins[1..].into(), capacity);
             let edges = begins
                 .iter()
                 .flat_map(|&begin| [begin.saturating_sub(1), begin]);
