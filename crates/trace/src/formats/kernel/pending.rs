@@ -1,9 +1,17 @@
 //! Requests between their first event and their completion.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+mod in_flight;
+mod in_order;
+#[cfg(test)]
+mod one_by_one;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, VecDeque};
 
 use iosonar_units::{Nanos, Sector, Sectors};
 
+use self::in_flight::{InFlight, Of, Range, State};
 use super::event::Event;
 use super::steps::LiveStep;
 use crate::{Op, Record, Request, Status};
@@ -20,12 +28,19 @@ pub(super) struct Slot {
     pub(super) withdrawn: bool,
 }
 
-#[derive(Default)]
-struct DeviceState {
-    /// By first sector, then in the order of their events.
-    by_sector: BTreeSet<(u64, u64)>,
-    flushes: VecDeque<u64>,
-    longest: u64,
+impl Slot {
+    fn range(&self, number: u64) -> Range {
+        let request = &self.record.request;
+        Range {
+            sector: request.sector.get(),
+            end: request.end().get(),
+            number,
+        }
+    }
+
+    fn is_flush(&self) -> bool {
+        self.record.request.sectors.get() == 0
+    }
 }
 
 /// Requests that wait for their completion; they come out in the order in which they began.
@@ -34,7 +49,7 @@ pub(super) struct Pending {
     slots: VecDeque<Slot>,
     /// The number of the first slot.
     first: u64,
-    devices: HashMap<(u16, bool), DeviceState>,
+    devices: HashMap<(u16, bool), InFlight>,
     split_at_issue: bool,
     /// The ends of requests, where they are wanted at once.
     steps: Option<Vec<LiveStep>>,
@@ -81,37 +96,27 @@ impl Pending {
     pub(super) fn compact(&mut self) {
         self.slots.retain(|slot| !slot.done);
         for state in self.devices.values_mut() {
-            state.by_sector.clear();
-            state.flushes.clear();
+            state.clear();
         }
         for (number, slot) in (self.first..).zip(&self.slots) {
             let request = &slot.record.request;
             let state = self.devices.entry((request.device, request.op == Op::Read));
             let state = state.or_default();
-            match request.sectors.get() {
-                0 => state.flushes.push_back(number),
-                _ => drop(state.by_sector.insert((request.sector.get(), number))),
+            let issued = slot.issued.is_some();
+            match slot.is_flush() {
+                true => state.insert_flush(number, issued),
+                false => state.insert(slot.range(number), issued),
             }
         }
     }
 
-    fn state(&mut self, device: u16, op: Op) -> &mut DeviceState {
+    fn state(&mut self, device: u16, op: Op) -> &mut InFlight {
         self.devices.entry((device, op == Op::Read)).or_default()
     }
 
     /// A request begins. Returns whether the same range is already in flight.
     pub(super) fn begin(&mut self, event: &Event, start: Nanos, device: u16) -> bool {
         let number = self.first + self.slots.len() as u64;
-        let state = self.state(device, event.op);
-        let mut twice = false;
-        if event.sectors == 0 {
-            state.flushes.push_back(number);
-        } else {
-            let same = (event.sector, 0)..=(event.sector, u64::MAX);
-            twice = state.by_sector.range(same).next().is_some();
-            state.by_sector.insert((event.sector, number));
-            state.longest = state.longest.max(u64::from(event.sectors));
-        }
         self.slots.push_back(Slot {
             record: Record {
                 request: Request {
@@ -132,6 +137,15 @@ impl Pending {
             done: false,
             withdrawn: false,
         });
+        let slot = self.slots.back().expect("a slot has just been added");
+        let state = self.devices.entry((device, event.op == Op::Read));
+        let state = state.or_default();
+        if slot.is_flush() {
+            state.insert_flush(number, false);
+            return false;
+        }
+        let twice = state.begins_at(event.sector);
+        state.insert(slot.range(number), false);
         twice
     }
 
@@ -146,157 +160,154 @@ impl Pending {
         &mut self.slots[(number - self.first) as usize]
     }
 
-    /// The requests that the event's range covers, of those that `fit`, each with the sectors that it covers:
-    /// of equal ranges the first, otherwise side by side.
-    fn covered(&self, event: &Event, device: u16, fits: impl Fn(&Slot) -> bool) -> Vec<(u64, u64)> {
-        let Some(state) = self.devices.get(&(device, event.op == Op::Read)) else {
-            return Vec::new();
+    /// The requests in flight of an event's device and direction, with what gives the state of each.
+    fn in_flight(
+        &mut self,
+        event: &Event,
+        device: u16,
+    ) -> Option<(&mut InFlight, impl Fn(u64) -> State)> {
+        let in_flight = self.devices.get_mut(&(device, event.op == Op::Read))?;
+        let (slots, first) = (&self.slots, self.first);
+        let state = move |number| {
+            let slot = &slots[(number - first) as usize];
+            State {
+                end: slot.record.request.end().get(),
+                issued: slot.issued.is_some(),
+            }
         };
-        let (from, to) = (
-            event.sector,
-            event.sector.saturating_add(u64::from(event.sectors)),
-        );
-        let slot = |number: u64| &self.slots[(number - self.first) as usize];
-        let end_of = |number: u64| slot(number).record.request.end().get();
-        // The very same range, in the order of beginnings, before anything that merely overlaps.
-        let same = state.by_sector.range((from, 0)..=(from, u64::MAX));
-        let exact = same
-            .copied()
-            .find(|(_, n)| end_of(*n) == to && fits(slot(*n)));
-        if let Some((_, number)) = exact {
-            return vec![(number, to - from)];
-        }
-        let mut covered = Vec::new();
-        let mut at = from;
-        let low = from.saturating_sub(state.longest);
-        for &(sector, number) in state.by_sector.range((low, 0)..(to, 0)) {
-            let end = end_of(number).min(to);
-            if end <= at || sector < at && !covered.is_empty() || !fits(slot(number)) {
-                continue;
-            }
-            covered.push((number, end - sector.max(at)));
-            at = end;
-            if at == to {
-                break;
-            }
-        }
-        covered
+        Some((in_flight, state))
+    }
+
+    /// The requests that the event's range covers, each with the sectors that it covers.
+    fn covered(&mut self, event: &Event, device: u16, of: Of) -> Vec<(u64, u64)> {
+        let from = event.sector;
+        let to = from.saturating_add(u64::from(event.sectors));
+        let in_flight = self.in_flight(event, device);
+        in_flight.map_or_else(Vec::new, |(in_flight, state)| {
+            in_flight.covered((from, to), of, state)
+        })
     }
 
     /// A range, or a flush, was issued to the driver: the first time counts.
     pub(super) fn issue(&mut self, event: &Event, now: Nanos, device: u16) {
-        for number in self.meant(event, device, false) {
+        for number in self.meant(event, device, Of::NotIssued) {
             self.slot(number).issued = Some(now);
+            self.note_issued(number, true);
         }
     }
 
     /// The driver gave a request back. Where requests begin with their issue, it has not begun.
     pub(super) fn requeue(&mut self, event: &Event, device: u16, begins_with_issue: bool) {
-        for number in self.meant(event, device, !begins_with_issue) {
+        let of = match begins_with_issue {
+            true => Of::NotIssued,
+            false => Of::Issued,
+        };
+        for number in self.meant(event, device, of) {
             let slot = self.slot(number);
-            slot.issued = None;
-            if begins_with_issue {
-                slot.withdrawn = true;
-                slot.done = true;
-                let request = slot.record.request;
-                self.forget(number, &request);
-                if let Some(steps) = &mut self.steps {
-                    steps.push(LiveStep::Withdrawn(request));
-                }
+            if !begins_with_issue {
+                slot.issued = None;
+                self.note_issued(number, false);
+                continue;
+            }
+            slot.withdrawn = true;
+            slot.done = true;
+            let request = slot.record.request;
+            self.forget(number);
+            if let Some(steps) = &mut self.steps {
+                steps.push(LiveStep::Withdrawn(request));
             }
         }
     }
 
-    /// The requests that an event is about which have been issued, or have not.
-    fn meant(&self, event: &Event, device: u16, issued: bool) -> Vec<u64> {
-        let fits = |slot: &Slot| slot.issued.is_some() == issued;
+    /// The requests that an event is about.
+    fn meant(&mut self, event: &Event, device: u16, of: Of) -> Vec<u64> {
         if event.sectors > 0 {
-            let covered = self.covered(event, device, fits);
+            let covered = self.covered(event, device, of);
             return covered.into_iter().map(|(number, _)| number).collect();
         }
-        let state = self.devices.get(&(device, event.op == Op::Read));
-        let flushes = state.into_iter().flat_map(|state| &state.flushes).copied();
-        let slot = |number: u64| &self.slots[(number - self.first) as usize];
-        flushes
-            .into_iter()
-            .find(|n| fits(slot(*n)))
-            .into_iter()
-            .collect()
+        let in_flight = self.devices.get(&(device, event.op == Op::Read));
+        let flush = in_flight.and_then(|in_flight| in_flight.first_flush(of));
+        flush.into_iter().collect()
+    }
+
+    /// A request in flight has been issued, or given back.
+    fn note_issued(&mut self, number: u64, issued: bool) {
+        let slot = &self.slots[(number - self.first) as usize];
+        let (range, is_flush) = (slot.range(number), slot.is_flush());
+        let request = slot.record.request;
+        let in_flight = self.state(request.device, request.op);
+        if is_flush {
+            in_flight.remove_flush(number, !issued);
+            in_flight.insert_flush(number, issued);
+        } else {
+            in_flight.set_issued(range, issued);
+        }
     }
 
     /// No completion is for this request any more.
-    fn forget(&mut self, number: u64, request: &Request) {
-        let state = self.state(request.device, request.op);
-        state.by_sector.remove(&(request.sector.get(), number));
-        state.flushes.retain(|n| *n != number);
+    fn forget(&mut self, number: u64) {
+        let slot = &self.slots[(number - self.first) as usize];
+        let (range, is_flush) = (slot.range(number), slot.is_flush());
+        let (request, issued) = (slot.record.request, slot.issued.is_some());
+        let in_flight = self.state(request.device, request.op);
+        match is_flush {
+            true => in_flight.remove_flush(number, issued),
+            false => in_flight.remove(range, issued),
+        }
     }
 
     /// A bio joins a request in front of it or behind it.
     pub(super) fn merge(&mut self, event: &Event, device: u16, front: bool) {
         let end = event.sector.saturating_add(u64::from(event.sectors));
-        let first = self.first;
-        let low = event
-            .sector
-            .saturating_sub(self.state(device, event.op).longest);
-        let slots = &self.slots;
-        let Some(state) = self.devices.get_mut(&(device, event.op == Op::Read)) else {
+        // Nothing joins what is at the driver already.
+        let joined = self
+            .in_flight(event, device)
+            .and_then(|(in_flight, state)| match front {
+                true => in_flight.not_issued_at(end, state),
+                false => in_flight.not_issued_to(event.sector, state),
+            });
+        let Some((_, number)) = joined else {
             return;
         };
-        let range = if front {
-            (end, 0)..=(end, u64::MAX)
-        } else {
-            (low, 0)..=(event.sector, u64::MAX)
-        };
-        let joined = state.by_sector.range(range).copied().find(|(_, number)| {
-            let slot = &slots[(number - first) as usize];
-            // Nothing joins what is at the driver already.
-            slot.issued.is_none() && (front || slot.record.request.end().get() == event.sector)
-        });
-        let Some((sector, number)) = joined else {
+        let slot = self.slot(number);
+        let before = slot.range(number);
+        let request = &mut slot.record.request;
+        let Some(length) = request.sectors.get().checked_add(event.sectors) else {
             return;
         };
-        let request = &mut self.slots[(number - first) as usize];
-        let Some(length) = request
-            .record
-            .request
-            .sectors
-            .get()
-            .checked_add(event.sectors)
-        else {
-            return;
-        };
-        request.record.request.sectors = Sectors::new(length);
-        request.left += event.sectors;
-        state.longest = state.longest.max(u64::from(length));
+        request.sectors = Sectors::new(length);
         if front {
-            state.by_sector.remove(&(sector, number));
-            state.by_sector.insert((event.sector, number));
-            request.record.request.sector = Sector::new(event.sector);
+            request.sector = Sector::new(event.sector);
         }
+        slot.left += event.sectors;
+        let after = slot.range(number);
+        let in_flight = self.state(device, event.op);
+        in_flight.remove(before, false);
+        in_flight.insert(after, false);
     }
 
     /// A range, or a flush, is complete.
     pub(super) fn complete(&mut self, event: &Event, now: Nanos, device: u16) -> Completed {
         if event.sectors == 0 {
-            let Some(number) = self.state(device, event.op).flushes.pop_front() else {
+            let in_flight = self.devices.get(&(device, event.op == Op::Read));
+            let Some(number) = in_flight.and_then(|in_flight| in_flight.first_flush(Of::All))
+            else {
                 return Completed::Nothing;
             };
+            self.forget(number);
             self.end(number, now, event.errno);
             return Completed::Something;
         }
-        let covered = self.covered(event, device, |_| true);
+        let covered = self.covered(event, device, Of::All);
         if covered.is_empty() {
             return Completed::Nothing;
         }
         for (number, overlap) in covered {
             let slot = self.slot(number);
             slot.left -= overlap.min(u64::from(slot.left)) as u32;
-            let sector = slot.record.request.sector.get();
             if slot.left == 0 || event.errno != 0 {
+                self.forget(number);
                 self.end(number, now, event.errno);
-                self.state(device, event.op)
-                    .by_sector
-                    .remove(&(sector, number));
             }
         }
         Completed::Something
@@ -325,13 +336,12 @@ impl Pending {
         if !self.slots.front()?.done && !anyway {
             return None;
         }
-        let slot = self.slots.pop_front()?;
-        let number = self.first;
-        self.first += 1;
-        let done = slot.done;
+        let done = self.slots.front()?.done;
         if !done {
-            self.forget(number, &slot.record.request);
+            self.forget(self.first);
         }
+        let slot = self.slots.pop_front()?;
+        self.first += 1;
         Some((slot, done))
     }
 }
