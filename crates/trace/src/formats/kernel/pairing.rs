@@ -119,19 +119,28 @@ impl<E: Events> Paired<E> {
         Ok(begins)
     }
 
-    fn device(&mut self, (major, minor): (u32, u32)) -> u16 {
+    /// The number of a device; `None` if there are too many.
+    fn device(&mut self, (major, minor): (u32, u32)) -> Option<u16> {
         if let Some(&number) = self.devices.get(&(major, minor)) {
-            return number;
+            return Some(number);
         }
-        let number = u16::try_from(self.devices.len()).unwrap_or(u16::MAX);
+        let number = u16::try_from(self.devices.len()).ok()?;
         self.devices.insert((major, minor), number);
         self.metadata.devices.push(format!("{major},{minor}"));
-        number
+        Some(number)
     }
 
     fn take(&mut self, event: &Event, begins: Action, batch: &mut Batch) {
         let begins = self.events.begins(event.device).unwrap_or(begins);
-        let device = self.device(event.device);
+        let Some(device) = self.device(event.device) else {
+            let (major, minor) = event.device;
+            self.metadata.remark(
+                RemarkKind::Skipped,
+                "events were of other devices than the first 65536 and were left out",
+                || format!("device {major},{minor}"),
+            );
+            return;
+        };
         let Some(time) = event.time.checked_sub(self.zero).map(Nanos::new) else {
             self.metadata.remark(
                 RemarkKind::TooEarly,
