@@ -65,7 +65,7 @@ pub use formats::kernel::{
     LiveAction, LiveBegin, LiveEvent, LiveEvents, LiveRequests, LiveStep, live_reader,
 };
 pub use input::Reading;
-pub use metadata::{Metadata, Remark, RemarkKind};
+pub use metadata::{Metadata, MetadataError, Remark, RemarkKind};
 pub use record::{Flags, Op, Outcome, Quantity, Record, Request, Status};
 pub use requests::Requests;
 pub use salvage::CutOff;

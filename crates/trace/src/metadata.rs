@@ -1,6 +1,7 @@
 //! What a trace says about itself besides its rows.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use iosonar_units::Nanos;
 use serde_json::{Error, Map, Value};
@@ -76,7 +77,56 @@ pub struct Remark {
 /// Remarks of more kinds than this are not distinguished: damage can have any number of forms.
 const MOST_REMARKS: usize = 64;
 
+/// Why metadata cannot be read.
+#[derive(Debug)]
+pub enum MetadataError {
+    /// The text has this number of bytes.
+    TooLong(usize),
+    /// It has this number of devices.
+    TooManyDevices(usize),
+    /// It is not JSON, or a value has another type.
+    Json(Error),
+}
+
+impl fmt::Display for MetadataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong(bytes) => {
+                let most = Metadata::MOST_JSON;
+                write!(f, "{bytes} bytes, expected at most {most}")
+            }
+            Self::TooManyDevices(devices) => {
+                let most = Metadata::MOST_DEVICES;
+                write!(f, "{devices} devices, expected at most {most}")
+            }
+            Self::Json(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for MetadataError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Json(error) => Some(error),
+            Self::TooLong(_) | Self::TooManyDevices(_) => None,
+        }
+    }
+}
+
+impl From<Error> for MetadataError {
+    fn from(error: Error) -> Self {
+        Self::Json(error)
+    }
+}
+
 impl Metadata {
+    /// The most bytes of JSON in a file: [`of_json`](Self::of_json) refuses more, and `.ios` files with more are not
+    /// written.
+    pub const MOST_JSON: usize = 1 << 20;
+
+    /// The most devices of a trace: requests carry 16 bits.
+    pub const MOST_DEVICES: usize = 1 << 16;
+
     /// What stands in a file, as JSON; remarks are of a reading, and stay out.
     ///
     /// # Errors
@@ -101,8 +151,13 @@ impl Metadata {
     /// What stands in a file: keys that are missing are empty, others than these are left out.
     ///
     /// # Errors
-    /// If it is not JSON, or a key has a value of another type.
-    pub fn of_json(bytes: &[u8]) -> Result<Self, Error> {
+    /// If it is longer than [`MOST_JSON`](Self::MOST_JSON), is not JSON, has more than 65,536 devices, or a key has a
+    /// value of another type.
+    pub fn of_json(bytes: &[u8]) -> Result<Self, MetadataError> {
+        // A value takes up to thirty times its text in memory.
+        if bytes.len() > Self::MOST_JSON {
+            return Err(MetadataError::TooLong(bytes.len()));
+        }
         let mut object: Map<String, Value> = serde_json::from_slice(bytes)?;
         let mut metadata = Self::default();
         if let Some(notices) = object.remove("notices") {
@@ -113,6 +168,9 @@ impl Metadata {
         }
         if let Some(devices) = object.remove("devices") {
             metadata.devices = serde_json::from_value(devices)?;
+            if metadata.devices.len() > Self::MOST_DEVICES {
+                return Err(MetadataError::TooManyDevices(metadata.devices.len()));
+            }
         }
         if let Some(about) = object.remove("about") {
             metadata.about = serde_json::from_value(about)?;
@@ -205,5 +263,24 @@ mod tests {
         for wrong in ["[]", "{\"devices\": [1]}", "{\"origin_ns\": -1}", "{"] {
             assert!(Metadata::of_json(wrong.as_bytes()).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn longer_text_and_more_devices_are_refused() {
+        let of = |devices: usize, name: &str| {
+            let metadata = Metadata {
+                devices: vec![name.to_owned(); devices],
+                ..Metadata::default()
+            };
+            let json = metadata.to_json().unwrap();
+            (json.len(), Metadata::of_json(json.as_bytes()))
+        };
+        let (_, read) = of(Metadata::MOST_DEVICES, "253,65535");
+        assert_eq!(read.unwrap().devices.len(), Metadata::MOST_DEVICES);
+        let error = of(Metadata::MOST_DEVICES + 1, "x").1.unwrap_err();
+        assert_eq!(error.to_string(), "65537 devices, expected at most 65536");
+        let (length, read) = of(Metadata::MOST_DEVICES, "a name of 23 characters");
+        let text = format!("{length} bytes, expected at most 1048576");
+        assert_eq!(read.unwrap_err().to_string(), text);
     }
 }

@@ -369,3 +369,38 @@ fn a_flipped_bit_in_a_compressed_trace_is_an_error() {
         }
     }
 }
+
+/// What an `.ios` file with these names of devices reads back as.
+fn devices_there_and_back(devices: Vec<String>) -> Result<Metadata, TraceError> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.ios");
+    let metadata = Metadata {
+        devices,
+        ..Metadata::default()
+    };
+    output::create(&path, &metadata)?.finish()?;
+    Ok(input::open(&path)?.metadata().clone())
+}
+
+#[test]
+fn a_binary_file_has_65536_devices_and_names_of_bounded_length() {
+    let numbered: Vec<_> = (0..65536).map(|i| format!("259,{i}")).collect();
+    let read = devices_there_and_back(numbered.clone()).unwrap();
+    assert_eq!(read.devices, numbered);
+    let long: Vec<_> = (0..65536).map(|i| format!("{i:0>60}")).collect();
+    let error = devices_there_and_back(long).unwrap_err().to_string();
+    for part in ["x.ios", "4128822 bytes of metadata", "at most 1048576"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn metadata_longer_than_any_is_refused_before_it_is_read() {
+    let mut bytes = ios_bytes(1);
+    // The length of the first frame.
+    bytes[20..24].copy_from_slice(&(64_u32 << 20).to_le_bytes());
+    let error = read_bytes(&bytes, false).unwrap_err().to_string();
+    for part in ["x.ios: byte 16", "67108864 bytes, expected at most 1048576"] {
+        assert!(error.contains(part), "{error}");
+    }
+}

@@ -1,5 +1,7 @@
 //! Frames: what a file is made of, each with its kind, length and checksum.
 
+use crate::Metadata;
+
 /// How a file begins: a transfer that changes line ends or cuts off the eighth bit is found out.
 pub(super) const MAGIC: [u8; 8] = [0x89, b'I', b'O', b'S', b'\r', b'\n', 0x1a, b'\n'];
 /// How a whole file ends.
@@ -17,6 +19,14 @@ pub(super) const TRAILER: usize = 16;
 pub(super) const INDEX_ENTRY: usize = 28;
 /// No frame is longer: a block of records of which nothing could be packed has 8 MiB.
 pub(super) const LONGEST: usize = 1 << 26;
+
+/// How long a frame of this kind can be: metadata takes many times its length in memory.
+pub(super) const fn longest(kind: u8) -> usize {
+    match kind {
+        METADATA => Metadata::MOST_JSON,
+        _ => LONGEST,
+    }
+}
 
 pub(super) const METADATA: u8 = b'M';
 pub(super) const DATA: u8 = b'D';

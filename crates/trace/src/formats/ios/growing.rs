@@ -62,7 +62,7 @@ impl Growing {
         };
         let end = at + (FRAME_HEADER + behind) as u64 + u64::from(length);
         // The reader refuses a length that no frame has.
-        end <= size || length as usize > frame::LONGEST
+        end <= size || length as usize > frame::longest(header[0])
     }
 
     /// The next records; 0 if there are no others at present.

@@ -249,14 +249,14 @@ impl Reader {
         let header = self.next_header()?;
         let at = self.offset - FRAME_HEADER as u64;
         let length = u32::from_le_bytes([header[4], header[5], header[6], header[7]]) as usize;
-        if length > frame::LONGEST || header[1..4] != [0; 3] {
+        let longest = frame::longest(header[0]);
+        if length > longest || header[1..4] != [0; 3] {
             self.ended = true;
             return Err(self.damaged(
                 at,
                 format!(
-                    "a frame of kind {:#04x} and {length} bytes, expected at most {}: the file is damaged here{}",
+                    "a frame of kind {:#04x} and {length} bytes, expected at most {longest}: the file is damaged here{}",
                     header[0],
-                    frame::LONGEST,
                     self.way_out("; --lenient reads the part before it")
                 ),
             ));
@@ -379,7 +379,7 @@ impl Reader {
         let mut header = [0; FRAME_HEADER];
         file.read_exact_at(&mut header, offset).ok()?;
         let length = u32::from_le_bytes(header[4..8].try_into().ok()?) as usize;
-        if header[0] != kind || length > frame::LONGEST {
+        if header[0] != kind || length > frame::longest(kind) {
             return None;
         }
         let mut payload = vec![0; length];

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::block::{BlockColumns, Encoder};
 use super::frame::{self, DATA, INDEX, IndexEntry, METADATA};
+use crate::error::Place;
 use crate::whole_file::Output;
 use crate::{Batch, Metadata, Sink, TraceError, TraceWriter};
 
@@ -64,6 +65,17 @@ impl Writer {
     fn tell(&mut self) -> Result<(), TraceError> {
         // Texts and numbers always become JSON.
         let json = self.metadata.to_json().unwrap_or_else(|_| "{}".to_owned());
+        if json.len() > Metadata::MOST_JSON {
+            return Err(TraceError::Damaged {
+                place: Place::of(&self.path, 0),
+                problem: format!(
+                    "the names of devices and the comments of the input take {} bytes of metadata, but an .ios file has \
+                     at most {}: shorten them, or write a different format",
+                    json.len(),
+                    Metadata::MOST_JSON
+                ),
+            });
+        }
         self.told = self.metadata.clone();
         self.index.push(IndexEntry {
             offset: self.offset,
