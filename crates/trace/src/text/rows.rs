@@ -50,6 +50,9 @@ impl Context {
         let number = if let Some(&number) = self.numbers.get(name) {
             number
         } else {
+            if name.len() > LONGEST_NAME {
+                return Err(line.wrong("device", name, too_long(name)));
+            }
             let Ok(number) = u16::try_from(self.metadata.devices.len()) else {
                 return Err(line.wrong("device", name, "at most 65536 devices in a trace"));
             };
@@ -101,6 +104,16 @@ impl Context {
             Err(_) => Err(line.wrong(length_name, length, "at most 2^32 - 1 sectors")),
         }
     }
+}
+
+/// The most bytes of a device's name. Names are kept, and lines can be long: without a limit, few lines would take much
+/// memory.
+const LONGEST_NAME: usize = 256;
+
+#[cold]
+fn too_long(name: &[u8]) -> String {
+    let length = name.len();
+    format!("a name of at most {LONGEST_NAME} bytes (this one has {length})")
 }
 
 /// A request that can be: no length of zero, but of a flush.
@@ -198,3 +211,32 @@ pub fn skipped(metadata: &mut Metadata, error: &TraceError) {
 }
 
 pub(crate) const SKIPPED: &str = "rows could not be read and were skipped";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn a_long_name_of_a_device_is_refused() {
+        let mut context = Context::new(&ReadOptions::default());
+        let text = "d".repeat(LONGEST_NAME + 1);
+        let line = Line {
+            bytes: text.as_bytes(),
+            number: 7,
+            path: Path::new("x.csv"),
+        };
+        let (longest, longer) = (&line.bytes[1..], line.bytes);
+        assert_eq!(context.device(&line, longest).unwrap(), 0);
+        let error = context.device(&line, longer).unwrap_err().to_string();
+        for part in [
+            "x.csv:7",
+            "device",
+            "ddd...",
+            "at most 256 bytes (this one has 257)",
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
+        assert_eq!(context.metadata.devices.len(), 1);
+    }
+}
