@@ -7,8 +7,8 @@ use iosonar_units::{Nanos, Sector, Sectors};
 use crate::formats::by_format_name;
 use crate::whole_file::{self, Counter};
 pub use crate::whole_file::{
-    Abandoned, NoRegularFile, Output, WholeFile, WrittenByAnother, abandon_all, sync_folder_of,
-    written_so_far,
+    Abandoned, LinkOfAnother, NoRegularFile, Output, WholeFile, WrittenByAnother, abandon_all,
+    sync_folder_of, written_so_far,
 };
 use crate::{
     Batch, Flags, Format, Metadata, Op, Outcome, Record, Request, Sink, TraceError, TraceWriter,

@@ -4,14 +4,17 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use iosonar_units::folder_of;
+use rustix::fs::OFlags;
+use rustix::process::geteuid;
 
 use crate::codec::Codec;
 
@@ -150,6 +153,29 @@ impl WrittenByAnother {
     }
 }
 
+/// The output is a link that another user may have put there, to have a file of this user replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkOfAnother(pub PathBuf);
+
+impl fmt::Display for LinkOfAnother {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} is a symbolic link of another user in a folder that others may write to: remove it, or choose a \
+             different name for the output",
+            self.0.display()
+        )
+    }
+}
+
+impl Error for LinkOfAnother {}
+
+impl From<LinkOfAnother> for io::Error {
+    fn from(link: LinkOfAnother) -> Self {
+        Self::new(io::ErrorKind::PermissionDenied, link)
+    }
+}
+
 /// The temporary names of this process's files.
 static PARTS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
@@ -196,7 +222,7 @@ impl WholeFile {
     }
 
     fn new(name: &Path, durable: bool) -> io::Result<Self> {
-        let name = followed(name);
+        let name = followed(name)?;
         if fs::symlink_metadata(&name).is_ok_and(|m| !m.is_file()) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, NoRegularFile));
         }
@@ -325,16 +351,42 @@ pub(crate) fn not_there(path: &Path, error: io::Error) -> io::Error {
     )
 }
 
-/// A link stays one: what it points to is replaced.
-fn followed(name: &Path) -> PathBuf {
-    fs::canonicalize(name).unwrap_or_else(|_| name.to_owned())
+/// A chain of more links leads nowhere.
+const MOST_LINKS: usize = 40;
+
+/// A link stays one: what it points to is replaced, unless another user may have put it there.
+fn followed(name: &Path) -> io::Result<PathBuf> {
+    let mut end = name.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(link) = fs::symlink_metadata(&end) else {
+            // A link to nothing is not followed.
+            return Ok(name.to_owned());
+        };
+        if !link.is_symlink() {
+            break;
+        }
+        let folder = folder_of(&end);
+        if is_of_another(&link, &fs::metadata(folder)?, geteuid().as_raw()) {
+            return Err(LinkOfAnother(end).into());
+        }
+        end = folder.join(fs::read_link(&end)?);
+    }
+    Ok(fs::canonicalize(&end).unwrap_or(end))
+}
+
+/// Whether a link may have been put into a folder by a user that is neither `user` nor the folder's owner. The kernel's
+/// `protected_symlinks` has the same rule, but does not apply to a file that is renamed.
+fn is_of_another(link: &Metadata, folder: &Metadata, user: u32) -> bool {
+    const OTHERS_WRITE: u32 = 0o022;
+    folder.mode() & OTHERS_WRITE != 0 && link.uid() != user && link.uid() != folder.uid()
 }
 
 /// The files that are, or were, to get this name, under their temporary ones, and the processes that made them.
 fn parts_of(name: &Path) -> io::Result<impl Iterator<Item = (PathBuf, u32)>> {
     let entries = fs::read_dir(folder_of(name))?.flatten();
     Ok(entries.filter_map(move |entry| {
-        let part = entry.path();
+        // A writer makes regular files: anything else was put there by another.
+        let part = entry.file_type().ok()?.is_file().then(|| entry.path())?;
         let (whole, process) = temporary(&part)?;
         (whole.file_name() == name.file_name()).then_some((part, process))
     }))
@@ -342,7 +394,7 @@ fn parts_of(name: &Path) -> io::Result<impl Iterator<Item = (PathBuf, u32)>> {
 
 /// How much this process has written so far of the file that is to be called `name`.
 pub fn written_so_far(name: &Path) -> u64 {
-    let name = &followed(name);
+    let name = &followed(name).unwrap_or_else(|_| name.to_owned());
     let parts = parts_of(name).into_iter().flatten();
     let own = parts.filter(|(_, process)| *process == std::process::id());
     own.filter_map(|(part, _)| fs::metadata(part).ok())
@@ -352,7 +404,7 @@ pub fn written_so_far(name: &Path) -> u64 {
 
 /// The files under temporary names that are, or were, to be called `name`.
 pub(crate) fn parts_beside(name: &Path) -> Vec<PathBuf> {
-    let name = followed(name);
+    let name = followed(name).unwrap_or_else(|_| name.to_owned());
     let parts = parts_of(&name).into_iter().flatten();
     parts.map(|(part, _)| part).collect()
 }
@@ -364,9 +416,16 @@ pub(crate) fn process_of(path: &Path) -> Option<u32> {
 
 /// Whether a process has a file under a temporary name open that it writes.
 pub(crate) fn is_being_written(part: &Path) -> bool {
+    // To open a pipe would wait for its writer.
+    let mut options = File::options();
+    options
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits() as i32);
     // It may just have got its name.
-    File::open(part)
-        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    options.open(part).is_ok_and(|file| {
+        file.metadata().is_ok_and(|of| of.is_file())
+            && matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    })
 }
 
 /// The name that the file called `path` would have got when it was whole; `None` if that is not a temporary name.
@@ -460,5 +519,53 @@ mod tests {
         WholeFile::write_all(&name, b"whole").unwrap();
         assert_eq!(fs::read(&name).unwrap(), b"whole");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_pipe_under_a_temporary_name_is_no_writer() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = dir.path().join("x.load");
+        let pipe = dir.path().join("x.load.4194305-0.part");
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).unwrap();
+        // Each would wait for ever.
+        assert!(!is_being_written(&pipe));
+        open(&name, false).unwrap().close().unwrap();
+        assert_eq!(parts_beside(&name), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn a_link_of_another_user_is_not_followed_where_others_may_write() {
+        use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+        let dir = tempfile::tempdir().unwrap();
+        let (target, link) = (dir.path().join("mine"), dir.path().join("x.txt"));
+        fs::write(&target, "mine").unwrap();
+        symlink("mine", &link).unwrap();
+        let may_write = |mode| fs::set_permissions(dir.path(), fs::Permissions::from_mode(mode));
+        let seen = |user| {
+            let link = fs::symlink_metadata(&link).unwrap();
+            is_of_another(&link, &fs::metadata(dir.path()).unwrap(), user)
+        };
+        let own = geteuid().as_raw();
+        for mode in [0o700, 0o777, 0o1777] {
+            may_write(mode).unwrap();
+            assert!(!seen(own));
+            // The link is of the folder's owner.
+            assert!(!seen(own + 1));
+        }
+        // Only root can give a link away.
+        if lchown(&link, Some(4321), None).is_err() {
+            return;
+        }
+        assert!(seen(own) && !seen(4321));
+        let error = WholeFile::write_all(&link, b"new").unwrap_err().to_string();
+        assert!(
+            error.contains("x.txt is a symbolic link of another user"),
+            "{error}"
+        );
+        assert_eq!(fs::read(&target).unwrap(), b"mine");
+        may_write(0o755).unwrap();
+        WholeFile::write_all(&link, b"new").unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"new");
     }
 }
