@@ -2,6 +2,7 @@
 //!
 //! The order of such requests is not defined: a replay that does them at once does damaged I/O.
 
+mod ranges;
 mod recent;
 
 use std::cmp::Reverse;
@@ -9,15 +10,44 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
+use ranges::{Range, Ranges};
 use recent::Recent;
 
-/// Requests that others may overlap with, by place.
+/// Searches that look at more requests than this build the index.
+const ONE_BY_ONE: usize = 64;
+
+/// Requests in flight that others may overlap with, by place. Few overlap as a rule, and are looked at one by one.
 #[derive(Clone, Debug, Default)]
 struct Active {
     by_sector: BTreeMap<(u16, u64, u64), Entry>,
     by_end: BinaryHeap<Reverse<(Nanos, u16, u64, u64)>>,
     longest: u64,
     number: u64,
+    /// Once a search has met many, until none is in flight.
+    index: Option<Index>,
+}
+
+/// The ranges in flight, of reads and writes.
+#[derive(Clone, Debug, Default)]
+struct Index {
+    reads: Ranges,
+    writes: Ranges,
+}
+
+impl Index {
+    fn of_kind(&mut self, is_read: bool) -> &mut Ranges {
+        match is_read {
+            true => &mut self.reads,
+            false => &mut self.writes,
+        }
+    }
+}
+
+/// With which kinds a request overlaps.
+#[derive(Clone, Copy, Debug, Default)]
+struct Met {
+    read: bool,
+    write: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,31 +62,72 @@ impl Active {
             && until <= now
         {
             self.by_end.pop();
-            self.by_sector.remove(&(device, sector, number));
+            let entry = self.by_sector.remove(&(device, sector, number));
+            if let Some(index) = &mut self.index {
+                let entry = entry.expect("each request is removed once");
+                let range = Range::new(device, sector, entry.end);
+                index.of_kind(entry.is_read).remove(range);
+            }
+        }
+        if self.by_sector.is_empty() {
+            self.index = None;
         }
     }
 
-    fn insert(&mut self, request: &Request, until: Nanos) {
-        let sector = request.sector.get();
-        let key = (request.device, sector, self.number);
+    fn insert(&mut self, range: Range, is_read: bool, until: Nanos) {
+        let key = (range.device, range.from, self.number);
         self.number += 1;
-        self.longest = self.longest.max(u64::from(request.sectors.get()));
+        self.longest = self.longest.max(range.to - range.from);
         self.by_end.push(Reverse((until, key.0, key.1, key.2)));
         let entry = Entry {
-            end: request.end().get(),
-            is_read: request.op == Op::Read,
+            end: range.to,
+            is_read,
         };
         self.by_sector.insert(key, entry);
+        if let Some(index) = &mut self.index {
+            index.of_kind(is_read).insert(range);
+        }
     }
 
-    fn overlapping(&self, request: &Request) -> impl Iterator<Item = Entry> + '_ {
-        let (from, to) = (request.sector.get(), request.end().get());
-        let device = request.device;
-        let low = from.saturating_sub(self.longest);
-        self.by_sector
-            .range((device, low, 0)..(device, to, 0))
-            .map(|(_, entry)| *entry)
-            .filter(move |entry| entry.end > from)
+    /// With which kinds this range overlaps.
+    fn met(&mut self, range: Range) -> Met {
+        if self.index.is_none() {
+            if let Some(met) = self.met_one_by_one(range) {
+                return met;
+            }
+            self.build();
+        }
+        let index = self.index.as_ref().expect("it has just been built");
+        Met {
+            read: index.reads.overlap(range),
+            write: index.writes.overlap(range),
+        }
+    }
+
+    /// The same; `None` if there are too many to look at.
+    fn met_one_by_one(&self, range: Range) -> Option<Met> {
+        let low = range.from.saturating_sub(self.longest);
+        let near = (range.device, low, 0)..(range.device, range.to, 0);
+        let mut met = Met::default();
+        for (looked_at, (_, entry)) in self.by_sector.range(near).enumerate() {
+            if looked_at == ONE_BY_ONE {
+                return None;
+            }
+            let overlaps = entry.end > range.from;
+            met.read |= overlaps && entry.is_read;
+            met.write |= overlaps && !entry.is_read;
+        }
+        Some(met)
+    }
+
+    #[cold]
+    fn build(&mut self) {
+        let mut index = Index::default();
+        for (&(device, from, _), entry) in &self.by_sector {
+            let range = Range::new(device, from, entry.end);
+            index.of_kind(entry.is_read).insert(range);
+        }
+        self.index = Some(index);
     }
 }
 
@@ -110,22 +181,17 @@ pub struct Damaged {
 impl Damaged {
     /// Adds a request that was in flight from `from` to `until`; they come sorted by `from`.
     pub fn push(&mut self, request: &Request, from: Nanos, until: Nanos) {
-        if request.sectors.get() == 0 {
+        let Some(range) = Range::of(request) else {
             return;
-        }
+        };
         self.active.expire(from);
         let is_read = request.op == Op::Read;
-        let (mut any, mut one_writes, mut both_write) = (false, false, false);
-        for entry in self.active.overlapping(request) {
-            any = true;
-            one_writes |= !(is_read && entry.is_read);
-            both_write |= !is_read && !entry.is_read;
-        }
-        self.all += u64::from(any);
-        self.mixed += u64::from(one_writes);
-        self.writes += u64::from(both_write);
+        let Met { read, write } = self.active.met(range);
+        self.all += u64::from(read || write);
+        self.mixed += u64::from(write || read && !is_read);
+        self.writes += u64::from(write && !is_read);
         if until > from {
-            self.active.insert(request, until);
+            self.active.insert(range, is_read, until);
         }
     }
 
@@ -136,77 +202,4 @@ impl Damaged {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use iosonar_units::{Sector, Sectors};
-    use proptest::prelude::*;
-
-    /// Few requests close to each other, or many of all sizes over seconds, of which some leave the window.
-    fn loads() -> impl Strategy<Value = Vec<(Request, Nanos)>> {
-        prop_oneof![
-            steps(4_000_000, 60, 12, 60),
-            steps(20_000_000, 1000, 300, 200),
-            steps(1_000_000, 100_000, 70_000, 300),
-        ]
-    }
-
-    fn steps(
-        gap: u64,
-        sectors: u64,
-        longest: u32,
-        most: usize,
-    ) -> impl Strategy<Value = Vec<(Request, Nanos)>> {
-        // Lengths of all magnitudes.
-        let lengths = (1..=longest, 0..16_u32).prop_map(|(length, shift)| (length >> shift).max(1));
-        let place = (0..sectors, lengths, 0..2_u16);
-        prop::collection::vec((0..gap, place, any::<bool>(), 0..9_000_000_u64), 1..most).prop_map(
-            |steps| {
-                let mut now = 0;
-                let step = |(gap, (sector, sectors, device), is_read, latency)| {
-                    now += gap;
-                    let request = Request {
-                        start: Nanos::new(now),
-                        sector: Sector::new(sector),
-                        sectors: Sectors::new(sectors),
-                        op: if is_read { Op::Read } else { Op::Write },
-                        device,
-                        ..Request::default()
-                    };
-                    (request, Nanos::new(now + latency))
-                };
-                steps.into_iter().map(step).collect()
-            },
-        )
-    }
-
-    fn meet(a: &Request, b: &Request) -> bool {
-        a.device == b.device && a.sector < b.end() && b.sector < a.end()
-    }
-
-    proptest! {
-        #[test]
-        fn overlaps_are_those_of_all_pairs(load in loads()) {
-            let (mut close, mut damaged) = (CloseOverlaps::default(), Damaged::default());
-            let (mut within, mut counts) = ([0; GAPS.len()], [0; 3]);
-            for (i, (request, until)) in load.iter().enumerate() {
-                close.push(request);
-                damaged.push(request, request.start, *until);
-                let before = load[..i].iter().filter(|(r, _)| meet(r, request));
-                let is_read = |r: &Request| r.op == Op::Read;
-                for (gap, n) in GAPS.iter().zip(&mut within) {
-                    *n += u64::from(before.clone().any(|(r, _)| {
-                        request.start - r.start < *gap && !(is_read(r) && is_read(request))
-                    }));
-                }
-                let flying = before.filter(|(r, end)| *end > request.start && *end > r.start);
-                let kinds = flying.map(|(r, _)| u64::from(!is_read(r)) + u64::from(!is_read(request)));
-                let most = kinds.max();
-                for (i, n) in counts.iter_mut().enumerate() {
-                    *n += u64::from(most.is_some_and(|m| m >= i as u64));
-                }
-            }
-            prop_assert_eq!(close.within(), within);
-            prop_assert_eq!(damaged.counts(), counts);
-        }
-    }
-}
+mod tests;
