@@ -1,9 +1,10 @@
 //! Parquet files.
 
 mod encoding;
+mod page_header;
 mod writer;
 
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -11,7 +12,10 @@ use arrow_schema::{ArrowError, Schema};
 use bytes::Bytes;
 use iosonar_trace::TraceError;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
@@ -48,10 +52,51 @@ impl ChunkReader for Positioned {
     }
 }
 
+/// The pages of a file: the library takes memory for what is in their headers, which are checked first.
+#[derive(Clone)]
+struct Pages(Positioned);
+
+impl Length for Pages {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl ChunkReader for Pages {
+    type T = FromHeader;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        Ok(FromHeader {
+            bytes: BufReader::new(self.0.from(start)),
+            to_check: Some((self.0.clone(), start)),
+        })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        self.0.get_bytes(start, length)
+    }
+}
+
+/// The bytes from the header of a page on. It is checked when they are read: the library also asks for those behind a
+/// header, and reads none.
+struct FromHeader {
+    bytes: BufReader<Tail>,
+    to_check: Option<(Positioned, u64)>,
+}
+
+impl Read for FromHeader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some((file, start)) = self.to_check.take() {
+            page_header::check(BufReader::new(file.from(start)), file.len())?;
+        }
+        self.bytes.read(buffer)
+    }
+}
+
 /// The row groups of a Parquet file.
 pub(crate) struct RowGroups {
     file: Positioned,
-    builder: Option<ParquetRecordBatchReaderBuilder<Positioned>>,
+    builder: Option<ParquetRecordBatchReaderBuilder<Pages>>,
     reader: Option<ParquetRecordBatchReader>,
     /// How many rows have been read, and how many the row groups so far have.
     done: u64,
@@ -67,8 +112,10 @@ impl RowGroups {
             return Err(file.damaged("the file is encrypted: write it without encryption"));
         }
         file.check_end("Parquet", MAGIC)?;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone());
-        let builder = builder.map_err(|error| at_reading(&file, "the index", error))?;
+        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::default());
+        let metadata = metadata.map_err(|error| at_reading(&file, "the index", error))?;
+        let pages = Pages(file.clone());
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(pages, metadata);
         let counts = builder.metadata().row_groups().iter();
         let counts = counts.map(|group| u64::try_from(group.num_rows()).unwrap_or_default());
         let groups = counts.scan(0_u64, |sum, rows| {
@@ -174,5 +221,36 @@ impl RecordBatchSource for RowGroups {
                 Err(at_reading(&self.file, &self.place(), error))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_trace::{CutOff, ReadOptions, Source};
+    use std::fs::File;
+
+    #[test]
+    fn the_header_of_a_page_is_checked_when_it_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.parquet");
+        // A page of 2^31 - 1 bytes from 10: its kind, these lengths, and the end.
+        let header = [0x15, 0, 0x15, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0x15, 20, 0];
+        std::fs::write(&path, header).unwrap();
+        let source = Source {
+            input: Box::new(io::empty()),
+            path: path.clone(),
+            file: Some(File::open(&path).unwrap()),
+            cut: CutOff::default(),
+        };
+        let file = Positioned::of(source, "Parquet", &ReadOptions::default()).unwrap();
+        let pages = Pages(file);
+        let mut bytes = Vec::new();
+        let mut from_header = pages.get_read(0).unwrap();
+        let error = from_header.read_to_end(&mut bytes).unwrap_err().to_string();
+        assert!(error.contains("a page of 2147483647 bytes"), "{error}");
+        assert!(bytes.is_empty());
+        // The library asks for what is behind a header, too.
+        assert!(pages.get_read(3).is_ok());
     }
 }
