@@ -168,3 +168,29 @@ fn ordered_curves_differ_from_each_other() {
         }
     }
 }
+
+#[test]
+fn a_picture_has_no_character_that_xml_lacks() {
+    let hostile = "a\u{1b}[2J\u{0}b\u{7}\u{9b}c\u{fffe}d\u{ffff}<&e";
+    let mut panels = panels(2);
+    panels.head.title = hostile.to_owned();
+    for chart in &mut panels.charts {
+        chart.title = hostile.to_owned();
+        chart.x = Axis::linear(hostile, Unit::Number);
+        chart.y = Axis::linear(hostile, Unit::Number);
+        chart.notes = vec![hostile.to_owned()];
+        let points = vec![(0.0, 0.0), (4.0, 2.0)];
+        let curve = Line::new(hostile, Colour::Curve(0), points);
+        chart.marks.push(Mark::Line(curve));
+    }
+    let svg = panels
+        .render(Format::Svg, panels.size(), Theme::Light)
+        .unwrap();
+    let svg = String::from_utf8(svg).unwrap();
+    assert!(svg.matches("\u{fffd}[2J\u{fffd}b").count() > 4, "{svg}");
+    // XML 1.0, production 2.
+    let is_xml = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..);
+    let others: Vec<char> = svg.chars().filter(|c| !is_xml(*c)).collect();
+    assert!(others.is_empty(), "{others:?}");
+    assert!(!svg.contains("<&e"), "{svg}");
+}

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::text::is_not_drawn;
 use crate::chart::Chart;
 
 /// An SVG with a title and a description of its own, which readers of screens read.
@@ -44,7 +45,7 @@ fn escaped(text: &str) -> String {
             '<' => escaped += "&lt;",
             '>' => escaped += "&gt;",
             '"' => escaped += "&quot;",
-            c if c.is_control() => escaped.push('\u{fffd}'),
+            c if is_not_drawn(c) => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }

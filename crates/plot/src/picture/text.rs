@@ -1,5 +1,6 @@
-//! How wide words are in the embedded fonts.
+//! Words as they are drawn, and how wide they are in the embedded fonts.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use ab_glyph::{Font, FontRef, GlyphId, PxScaleFont, ScaleFont};
@@ -41,4 +42,18 @@ pub(super) fn width(text: &str, size: f64, is_bold: bool) -> f64 {
 /// How high a line of text is in pixels.
 pub(super) fn height(size: f64) -> f64 {
     size / 1.24
+}
+
+/// A text with a replacement character for each that no line of a picture can show: titles and names of devices come
+/// from files of others, and XML 1.0 allows few control characters, and neither U+FFFE nor U+FFFF.
+pub(super) fn drawable(text: &str) -> Cow<'_, str> {
+    match text.contains(is_not_drawn) {
+        true => Cow::Owned(text.replace(is_not_drawn, "\u{fffd}")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// Whether a character has no place in a line of text, or in XML.
+pub(super) fn is_not_drawn(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}')
 }

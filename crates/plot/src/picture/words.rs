@@ -208,7 +208,8 @@ impl Written {
                 at(place.left, f64::midpoint(place.top, place.bottom)),
             )
         };
-        area.draw_text(text, &style, at).map_err(PlotError::new)
+        area.draw_text(&text::drawable(text), &style, at)
+            .map_err(PlotError::new)
     }
 }
 
