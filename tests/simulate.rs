@@ -331,7 +331,7 @@ fn what_happens_to_disks_is_said_and_what_is_lost() {
         &[],
     );
     assert!(
-        text.contains("disk 2 is 3 times as slow from 10 s on, for 5 s"),
+        text.contains("at 10 s, disk 2 becomes 3 times slower for 5 s"),
         "{text}"
     );
 }

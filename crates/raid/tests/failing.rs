@@ -10,9 +10,9 @@ use iosonar_device::Station;
 use iosonar_raid::rules::Rules;
 use iosonar_raid::{
     Arrangement, Array, ArrayShape, Completion, CompletionSink, Controller, DeviceEvent,
-    DeviceEventKind, Level, LinuxMd, Lost, MdLevel, MdParity, MirrorRead, Mirrored, Parity,
-    ParityLayout, Placement, Planner, RandomLayout, Rebuild, RequestSource, RunSummary,
-    StripeHandling, Striped, WriteBack,
+    DeviceEventCounts, DeviceEventKind, Level, LinuxMd, Lost, MdLevel, MdParity, MirrorRead,
+    Mirrored, Parity, ParityLayout, Placement, Planner, RandomLayout, Rebuild, RequestSource,
+    RunSummary, StripeHandling, Striped, WriteBack,
 };
 use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
@@ -144,7 +144,7 @@ fn a_read_at_a_disk_that_fails_takes_until_that_is_noticed_and_once_more() {
     // Numbers 0, 2 and 4 go to disk 1, and the others to disk 0; from 107 ms on that serves 2 and 4.
     assert_eq!(times_ms(&done), [5, 5, 112, 10, 117]);
     assert!(done.iter().all(|done| !done.failed));
-    assert_eq!(summary.device_events.planned_again, 2);
+    assert_eq!(summary.device_events.reissued, 2);
     assert_eq!(summary.device_events.happened, 1);
     // What it was used for ends with it: 7 ms of work, and three jobs, then two.
     assert_eq!(summary.usage[1].busy, Nanos::from_millis(7));
@@ -163,7 +163,7 @@ fn a_write_that_is_lost_with_a_disk_is_in_its_mirror() {
         "waits for the notice; then one disk"
     );
     assert!(done.iter().all(|done| !done.failed));
-    assert_eq!(summary.device_events.planned_again, 0);
+    assert_eq!(summary.device_events.reissued, 0);
 }
 
 #[test]
@@ -229,26 +229,63 @@ fn a_slow_disk_takes_as_many_times_as_long_while_it_is_slow() {
 }
 
 #[test]
-fn a_write_whose_preread_is_lost_is_planned_again() {
+fn one_slowness_may_follow_on_another() {
+    let slow = |at: u64, factor: f64| DeviceEvent {
+        at: Nanos::from_millis(at),
+        device: 0,
+        kind: DeviceEventKind::Slowness {
+            factor,
+            lasts: Nanos::from_millis(100),
+        },
+    };
+    let events = vec![slow(0, 2.0), slow(100, 4.0)];
+    let raid0 = array(level(0, 1, &[]), 0).with_device_events(events);
+    let requests = [10, 100, 150, 250].map(|start| request(start, Op::Read, 0, 8));
+    let (done, _) = run(raid0, &requests, None);
+    assert_eq!(times_ms(&done), [10, 20, 20, 5]);
+}
+
+#[test]
+fn what_would_happen_after_the_last_request_does_not() {
+    let cache = WriteBack {
+        capacity: Sectors::new(1000),
+        high: Sectors::new(1000),
+        low: Sectors::new(0),
+    };
+    let controller = Controller {
+        cache: Some(cache),
+        ..Controller::default()
+    };
+    let failure = fails(Nanos::from_secs(1000), 0, Nanos::ZERO);
+    let raid0 = array(level(0, 1, &[]), 0)
+        .with_controller(controller)
+        .with_device_events(vec![failure]);
+    let requests = [0, 10].map(|start| request(start, Op::Write, 0, 8));
+    let (_, summary) = run(raid0, &requests, None);
+    assert_eq!(summary.device_events, DeviceEventCounts::default());
+}
+
+#[test]
+fn a_write_whose_preread_is_lost_is_reissued() {
     // Unit 0 of four on disk 0, parity on disk 4: read-modify-write, 5 ms each. Disk 4 fails during the pre-read.
     let failure = fails(Nanos::from_millis(3), 4, Nanos::from_millis(40));
     let raid5 = array(level(2, 5, &[]), 0).with_device_events(vec![failure]);
     let (done, summary) = run(raid5, &[request(0, Op::Write, 0, 8)], None);
     // There is no parity to write any more.
     assert_eq!(times_ms(&done), [43 + 5]);
-    assert_eq!(summary.device_events.planned_again, 1);
+    assert_eq!(summary.device_events.reissued, 1);
     // The data disk fails instead: what is left is read, and the parity written.
     let failure = fails(Nanos::from_millis(3), 0, Nanos::from_millis(40));
     let raid5 = array(level(2, 5, &[]), 0).with_device_events(vec![failure]);
     let (done, summary) = run(raid5, &[request(0, Op::Write, 0, 8)], None);
     assert_eq!(times_ms(&done), [43 + 10]);
-    assert_eq!(summary.device_events.planned_again, 1);
+    assert_eq!(summary.device_events.reissued, 1);
     // After the pre-reads it is the write that is lost: the new parity has it.
     let failure = fails(Nanos::from_millis(8), 0, Nanos::from_millis(40));
     let raid5 = array(level(2, 5, &[]), 0).with_device_events(vec![failure]);
     let (done, summary) = run(raid5, &[request(0, Op::Write, 0, 8)], None);
     assert_eq!(times_ms(&done), [48]);
-    assert_eq!(summary.device_events.planned_again, 0);
+    assert_eq!(summary.device_events.reissued, 0);
 }
 
 /// The second failure comes at every point of a step: what that writes was planned before.
@@ -418,7 +455,7 @@ proptest! {
             prop_assert_eq!(summary.device_events.lost_from_cache, 0);
         }
         if failures.is_empty() {
-            prop_assert_eq!(summary.device_events.planned_again, 0);
+            prop_assert_eq!(summary.device_events.reissued, 0);
         }
         let (again, same) = run_case(&case);
         prop_assert_eq!(summary, same);

@@ -74,15 +74,16 @@ impl SimulationResult {
             let DeviceEventCounts {
                 happened,
                 before_window,
-                planned_again,
+                reissued,
+                failed,
                 lost_from_cache,
             } = self.device_events;
             for (name, value) in [
                 ("device_events", happened),
                 ("device_events_before_window", before_window),
-                ("planned_again", planned_again),
+                ("reissued", reissued),
                 ("lost_from_cache", lost_from_cache),
-                ("failed", self.failed),
+                ("failed", failed),
             ] {
                 metrics.push(count(name, &scenario, value));
             }
@@ -166,7 +167,6 @@ impl SimulationResult {
     }
 }
 
-/// How often the writes of partial stripes found the arm in which position.
 /// Each of several arrays.
 fn add_arrays(metrics: &mut Vec<Metric>, name: &str, fleet: &FleetResult) {
     let idle = Labels::of("scenario", name).with("kind", "idle");
@@ -201,6 +201,7 @@ fn add_arrays(metrics: &mut Vec<Metric>, name: &str, fleet: &FleetResult) {
     }
 }
 
+/// How often the writes of partial stripes found the arm in which position.
 fn add_positioning(metrics: &mut Vec<Metric>, scenario: &Labels, counts: &PositioningCounts) {
     for (kind, cases) in [
         ("read-modify-write", PositioningCounts::MODIFY),

@@ -125,8 +125,7 @@ impl Prepared {
         if let (Warmup::Auto, Some(given), false) =
             (warmup, &file.warmup_requests, file.event.is_empty())
         {
-            let expected =
-                "a number of requests with an [[event]], whose effect \"auto\" would remove";
+            let expected = "a number: with [[event]], \"auto\" would discard the effect of the event as warm-up";
             return Err(check.wrong(given, "warmup_requests", "\"auto\"", expected));
         }
         let array = array_model(
@@ -200,11 +199,11 @@ fn arrays(
     let expected = if !(1..=MOST_ARRAYS).contains(&arrays) {
         "1 to 4096"
     } else if arrays > 1 && !overrides.several_arrays {
-        "1 or no value, as only 'iosonar sim' supports several arrays"
+        "1: only 'iosonar sim' supports several arrays"
     } else if arrays > 1 && replications > 1 {
-        "1 with more than one replication: several arrays support none"
+        "1: several arrays cannot be combined with replications"
     } else if arrays > 1 && is_of_trace && warmup == Warmup::Auto {
-        "1 with warmup_requests = \"auto\" and a trace: give the number of requests"
+        "1: several arrays on a trace need a number in 'warmup_requests', not \"auto\""
     } else {
         return Ok(arrays);
     };

@@ -112,8 +112,16 @@ impl Replication {
             used => used.iter().copied().fold(0.0, f64::max),
         };
         let p99 = all.histogram.supports_quantile(0.99);
+        let seconds = window.length().as_secs_f64();
+        let per_s = if seconds > 0.0 {
+            window.served as f64 / seconds
+        } else {
+            0.0
+        };
         ArrayFigures {
             number,
+            from: window.from,
+            until: window.until,
             requests: all.count(),
             failed: self.failed,
             mean_ms: all.moments.mean() / 1e6,
@@ -122,8 +130,8 @@ impl Replication {
                 .flatten()
                 .map(Nanos::as_millis_f64),
             max_ms: all.moments.max().map_or(f64::NAN, Nanos::as_millis_f64),
-            throughput_per_s: window.served as f64 / window.length().as_secs_f64(),
-            utilisation: used,
+            throughput_per_s: per_s,
+            utilisation: if used.is_finite() { used } else { 0.0 },
         }
     }
 }
@@ -209,15 +217,20 @@ pub struct ArrayFigures {
     pub requests: u64,
     /// Measured requests that came back with an error.
     pub failed: u64,
-    /// The mean response time in milliseconds.
+    /// When its measurement began ...
+    pub from: Nanos,
+    /// ... and ended.
+    pub until: Nanos,
+    /// The mean response time in milliseconds; NaN if all requests failed.
     pub mean_ms: f64,
     /// The 99th percentile of the response time in milliseconds; `None` of too few requests.
     pub p99_ms: Option<f64>,
-    /// The longest response time in milliseconds.
+    /// The longest response time in milliseconds; NaN if all requests failed.
     pub max_ms: f64,
-    /// Reads and writes that were completed without an error, per second of the measured window.
+    /// Reads and writes that were completed without an error, per second of its measurement; on a trace, of the
+    /// measurement of all arrays.
     pub throughput_per_s: f64,
-    /// The share of its capacity that the busiest device used.
+    /// The share of its capacity that the busiest device used in that time.
     pub utilisation: f64,
 }
 
@@ -238,6 +251,20 @@ impl FleetResult {
         match self.devices.get(array.number as usize) {
             Some(device) => format!("array/{} ({device})", array.number),
             None => format!("array/{}", array.number),
+        }
+    }
+
+    /// Makes the rates those over the measurements of all arrays. Each has its first and last request at another time.
+    pub(crate) fn over_all(&mut self) {
+        let from = self.arrays.iter().map(|of| of.from).min();
+        let until = self.arrays.iter().map(|of| of.until).max();
+        let (Some(from), Some(until)) = (from, until) else {
+            return;
+        };
+        for of in &mut self.arrays {
+            let share = (of.until - of.from).get() as f64 / (until - from).get().max(1) as f64;
+            of.throughput_per_s *= share;
+            of.utilisation *= share;
         }
     }
 
@@ -350,7 +377,7 @@ pub struct SimulationResult {
 impl SimulationResult {
     /// Whether requests, or writes that had been complete in the cache, failed with disks that the level cannot lose.
     pub fn loses_data(&self) -> bool {
-        self.device_events.happened > 0 && self.failed + self.device_events.lost_from_cache > 0
+        self.device_events.failed + self.device_events.lost_from_cache > 0
     }
 
     /// The same without standard errors: the runs are of different loads.
@@ -373,6 +400,8 @@ impl SimulationResult {
         for estimate in estimates {
             estimate.stderr = f64::NAN;
         }
+        self.split_sections.clear();
+        self.positioning_by_run = vec![self.positioning];
         self
     }
 

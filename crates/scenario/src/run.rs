@@ -96,6 +96,7 @@ impl Prepared {
                     break;
                 }
             }
+            total.check()?;
             return Ok(total.finish(begin.elapsed()));
         }
         let at_once = threads.min(runs as usize).max(1);
@@ -138,6 +139,7 @@ impl Prepared {
                 }
             }
         }
+        total.check()?;
         Ok(total.finish(begin.elapsed()))
     }
 
@@ -240,6 +242,7 @@ impl Prepared {
             },
             array,
             sections: self.runs() == 1,
+            may_fail: self.arrays > 1,
             around,
         };
         let left = around
@@ -427,6 +430,8 @@ struct Ready<'a, S: Simulated> {
     way: Way,
     /// Whether the run is cut into sections.
     sections: bool,
+    /// Whether all requests may fail: of one array of several.
+    may_fail: bool,
     around: &'a Around<'a>,
 }
 
@@ -447,7 +452,8 @@ impl<S: Simulated> Ready<'_, S> {
         };
         let (run, ssd) = S::run(self.array, self.way, source, &mut sink)?;
         sink.flush()?;
-        if sink.replication.measured() == 0 && run.deadlock.is_none() {
+        let is_one_of_several = self.may_fail && sink.replication.failed > 0;
+        if sink.replication.measured() == 0 && run.deadlock.is_none() && !is_one_of_several {
             return Err(ScenarioError::NothingMeasured {
                 requests: run.requests,
                 warmup: self.around.warmup.min(run.requests),

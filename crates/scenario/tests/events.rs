@@ -57,7 +57,7 @@ fn a_single_run_in_which_something_happens_has_no_interval() {
     assert!(several.mean_ms.stderr > 0.0);
     assert_eq!(several.device_events.happened, 10);
     // Whatever waits at the disk is planned again, and nothing fails.
-    assert!(several.device_events.planned_again > 0);
+    assert!(several.device_events.reissued > 0);
     assert_eq!(several.failed, 0);
     let on_one_thread = prepared(events).unwrap().with_replications(5);
     assert_eq!(on_one_thread.run(1, None).unwrap().hash, several.hash);
@@ -130,11 +130,11 @@ fn what_cannot_be_is_refused() {
         ),
         (
             "[[event]]\nat = '1s'\n",
-            "'event.at' is 1s, expected either 'fail' or 'slow' beside it",
+            "each [[event]] needs either 'fail' or 'slow'",
         ),
         (
             "[[event]]\nat = '1s'\nfail = 1\nslow = { disk = 1, factor = 2, for = '1s' }\n",
-            "expected either 'fail' or 'slow' beside it",
+            "each [[event]] needs either 'fail' or 'slow'",
         ),
         (
             "[[event]]\nat = '1s'\nslow = { disk = 1, factor = 0.5, for = '1s' }\n",
@@ -197,7 +197,7 @@ fn what_does_not_go_with_it_is_refused() {
         "{error}"
     );
     let error = change("{ poisson_per_s = 40.0 }", "\"alone\"", event);
-    assert!(error.contains("[[event]] happens at a time"), "{error}");
+    assert!(error.contains("which has no clock"), "{error}");
     let slow = "[[event]]\nat = '1s'\nslow = { disk = 1, factor = 2, for = '1s' }\n";
     let error = change(
         "[disk]\nprofile = \"seagate-st3500630ns\"",
@@ -210,6 +210,16 @@ fn what_does_not_go_with_it_is_refused() {
     );
 }
 
+#[test]
+fn the_spare_of_a_disk_that_fails_may_be_another_drive() {
+    let other = "[[disk.other]]\ndisks = [6]\nprofile = \"hp-c2247a\"\n";
+    let event = "[rebuild]\n[[event]]\nat = '1s'\nfail = 1\n";
+    let with_spare = prepared(&format!("{other}{event}"));
+    assert!(with_spare.is_ok(), "{:?}", with_spare.err());
+    let error = prepared(other).map(|_| ()).unwrap_err();
+    assert!(error.contains("disks from 0 to 5, each once"), "{error}");
+}
+
 /// Devices of every kind can fail.
 #[test]
 fn an_ssd_fails_as_well() {
@@ -219,6 +229,6 @@ fn an_ssd_fails_as_well() {
     let prepared = Prepared::from_toml(text, Path::new("x.toml"), &Overrides::default()).unwrap();
     let result = prepared.run(1, None).unwrap();
     assert_eq!((result.response_time.count(), result.failed), (2000, 0));
-    assert!(result.device_events.planned_again > 0);
+    assert!(result.device_events.reissued > 0);
     assert!(result.response_time.moments.max().unwrap().as_secs_f64() >= 0.045);
 }

@@ -149,6 +149,68 @@ fn devices_without_requests_are_counted_and_those_without_an_array_refused() {
 }
 
 #[test]
+fn the_rates_of_arrays_are_over_the_whole_trace() {
+    // Device 1 has one request, which is all of its measurement.
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fleet-sparse.csv");
+    let mut text =
+        "time_ns,device,sector,sectors,op\n0,0,0,8,read\n5000000,1,0,8,read\n".to_owned();
+    for i in 1..=1000 {
+        let _ = writeln!(text, "{},0,{},8,read", i * 50_000_000_u64, i * 4096);
+    }
+    std::fs::write(&path, text).unwrap();
+    let fleet = run(&of_trace(&path), 2, 2).unwrap().fleet.unwrap();
+    let [busy, sparse] = &fleet.arrays[..] else {
+        panic!("{fleet:?}");
+    };
+    assert!(
+        (busy.throughput_per_s / 20.0 - 1.0).abs() < 0.01,
+        "{busy:?}"
+    );
+    assert!(sparse.throughput_per_s <= 0.021, "{sparse:?}");
+    assert!(
+        sparse.utilisation < 0.001 && busy.utilisation > 0.01,
+        "{fleet:?}"
+    );
+    assert_eq!(fleet.busiest().unwrap().number, 0);
+}
+
+#[test]
+fn an_array_that_loses_all_of_its_requests_is_counted() {
+    let (path, counts) = trace("fleet-lost.csv", &[0, 1], 400);
+    let load = of_trace(&path);
+    let text = format!(
+        "{load}{}count = 2\n{DISK}[[event]]\nat = '1ms'\nfail = 0\n[[event]]\nat = '1ms'\nfail = 1\n",
+        ARRAY
+            .replace("raid5", "raid0")
+            .replace("disks = 4", "disks = 2")
+    );
+    let overrides = Overrides {
+        several_arrays: true,
+        ..Overrides::default()
+    };
+    let prepared = Prepared::from_toml(&text, Path::new("x.toml"), &overrides).unwrap();
+    let error = prepared.run(2, None).unwrap_err().to_string();
+    assert!(
+        error.contains("400 returned an error or needed a disk that had failed"),
+        "{error}"
+    );
+    // Only the second one, whose requests come after the failure.
+    let mut rows: Vec<String> = std::fs::read_to_string(&path)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    rows.insert(3, "0,0,16,8,read".to_owned());
+    std::fs::write(&path, rows.join("\n") + "\n").unwrap();
+    let result = prepared.run(2, None).unwrap();
+    let fleet = result.fleet.as_ref().unwrap();
+    assert_eq!(result.failed, 400);
+    assert_eq!(fleet.arrays[1].failed, counts[1]);
+    assert!(fleet.arrays[1].mean_ms.is_nan() && result.loses_data());
+    assert_eq!(result.response_time.count(), 1);
+}
+
+#[test]
 fn a_trace_without_requests_is_an_error() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fleet-empty.csv");
     for text in ["", "0,0,0,8,flush\n0,1,0,8,flush\n"] {
@@ -186,10 +248,16 @@ fn what_does_not_go_with_it_is_refused() {
         "{error}"
     );
     let error = prepared(LAWS, 2, "replications = 2\n").unwrap_err();
-    assert!(error.contains("several arrays support none"), "{error}");
+    assert!(
+        error.contains("cannot be combined with replications"),
+        "{error}"
+    );
     let (path, _) = trace("fleet-auto.csv", &[0, 1], 100);
     let error = prepared(&of_trace(&path), 2, "warmup_requests = \"auto\"\n").unwrap_err();
-    assert!(error.contains("give the number of requests"), "{error}");
+    assert!(
+        error.contains("need a number in 'warmup_requests'"),
+        "{error}"
+    );
     let text = format!("{LAWS}{ARRAY}count = 2\n{DISK}");
     let error = Prepared::from_toml(&text, Path::new("x.toml"), &Overrides::default());
     let error = error.unwrap_err().to_string();

@@ -51,8 +51,10 @@ pub struct DeviceEventCounts {
     pub happened: u64,
     /// How many of them happened before the measured window began.
     pub before_window: u64,
-    /// Requests that were planned again after a device had failed, each time counted; the warm-up included.
-    pub planned_again: u64,
+    /// Requests that were planned and issued again after a device had failed, each time counted; the warm-up included.
+    pub reissued: u64,
+    /// Measured requests that failed because the level could not do without a device.
+    pub failed: u64,
     /// Writes that had been complete in the cache, and were lost with a device.
     pub lost_from_cache: u64,
 }
@@ -62,7 +64,8 @@ impl DeviceEventCounts {
     pub fn merge(&mut self, other: &Self) {
         self.happened += other.happened;
         self.before_window += other.before_window;
-        self.planned_again += other.planned_again;
+        self.reissued += other.reissued;
+        self.failed += other.failed;
         self.lost_from_cache += other.lost_from_cache;
     }
 }

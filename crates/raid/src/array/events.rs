@@ -216,7 +216,8 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
     fn claim(&mut self, owner: Owner, request: Request) -> u32 {
         let slot = self.in_flight.claim(|| InFlight::new(owner, request));
         let state = &mut self.in_flight[slot];
-        (state.owner, state.request, state.failed) = (owner, request, false);
+        (state.owner, state.request) = (owner, request);
+        (state.failed, state.is_lost) = (false, false);
         slot
     }
 
@@ -288,6 +289,8 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
             measured: self.measurement.window.measures(id.0),
             failed: state.failed,
         };
+        let is_counted = state.is_lost && completion.measured;
+        self.measurement.summary.device_events.failed += u64::from(is_counted);
         self.present -= 1;
         self.load.completed(&completion);
         self.measurement.complete(completion, now, self.sink)

@@ -48,6 +48,8 @@ pub(super) struct InFlight {
     pub(super) ends: Vec<Nanos>,
     /// Whether a device answered with an error, or something was lost with one.
     pub(super) failed: bool,
+    /// Whether something was lost with a device that the level cannot lose.
+    pub(super) is_lost: bool,
     /// Where each sub-request is, by its number; kept if something is to happen to devices, as the rest.
     pub(super) parts: Vec<Whereabouts>,
     /// Sub-requests that are on their way or at devices, and other events that the plan waits for.
@@ -109,6 +111,7 @@ impl InFlight {
             pace: Vec::new(),
             ends: Vec::new(),
             failed: false,
+            is_lost: false,
             parts: Vec::new(),
             pending: 0,
             broken: false,

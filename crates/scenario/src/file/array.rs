@@ -90,10 +90,10 @@ table_of_keys! {
         #[default = "none"]
         #[comment = "numbers of the failed disks"]
         pub failed: Option<Spanned<Vec<usize>>>,
-        /// for `sim`, the number of such arrays: each has its own random load, or serves the requests of one device of the
-        /// trace ([several arrays](simulate.md#several-arrays))
+        /// number of identical arrays to simulate ([`sim` only](simulate.md#several-arrays)); each has its own random
+        /// load, or serves one device of the trace
         #[default = "1"]
-        #[comment = "number of such arrays"]
+        #[comment = "number of identical arrays"]
         pub count: Option<Spanned<u32>>,
         /// `"fork-join"` (requests overlap) or `"split-merge"` (one request at a time)
         #[default = "fork-join"]
@@ -186,12 +186,13 @@ table_of_keys! {
         /// the number of a disk that fails, from 0; each fails at most once
         #[comment = "this disk fails"]
         pub fail: Option<Spanned<usize>>,
-        /// how long the array waits for the failed disk until it does without it
+        /// how long the array waits for the failed disk before it continues without it
         #[default = "0s"]
         #[comment = "how long the array waits for it"]
         pub noticed_after: Option<Spanned<String>>,
-        /// a disk that slows down, and its factor, above 1: `{ disk = 3, factor = 20, for = "10s" }`
-        #[comment = "this disk takes as many times as long"]
+        /// a disk that slows down, how many times as long its accesses take (more than 1), and for how long:
+        /// `{ disk = 3, factor = 20, for = "10s" }`
+        #[comment = "this disk slows down by this factor"]
         pub slow: Option<SlowFile>,
     }
 }

@@ -141,8 +141,12 @@ fn others(
     disk: &DiskFile,
     directory: &Path,
 ) -> Result<Vec<(Vec<usize>, DiskProfile)>, ScenarioError> {
-    let spares = file.rebuild.as_ref().and(file.array.failed.as_ref());
-    let all = *file.array.disks.get_ref() + spares.map_or(0, |failed| failed.get_ref().len());
+    let mut all = *file.array.disks.get_ref();
+    if file.rebuild.is_some() {
+        let failed = file.array.failed.as_ref();
+        let fail = file.event.iter().filter(|event| event.fail.is_some());
+        all += failed.map_or(0, |failed| failed.get_ref().len()) + fail.count();
+    }
     let mut seen: Vec<usize> = Vec::new();
     let mut others = Vec::new();
     for other in &disk.other {

@@ -31,8 +31,7 @@ pub(super) fn events(
                 slowness(check, file, devices, at, slow)?
             }
             _ => {
-                let expected = "either 'fail' or 'slow' beside it";
-                return Err(check.wrong(&given.at, "event.at", given.at.get_ref(), expected));
+                return Err(check.incomplete("each [[event]] needs either 'fail' or 'slow'"));
             }
         };
         let disk = given

@@ -241,8 +241,7 @@ pub(super) fn load(
     }
     if matches!(model, LoadModel::Alone { .. }) && !array.events.is_empty() {
         return Err(check.incomplete(
-            "[load] has arrivals = \"alone\", whose requests have no time, but an [[event]] happens at a time: remove one \
-             of the two",
+            "[[event]] cannot be used with arrivals = \"alone\", which has no clock: remove one of the two",
         ));
     }
     if let Some(given) = &load.requests {

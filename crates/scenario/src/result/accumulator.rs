@@ -13,6 +13,7 @@ use iosonar_trace::fit::Fitted;
 use iosonar_units::Nanos;
 
 use super::{FleetResult, Replication, SimulationResult, Unserved};
+use crate::ScenarioError;
 use crate::prepared::Fleet;
 use crate::source::Span;
 
@@ -162,6 +163,12 @@ impl Accumulator {
     pub(crate) fn add_array(&mut self, number: u32, replication: Replication) {
         if let Some((_, fleet)) = &mut self.fleet {
             fleet.arrays.push(replication.figures(number));
+            if replication.measured() == 0 {
+                // All of its requests have failed: there is nothing else to add.
+                self.failed += replication.failed;
+                self.device_events.merge(&replication.run.device_events);
+                return;
+            }
         }
         self.add_run(replication);
     }
@@ -173,9 +180,16 @@ impl Accumulator {
         }
     }
 
-    /// Whether no run was added.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.means_ms.is_empty()
+    /// An error if nothing was measured in any run.
+    pub(crate) fn check(&self) -> Result<(), ScenarioError> {
+        if !self.means_ms.is_empty() {
+            return Ok(());
+        }
+        Err(ScenarioError::NothingMeasured {
+            requests: self.failed,
+            warmup: 0,
+            failed: self.failed,
+        })
     }
 
     /// What was remarked of the trace that drives all arrays.
@@ -279,7 +293,7 @@ impl Accumulator {
     /// The standard deviation of all response times; its error is from replications, or from sections of the only
     /// run.
     fn sd_ms(&self, all: &Distribution, sections: &[Distribution]) -> Estimate {
-        if self.sds_ms.len() > 1 {
+        if self.sds_ms.len() > 1 && !self.are_unlike() {
             return Estimate::from_independent(&self.sds_ms);
         }
         let sd = sd_of(all, sections);
@@ -416,8 +430,12 @@ impl Accumulator {
         if are_unlike {
             mean_ms.mean = response_time.moments.mean() / 1e6;
         }
+        let mut fleet = self.fleet.map(|(_, fleet)| fleet);
+        if let Some(fleet) = fleet.as_mut().filter(|_| are_unlike) {
+            fleet.over_all();
+        }
         let result = SimulationResult {
-            fleet: self.fleet.map(|(_, fleet)| fleet),
+            fleet,
             free: self.free,
             failed: self.failed,
             unserved: self.unserved,

@@ -175,13 +175,14 @@ impl Prepared {
                 }
             }
             let (remarks, fitted) = trace.notes();
-            if total.is_empty() {
-                return Err(ScenarioError::NoRequests {
+            total.check().map_err(|error| match error {
+                ScenarioError::NothingMeasured { failed: 0, .. } => ScenarioError::NoRequests {
                     path: trace.path().to_owned(),
                     changed: self.load.is_changed(),
                     left_out: fitted.left_out,
-                });
-            }
+                },
+                error => error,
+            })?;
             total.set_trace((remarks, fitted, trace.span()), trace.devices());
             Ok(total)
         })

@@ -59,11 +59,11 @@ pub(super) fn check_fleets(args: &Sim, all: &[Named]) -> Result<(), Usage> {
         ];
         if let Some((_, option)) = refused.into_iter().find(|(given, _)| *given) {
             let (what, of_one) = match of_trace {
-                true => (" on a trace", " and --device NAME"),
+                true => (" on a trace", " --device NAME"),
                 false => ("", ""),
             };
             return Err(Usage(format!(
-                "{}: {option} does not support several arrays{what}: add --set array.count=1{of_one} to the command",
+                "{}: {option} does not support several arrays{what}: to simulate one of them, add --set array.count=1{of_one}",
                 named.path.display()
             )));
         }

@@ -30,10 +30,15 @@ pub(crate) fn sentence(
     }
     let rate = result.throughput_per_s.mean;
     if rate.is_finite() && rate > 0.0 {
-        text += &format!(" at {} requests/s", short((10.0 * rate).round() / 10.0));
+        let per_array = if result.fleet.is_some() {
+            " per array"
+        } else {
+            ""
+        };
+        let rate = short((10.0 * rate).round() / 10.0);
+        text += &format!(" at {rate} requests/s{per_array}");
     }
     if let Some(fleet) = &result.fleet {
-        text += if rate.is_finite() { " per array" } else { "" };
         if let Some(busiest) = fleet.busiest() {
             text += &format!(
                 "; the busiest device, in {}, is busy {:.1} % of the time",
@@ -55,14 +60,27 @@ pub(crate) fn sentence(
     text + ".\n"
 }
 
-/// How many requests failed because too many disks had.
+/// What was lost because too many disks had failed.
 pub(super) fn lost(result: &SimulationResult) -> String {
-    let n = result.failed + result.device_events.lost_from_cache;
-    let requests = if n == 1 { "request" } else { "requests" };
-    format!(
-        "{} {requests} failed, as too many disks had failed",
-        grouped(n)
-    )
+    let counts = &result.device_events;
+    let of = |n: u64, what: &str| {
+        let plural = if n == 1 { "" } else { "s" };
+        format!("{} {what}{plural}", grouped(n))
+    };
+    let mut lost = Vec::new();
+    if counts.failed > 0 {
+        let failed = of(counts.failed, "request");
+        lost.push(format!(
+            "{failed} failed because too many disks had failed, and are in no response time"
+        ));
+    }
+    if counts.lost_from_cache > 0 {
+        let writes = of(counts.lost_from_cache, "write");
+        lost.push(format!(
+            "{writes} that had completed in the cache could not reach the disks"
+        ));
+    }
+    lost.join("; ")
 }
 
 /// Whether the targets are met, as the begin of a sentence.

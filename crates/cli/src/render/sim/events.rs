@@ -33,18 +33,15 @@ pub(super) fn describe(simulation: &Prepared, result: &SimulationResult) -> Stri
             grouped(planned)
         );
     }
-    if counts.planned_again > 0 {
-        let (n, were) = match counts.planned_again {
+    if counts.reissued > 0 {
+        let (n, were) = match counts.reissued {
             1 => ("1 request".to_owned(), "was"),
             n => (format!("{} requests", grouped(n)), "were"),
         };
-        text += &format!("  {n} {were} issued again after a disk had failed\n");
+        text += &format!("  {n} {were} reissued after a disk failed\n");
     }
     if result.loses_data() {
-        text += &format!(
-            "  DATA LOSS     {}; they are left out of all times\n",
-            lost(result)
-        );
+        text += &format!("  DATA LOSS     {}\n", lost(result));
     }
     text
 }
@@ -56,10 +53,10 @@ fn of(event: &DeviceEvent) -> String {
             noticed: Nanos::ZERO,
         } => format!("disk {disk} fails at {at}"),
         DeviceEventKind::Failure { noticed } => {
-            format!("disk {disk} fails at {at}, which the array notices after {noticed}")
+            format!("disk {disk} fails at {at}; the array notices {noticed} later")
         }
         DeviceEventKind::Slowness { factor, lasts } => {
-            format!("disk {disk} is {factor} times as slow from {at} on, for {lasts}")
+            format!("at {at}, disk {disk} becomes {factor} times slower for {lasts}")
         }
     }
 }

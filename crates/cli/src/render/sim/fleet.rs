@@ -37,17 +37,21 @@ pub(super) fn describe(fleet: &FleetResult) -> String {
         "busiest device",
     ]);
     for of in slowest {
-        let ms = |ms: f64| Cell::Time {
-            before: "",
-            time: Nanos::from_millis_f64(ms),
-            after: String::new(),
+        let none = || Cell::Text("-".to_owned());
+        let ms = |ms: f64| match ms.is_finite() {
+            true => Cell::Time {
+                before: "",
+                time: Nanos::from_millis_f64(ms),
+                after: String::new(),
+            },
+            false => none(),
         };
         let busiest = format!("{:.1} %", 100.0 * of.utilisation);
         table.cells(vec![
             Cell::Text(fleet.name_of(of)),
             Cell::Text(grouped(of.requests)),
             ms(of.mean_ms),
-            of.p99_ms.map_or_else(|| Cell::Text("-".to_owned()), ms),
+            of.p99_ms.map_or_else(none, ms),
             ms(of.max_ms),
             Cell::Text(busiest),
         ]);

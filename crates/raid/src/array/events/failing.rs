@@ -9,16 +9,20 @@
 //! request is planned again. A lost write is in the redundancy of the others.
 
 use iosonar_device::{Access, Device};
+use iosonar_sim_core::EventPriority;
 use iosonar_units::Nanos;
 
 use super::rebuilding::Rebuilding;
-use super::{Event, EventSimulation};
+use super::{Event, EventSimulation, Phase};
 use crate::array::in_flight::{InFlight, Owner, Whereabouts};
 use crate::array::{CompletionSink, DeviceEvent, DeviceEventKind, RebuildProgress};
 use crate::{Planner, StageKind};
 
 /// How long a device that is lost takes to say so: a request that fails takes time, or a closed loop would stand still.
 const REFUSAL: Nanos = Nanos::from_micros(10);
+
+/// What is over makes room for what happens in the same nanosecond.
+const ENDS_FIRST: EventPriority = EventPriority(64);
 
 /// How a device is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +60,10 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     }
 
     pub(super) fn happen(&mut self, number: u32, now: Nanos) {
+        // The cache is still written then, but the run is over.
+        if self.phase == Phase::Complete {
+            return;
+        }
         let DeviceEvent { device, kind, .. } = self.array.device_events[number as usize];
         let is_before = !self.measurement.window.is_open() && !self.measurement.window.is_over();
         let counts = &mut self.measurement.summary.device_events;
@@ -73,8 +81,9 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
                 lasts
             }
         };
+        let end = now.saturating_add(lasts);
         self.calendar
-            .schedule(now.saturating_add(lasts), Event::IsOver { number });
+            .schedule_with(end, ENDS_FIRST, Event::IsOver { number });
     }
 
     /// A failure is noticed, or a device is as fast again as it was.
@@ -102,7 +111,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
                 }
             }
         }
-        if tolerates {
+        if tolerates && self.phase != Phase::Complete {
             self.rebuild_again(now);
         }
     }
@@ -157,7 +166,8 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         let disk = state.plan.sub_requests()[sub as usize].disk;
         let part = state.part(sub as usize);
         let kind = state.plan.stages()[part.stage].kind;
-        state.failed |= self.conditions[disk] == Condition::Lost { tolerates: false };
+        state.is_lost |= self.conditions[disk] == Condition::Lost { tolerates: false };
+        state.failed |= state.is_lost;
         state.broken |= part.preread || kind == StageKind::Direct(Access::Read);
         self.part_is_done(slot, sub, now, None)
     }
@@ -189,7 +199,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
             }
             Owner::Request(_) | Owner::CachedWrite(_) if failed => self.complete(slot, now),
             Owner::Request(_) | Owner::CachedWrite(_) => {
-                self.measurement.summary.device_events.planned_again += 1;
+                self.measurement.summary.device_events.reissued += 1;
                 self.issue_to_disks(slot, now)
             }
         }
