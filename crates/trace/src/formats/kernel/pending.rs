@@ -41,6 +41,71 @@ impl Slot {
     fn is_flush(&self) -> bool {
         self.record.request.sectors.get() == 0
     }
+
+    /// It is complete. Where the delay before its issue `is_split` off, the latency counts from the issue.
+    fn end(&mut self, now: Nanos, errno: u16, is_split: bool) {
+        let start = self.record.request.start;
+        let submitted = self.issued.filter(|_| is_split).unwrap_or(start);
+        let outcome = &mut self.record.outcome;
+        outcome.delay = Some(submitted.saturating_sub(start));
+        outcome.latency = Some(now.saturating_sub(submitted));
+        if errno != 0 {
+            outcome.status = Status::Error(errno);
+        }
+        self.done = true;
+    }
+}
+
+/// The sectors of an event: the first one, and the one behind the last.
+fn sectors_of(event: &Event) -> (u64, u64) {
+    let end = event.sector.saturating_add(u64::from(event.sectors));
+    (event.sector, end)
+}
+
+/// What gives the state of each request by its number, of slots of which the first has the number `first`.
+fn state_in(slots: &VecDeque<Slot>, first: u64) -> impl Fn(u64) -> State {
+    move |number| {
+        let slot = &slots[(number - first) as usize];
+        State {
+            end: slot.record.request.end().get(),
+            issued: slot.issued.is_some(),
+        }
+    }
+}
+
+/// The requests that an event is about.
+fn meant(
+    in_flight: &mut InFlight,
+    slots: &VecDeque<Slot>,
+    first: u64,
+    event: &Event,
+    of: Of,
+) -> Vec<u64> {
+    if event.sectors == 0 {
+        return in_flight.first_flush(of).into_iter().collect();
+    }
+    let covered = in_flight.covered(sectors_of(event), of, state_in(slots, first));
+    covered.into_iter().map(|(number, _)| number).collect()
+}
+
+/// A request in flight has been issued, or given back.
+fn note_issued(in_flight: &mut InFlight, slot: &Slot, number: u64) {
+    let issued = slot.issued.is_some();
+    if slot.is_flush() {
+        in_flight.remove_flush(number, !issued);
+        in_flight.insert_flush(number, issued);
+    } else {
+        in_flight.set_issued(slot.range(number), issued);
+    }
+}
+
+/// No completion is for this request any more.
+fn forget(in_flight: &mut InFlight, slot: &Slot, number: u64) {
+    let issued = slot.issued.is_some();
+    match slot.is_flush() {
+        true => in_flight.remove_flush(number, issued),
+        false => in_flight.remove(slot.range(number), issued),
+    }
 }
 
 /// Requests that wait for their completion; they come out in the order in which they began.
@@ -110,10 +175,6 @@ impl Pending {
         }
     }
 
-    fn state(&mut self, device: u16, op: Op) -> &mut InFlight {
-        self.devices.entry((device, op == Op::Read)).or_default()
-    }
-
     /// A request begins. Returns whether the same range is already in flight.
     pub(super) fn begin(&mut self, event: &Event, start: Nanos, device: u16) -> bool {
         let number = self.first + self.slots.len() as u64;
@@ -156,43 +217,15 @@ impl Pending {
         begun.record.request
     }
 
-    fn slot(&mut self, number: u64) -> &mut Slot {
-        &mut self.slots[(number - self.first) as usize]
-    }
-
-    /// The requests in flight of an event's device and direction, with what gives the state of each.
-    fn in_flight(
-        &mut self,
-        event: &Event,
-        device: u16,
-    ) -> Option<(&mut InFlight, impl Fn(u64) -> State)> {
-        let in_flight = self.devices.get_mut(&(device, event.op == Op::Read))?;
-        let (slots, first) = (&self.slots, self.first);
-        let state = move |number| {
-            let slot = &slots[(number - first) as usize];
-            State {
-                end: slot.record.request.end().get(),
-                issued: slot.issued.is_some(),
-            }
-        };
-        Some((in_flight, state))
-    }
-
-    /// The requests that the event's range covers, each with the sectors that it covers.
-    fn covered(&mut self, event: &Event, device: u16, of: Of) -> Vec<(u64, u64)> {
-        let from = event.sector;
-        let to = from.saturating_add(u64::from(event.sectors));
-        let in_flight = self.in_flight(event, device);
-        in_flight.map_or_else(Vec::new, |(in_flight, state)| {
-            in_flight.covered((from, to), of, state)
-        })
-    }
-
     /// A range, or a flush, was issued to the driver: the first time counts.
     pub(super) fn issue(&mut self, event: &Event, now: Nanos, device: u16) {
-        for number in self.meant(event, device, Of::NotIssued) {
-            self.slot(number).issued = Some(now);
-            self.note_issued(number, true);
+        let Some(in_flight) = self.devices.get_mut(&(device, event.op == Op::Read)) else {
+            return;
+        };
+        for number in meant(in_flight, &self.slots, self.first, event, Of::NotIssued) {
+            let slot = &mut self.slots[(number - self.first) as usize];
+            slot.issued = Some(now);
+            note_issued(in_flight, slot, number);
         }
     }
 
@@ -202,57 +235,22 @@ impl Pending {
             true => Of::NotIssued,
             false => Of::Issued,
         };
-        for number in self.meant(event, device, of) {
-            let slot = self.slot(number);
+        let Some(in_flight) = self.devices.get_mut(&(device, event.op == Op::Read)) else {
+            return;
+        };
+        for number in meant(in_flight, &self.slots, self.first, event, of) {
+            let slot = &mut self.slots[(number - self.first) as usize];
             if !begins_with_issue {
                 slot.issued = None;
-                self.note_issued(number, false);
+                note_issued(in_flight, slot, number);
                 continue;
             }
             slot.withdrawn = true;
             slot.done = true;
-            let request = slot.record.request;
-            self.forget(number);
+            forget(in_flight, slot, number);
             if let Some(steps) = &mut self.steps {
-                steps.push(LiveStep::Withdrawn(request));
+                steps.push(LiveStep::Withdrawn(slot.record.request));
             }
-        }
-    }
-
-    /// The requests that an event is about.
-    fn meant(&mut self, event: &Event, device: u16, of: Of) -> Vec<u64> {
-        if event.sectors > 0 {
-            let covered = self.covered(event, device, of);
-            return covered.into_iter().map(|(number, _)| number).collect();
-        }
-        let in_flight = self.devices.get(&(device, event.op == Op::Read));
-        let flush = in_flight.and_then(|in_flight| in_flight.first_flush(of));
-        flush.into_iter().collect()
-    }
-
-    /// A request in flight has been issued, or given back.
-    fn note_issued(&mut self, number: u64, issued: bool) {
-        let slot = &self.slots[(number - self.first) as usize];
-        let (range, is_flush) = (slot.range(number), slot.is_flush());
-        let request = slot.record.request;
-        let in_flight = self.state(request.device, request.op);
-        if is_flush {
-            in_flight.remove_flush(number, !issued);
-            in_flight.insert_flush(number, issued);
-        } else {
-            in_flight.set_issued(range, issued);
-        }
-    }
-
-    /// No completion is for this request any more.
-    fn forget(&mut self, number: u64) {
-        let slot = &self.slots[(number - self.first) as usize];
-        let (range, is_flush) = (slot.range(number), slot.is_flush());
-        let (request, issued) = (slot.record.request, slot.issued.is_some());
-        let in_flight = self.state(request.device, request.op);
-        match is_flush {
-            true => in_flight.remove_flush(number, issued),
-            false => in_flight.remove(range, issued),
         }
     }
 
@@ -260,16 +258,18 @@ impl Pending {
     pub(super) fn merge(&mut self, event: &Event, device: u16, front: bool) {
         let end = event.sector.saturating_add(u64::from(event.sectors));
         // Nothing joins what is at the driver already.
-        let joined = self
-            .in_flight(event, device)
-            .and_then(|(in_flight, state)| match front {
-                true => in_flight.not_issued_at(end, state),
-                false => in_flight.not_issued_to(event.sector, state),
-            });
+        let Some(in_flight) = self.devices.get_mut(&(device, event.op == Op::Read)) else {
+            return;
+        };
+        let state = state_in(&self.slots, self.first);
+        let joined = match front {
+            true => in_flight.not_issued_at(end, state),
+            false => in_flight.not_issued_to(event.sector, state),
+        };
         let Some((_, number)) = joined else {
             return;
         };
-        let slot = self.slot(number);
+        let slot = &mut self.slots[(number - self.first) as usize];
         let before = slot.range(number);
         let request = &mut slot.record.request;
         let Some(length) = request.sectors.get().checked_add(event.sectors) else {
@@ -281,54 +281,47 @@ impl Pending {
         }
         slot.left += event.sectors;
         let after = slot.range(number);
-        let in_flight = self.state(device, event.op);
         in_flight.remove(before, false);
         in_flight.insert(after, false);
     }
 
     /// A range, or a flush, is complete.
     pub(super) fn complete(&mut self, event: &Event, now: Nanos, device: u16) -> Completed {
+        let Some(in_flight) = self.devices.get_mut(&(device, event.op == Op::Read)) else {
+            return Completed::Nothing;
+        };
         if event.sectors == 0 {
-            let in_flight = self.devices.get(&(device, event.op == Op::Read));
-            let Some(number) = in_flight.and_then(|in_flight| in_flight.first_flush(Of::All))
-            else {
+            let Some(number) = in_flight.first_flush(Of::All) else {
                 return Completed::Nothing;
             };
-            self.forget(number);
-            self.end(number, now, event.errno);
+            let slot = &mut self.slots[(number - self.first) as usize];
+            forget(in_flight, slot, number);
+            slot.end(now, event.errno, self.split_at_issue);
+            if let Some(steps) = &mut self.steps {
+                steps.push(LiveStep::Completed(slot.record));
+            }
             return Completed::Something;
         }
-        let covered = self.covered(event, device, Of::All);
+        let covered = in_flight.covered(
+            sectors_of(event),
+            Of::All,
+            state_in(&self.slots, self.first),
+        );
         if covered.is_empty() {
             return Completed::Nothing;
         }
         for (number, overlap) in covered {
-            let slot = self.slot(number);
+            let slot = &mut self.slots[(number - self.first) as usize];
             slot.left -= overlap.min(u64::from(slot.left)) as u32;
             if slot.left == 0 || event.errno != 0 {
-                self.forget(number);
-                self.end(number, now, event.errno);
+                forget(in_flight, slot, number);
+                slot.end(now, event.errno, self.split_at_issue);
+                if let Some(steps) = &mut self.steps {
+                    steps.push(LiveStep::Completed(slot.record));
+                }
             }
         }
         Completed::Something
-    }
-
-    fn end(&mut self, number: u64, now: Nanos, errno: u16) {
-        let split = self.split_at_issue;
-        let slot = self.slot(number);
-        let start = slot.record.request.start;
-        let handed_over = slot.issued.filter(|_| split).unwrap_or(start);
-        let outcome = &mut slot.record.outcome;
-        outcome.delay = Some(handed_over.saturating_sub(start));
-        outcome.latency = Some(now.saturating_sub(handed_over));
-        if errno != 0 {
-            outcome.status = Status::Error(errno);
-        }
-        slot.done = true;
-        let record = slot.record;
-        if let Some(steps) = &mut self.steps {
-            steps.push(LiveStep::Completed(record));
-        }
     }
 
     /// The next request in the order of beginnings, if it is complete, or `anyway`. Returns whether it is.
@@ -336,9 +329,14 @@ impl Pending {
         if !self.slots.front()?.done && !anyway {
             return None;
         }
-        let done = self.slots.front()?.done;
+        let slot = self.slots.front()?;
+        let done = slot.done;
         if !done {
-            self.forget(self.first);
+            let request = &slot.record.request;
+            let key = (request.device, request.op == Op::Read);
+            let in_flight = self.devices.get_mut(&key);
+            let in_flight = in_flight.expect("its device has requests in flight");
+            forget(in_flight, slot, self.first);
         }
         let slot = self.slots.pop_front()?;
         self.first += 1;
