@@ -176,38 +176,42 @@ fn the_rates_of_arrays_are_over_the_whole_trace() {
 
 #[test]
 fn an_array_that_loses_all_of_its_requests_is_counted() {
-    let (path, counts) = trace("fleet-lost.csv", &[0, 1], 400);
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fleet-lost.csv");
     let load = of_trace(&path);
-    let text = format!(
-        "{load}{}count = 2\n{DISK}[[event]]\nat = '1ms'\nfail = 0\n[[event]]\nat = '1ms'\nfail = 1\n",
-        ARRAY
-            .replace("raid5", "raid0")
-            .replace("disks = 4", "disks = 2")
-    );
+    let array = ARRAY
+        .replace("raid5", "raid0")
+        .replace("disks = 4", "disks = 1");
+    let text = format!("{load}{array}count = 2\n{DISK}[[event]]\nat = '500ms'\nfail = 0\n");
     let overrides = Overrides {
         several_arrays: true,
         ..Overrides::default()
     };
-    let prepared = Prepared::from_toml(&text, Path::new("x.toml"), &overrides).unwrap();
-    let error = prepared.run(2, None).unwrap_err().to_string();
+    let run = |early: &str| {
+        let mut trace = format!("time_ns,device,sector,sectors,op\n{early}");
+        for i in 0..400 {
+            let _ = writeln!(
+                trace,
+                "{},{},{},8,read",
+                1_000_000_000 + i * 1000,
+                i % 2,
+                i * 8
+            );
+        }
+        std::fs::write(&path, trace).unwrap();
+        let prepared = Prepared::from_toml(&text, Path::new("x.toml"), &overrides).unwrap();
+        prepared.run(2, None)
+    };
+    let error = run("").unwrap_err().to_string();
     assert!(
         error.contains("400 returned an error or needed a disk that had failed"),
         "{error}"
     );
-    // Only the second one, whose requests come after the failure.
-    let mut rows: Vec<String> = std::fs::read_to_string(&path)
-        .unwrap()
-        .lines()
-        .map(str::to_owned)
-        .collect();
-    rows.insert(3, "0,0,16,8,read".to_owned());
-    std::fs::write(&path, rows.join("\n") + "\n").unwrap();
-    let result = prepared.run(2, None).unwrap();
+    // Array 0 serves one request before its disk fails.
+    let result = run("0,0,16,8,read\n").unwrap();
     let fleet = result.fleet.as_ref().unwrap();
-    assert_eq!(result.failed, 400);
-    assert_eq!(fleet.arrays[1].failed, counts[1]);
+    assert_eq!((result.response_time.count(), result.failed), (1, 400));
+    assert_eq!((fleet.arrays[0].failed, fleet.arrays[1].failed), (200, 200));
     assert!(fleet.arrays[1].mean_ms.is_nan() && result.loses_data());
-    assert_eq!(result.response_time.count(), 1);
 }
 
 #[test]
