@@ -13,8 +13,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use iosonar_units::folder_of;
-use rustix::fs::OFlags;
-use rustix::process::geteuid;
 
 use crate::codec::Codec;
 
@@ -366,7 +364,7 @@ fn followed(name: &Path) -> io::Result<PathBuf> {
             break;
         }
         let folder = folder_of(&end);
-        if is_of_another(&link, &fs::metadata(folder)?, geteuid().as_raw()) {
+        if is_of_another(&link, &fs::metadata(folder)?, user()) {
             return Err(LinkOfAnother(end).into());
         }
         end = folder.join(fs::read_link(&end)?);
@@ -376,9 +374,14 @@ fn followed(name: &Path) -> io::Result<PathBuf> {
 
 /// Whether a link may have been put into a folder by a user that is neither `user` nor the folder's owner. The kernel's
 /// `protected_symlinks` has the same rule, but does not apply to a file that is renamed.
-fn is_of_another(link: &Metadata, folder: &Metadata, user: u32) -> bool {
+fn is_of_another(link: &Metadata, folder: &Metadata, user: Option<u32>) -> bool {
     const OTHERS_WRITE: u32 = 0o022;
-    folder.mode() & OTHERS_WRITE != 0 && link.uid() != user && link.uid() != folder.uid()
+    folder.mode() & OTHERS_WRITE != 0 && link.uid() != folder.uid() && Some(link.uid()) != user
+}
+
+/// The effective user of this process, who owns its folder in /proc; `None` where that is not mounted.
+fn user() -> Option<u32> {
+    fs::metadata("/proc/self").ok().map(|folder| folder.uid())
 }
 
 /// The files that are, or were, to get this name, under their temporary ones, and the processes that made them.
@@ -418,9 +421,7 @@ pub(crate) fn process_of(path: &Path) -> Option<u32> {
 pub(crate) fn is_being_written(part: &Path) -> bool {
     // To open a pipe would wait for its writer.
     let mut options = File::options();
-    options
-        .read(true)
-        .custom_flags(OFlags::NONBLOCK.bits() as i32);
+    options.read(true).custom_flags(libc::O_NONBLOCK);
     // It may just have got its name.
     options.open(part).is_ok_and(|file| {
         file.metadata().is_ok_and(|of| of.is_file())
@@ -544,9 +545,10 @@ mod tests {
         let may_write = |mode| fs::set_permissions(dir.path(), fs::Permissions::from_mode(mode));
         let seen = |user| {
             let link = fs::symlink_metadata(&link).unwrap();
-            is_of_another(&link, &fs::metadata(dir.path()).unwrap(), user)
+            is_of_another(&link, &fs::metadata(dir.path()).unwrap(), Some(user))
         };
-        let own = geteuid().as_raw();
+        let own = rustix::process::geteuid().as_raw();
+        assert_eq!(user(), Some(own));
         for mode in [0o700, 0o777, 0o1777] {
             may_write(mode).unwrap();
             assert!(!seen(own));
