@@ -154,7 +154,8 @@ fn device(
     let disks = *file.array.disks.get_ref();
     let disk = *given.get_ref();
     if disk >= disks {
-        let expected = format!("a disk from 0 to {}", disks.saturating_sub(1));
+        let last = disks.saturating_sub(1);
+        let expected = format!("a disk from 0 to {last}, as 'array.disks' is {disks}");
         return Err(check.wrong(given, key, disk, expected));
     }
     Ok(disk)
