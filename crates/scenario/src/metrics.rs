@@ -175,29 +175,20 @@ fn add_arrays(metrics: &mut Vec<Metric>, name: &str, fleet: &FleetResult) {
         let labels = Labels::of("scenario", name).with("array", of.number.to_string());
         metrics.push(count("array_requests", &labels, of.requests));
         metrics.push(count("array_failed", &labels, of.failed));
-        let times = [
-            ("array_mean", Some(of.mean_ms)),
-            ("array_p99", of.p99_ms),
-            ("array_max", Some(of.max_ms)),
+        let figures = [
+            ("array_mean", MetricUnit::Milliseconds, Some(of.mean_ms)),
+            ("array_p99", MetricUnit::Milliseconds, of.p99_ms),
+            ("array_max", MetricUnit::Milliseconds, Some(of.max_ms)),
+            (
+                "array_throughput",
+                MetricUnit::PerSecond,
+                Some(of.throughput_per_s),
+            ),
+            ("array_utilisation", MetricUnit::One, Some(of.utilisation)),
         ];
-        for (name, ms) in times {
-            metrics
-                .extend(ms.map(|ms| Metric::figure(name, &labels, MetricUnit::Milliseconds, ms)));
+        for (name, unit, value) in figures {
+            metrics.extend(value.map(|value| Metric::figure(name, &labels, unit, value)));
         }
-        let rate = of.throughput_per_s;
-        metrics.push(Metric::figure(
-            "array_throughput",
-            &labels,
-            MetricUnit::PerSecond,
-            rate,
-        ));
-        let share = of.utilisation;
-        metrics.push(Metric::figure(
-            "array_utilisation",
-            &labels,
-            MetricUnit::One,
-            share,
-        ));
     }
 }
 

@@ -109,6 +109,11 @@ impl Prepared {
         self.arrays
     }
 
+    /// How many independent runs there are: replications of one array, or one of each.
+    pub(crate) fn runs(&self) -> u32 {
+        self.replications.max(self.arrays)
+    }
+
     /// What the arrays have in common, if there are several.
     pub fn fleet(&self) -> Option<Fleet> {
         let is_of_trace = matches!(self.load, LoadModel::Trace { .. });
@@ -235,8 +240,7 @@ impl Prepared {
     pub fn requests_of_all_runs(&self) -> Option<u64> {
         match (self.load.requests(), self.warmup) {
             (Some(requests), Warmup::Requests(warmup)) => {
-                let runs = self.replications.max(self.arrays);
-                Some((requests + warmup).saturating_mul(u64::from(runs)))
+                Some((requests + warmup).saturating_mul(u64::from(self.runs())))
             }
             _ => None,
         }
@@ -251,8 +255,7 @@ impl Prepared {
             Warmup::Requests(n) => n,
             Warmup::Auto => 0,
         };
-        let runs = self.replications.max(self.arrays);
-        let all = (requests + warmup) as f64 * f64::from(runs);
+        let all = (requests + warmup) as f64 * f64::from(self.runs());
         let pilot = PILOT.min(requests);
         let mut short = self.clone().with_warmup(Warmup::Requests(0));
         (short.replications, short.arrays) = (1, 1);

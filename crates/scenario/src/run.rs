@@ -7,6 +7,7 @@ mod server;
 mod simulated;
 
 use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +18,8 @@ use iosonar_disk_model::{DiskLaws, Mechanics, PositionalDisk, Queueing, SampledD
 use iosonar_raid::{Array, Level, Planner, RequestSource};
 use iosonar_sim_core::Seed;
 use iosonar_ssd_model::{AnySsd, Stage};
-use iosonar_trace::{Batch, Op, TraceWriter};
+use iosonar_trace::fit::Fitter;
+use iosonar_trace::{Batch, Op, Reading, TraceWriter};
 use iosonar_units::Nanos;
 use iosonar_workload::{ClosedLoad, Size, SyntheticLoad};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -160,11 +162,6 @@ impl Prepared {
         }
     }
 
-    /// How many independent runs there are: replications of one array, or one of each.
-    fn runs(&self) -> u32 {
-        self.replications.max(self.arrays)
-    }
-
     fn replication(
         &self,
         kinds: &DeviceKinds<'_>,
@@ -276,9 +273,7 @@ impl Prepared {
                     let feed = feed.lock().unwrap_or_else(PoisonError::into_inner).take();
                     return run.collect(&mut feed.expect("an array runs once"), outputs);
                 }
-                let whole = matches!(self.array.level, LevelOptions::Linear { .. });
-                let unit = (!whole).then_some(self.array.stripe_unit);
-                let mut source = Trace::open(path, reading, *fitter, Held::by(&self.array), unit)?;
+                let mut source = self.open_trace(path, reading, *fitter)?;
                 let result = run.collect(&mut source, outputs);
                 let (remarks, fitted) = source.notes();
                 let replication = result.map_err(|error| match error {
@@ -299,6 +294,18 @@ impl Prepared {
                 })
             }
         }
+    }
+
+    /// Opens the trace that drives this array, or all of several.
+    fn open_trace(
+        &self,
+        path: &Path,
+        reading: &Reading,
+        fitter: Fitter,
+    ) -> Result<Trace, ScenarioError> {
+        let whole = matches!(self.array.level, LevelOptions::Linear { .. });
+        let unit = (!whole).then_some(self.array.stripe_unit);
+        Trace::open(path, reading, fitter, Held::by(&self.array), unit)
     }
 
     /// Whether all requests of the load are issued as a whole when they come.

@@ -21,27 +21,24 @@ pub(super) fn events(
     let mut events: Vec<DeviceEvent> = Vec::new();
     for given in &file.event {
         let at = time(check, "event.at", &given.at)?;
-        let event = match (&given.fail, &given.slow) {
-            (Some(disk), None) => failure(check, file, given, at, disk)?,
+        let (event, disk, key) = match (&given.fail, &given.slow) {
+            (Some(disk), None) => {
+                let event = failure(check, file, given, at, disk)?;
+                (event, disk, "event.fail")
+            }
             (None, Some(slow)) => {
                 if let Some(after) = &given.noticed_after {
                     let (seen, expected) = (after.get_ref(), "no value, as it applies to 'fail'");
                     return Err(check.wrong(after, "event.noticed_after", seen, expected));
                 }
-                slowness(check, file, devices, at, slow)?
+                let event = slowness(check, file, devices, at, slow)?;
+                (event, &slow.disk, "event.slow.disk")
             }
-            _ => {
-                return Err(check.incomplete("each [[event]] needs either 'fail' or 'slow'"));
-            }
+            _ => return Err(check.incomplete("each [[event]] needs either 'fail' or 'slow'")),
         };
-        let disk = given
-            .fail
-            .as_ref()
-            .or(given.slow.as_ref().map(|slow| &slow.disk));
-        let Some(disk) = disk else { continue };
         if failed.contains(&event.device) {
             let expected = "a disk that 'array.failed' does not contain";
-            return Err(check.wrong(disk, key(given), event.device, expected));
+            return Err(check.wrong(disk, key, event.device, expected));
         }
         if events.iter().any(|other| collide(other, &event)) {
             let expected = match event.kind {
@@ -52,18 +49,11 @@ pub(super) fn events(
                     "a disk that no other [[event]] slows down at the same time, or fails before that"
                 }
             };
-            return Err(check.wrong(disk, key(given), event.device, expected));
+            return Err(check.wrong(disk, key, event.device, expected));
         }
         events.push(event);
     }
     Ok(events)
-}
-
-fn key(given: &EventFile) -> &'static str {
-    match given.fail {
-        Some(_) => "event.fail",
-        None => "event.slow.disk",
-    }
 }
 
 /// Whether two events cannot both happen to one device: it fails once, is slow once at a time, and not after its failure.

@@ -18,8 +18,8 @@ use iosonar_trace::Request;
 
 use super::{DeviceKinds, RunOutputs, Watch};
 use crate::result::Accumulator;
-use crate::source::{Held, Trace};
-use crate::{LevelOptions, LoadModel, Prepared, Replication, ScenarioError};
+use crate::source::Trace;
+use crate::{LoadModel, Prepared, Replication, ScenarioError};
 
 /// How many requests cross a channel together, and how many of these packets it holds.
 const PACKET: usize = 128;
@@ -133,7 +133,16 @@ impl Prepared {
         mut total: Accumulator,
         watch: &Watch,
     ) -> Result<Accumulator, ScenarioError> {
-        let mut trace = self.trace_of_all()?;
+        let LoadModel::Trace {
+            path,
+            reading,
+            fitter,
+            ..
+        } = &self.load
+        else {
+            unreachable!("only a trace is shared");
+        };
+        let mut trace = self.open_trace(path, reading, *fitter)?;
         let permits = Arc::new(Permits {
             free: Mutex::new(threads.max(1)),
             changed: Condvar::new(),
@@ -177,7 +186,7 @@ impl Prepared {
             let (remarks, fitted) = trace.notes();
             total.check().map_err(|error| match error {
                 ScenarioError::NothingMeasured { failed: 0, .. } => ScenarioError::NoRequests {
-                    path: trace.path().to_owned(),
+                    path: path.clone(),
                     changed: self.load.is_changed(),
                     left_out: fitted.left_out,
                 },
@@ -186,22 +195,6 @@ impl Prepared {
             total.set_trace((remarks, fitted, trace.span()), trace.devices());
             Ok(total)
         })
-    }
-
-    /// The trace with the requests of all devices.
-    fn trace_of_all(&self) -> Result<Trace, ScenarioError> {
-        let LoadModel::Trace {
-            path,
-            reading,
-            fitter,
-            ..
-        } = &self.load
-        else {
-            unreachable!("only a trace is shared");
-        };
-        let whole = matches!(self.array.level, LevelOptions::Linear { .. });
-        let unit = (!whole).then_some(self.array.stripe_unit);
-        Trace::open(path, reading, *fitter, Held::by(&self.array), unit)
     }
 
     /// The run of one array; `None` if nothing was measured, as it has no reads and writes after its warm-up.
