@@ -15,7 +15,7 @@ use iosonar_study::calibrate::CalibrateError;
 use iosonar_study::choose::ChooseError;
 use iosonar_study::replay::ReplayPlanError;
 use iosonar_study::sweep::SweepError;
-use iosonar_trace::output::{NoRegularFile, WholeFile, WrittenByAnother};
+use iosonar_trace::output::{LinkOfAnother, NoRegularFile, WholeFile, WrittenByAnother};
 use iosonar_trace::{TraceError, tables};
 
 use iosonar_units::{Table, with_causes};
@@ -82,7 +82,9 @@ pub(crate) fn is_usage(error: &anyhow::Error) -> bool {
     }
     // An output to a device, or that another process writes, is refused, whatever it would have been.
     let is_refused = |cause: &(dyn std::error::Error + 'static)| {
-        NoRegularFile::is_cause_of(cause) || WrittenByAnother::is_cause_of(cause)
+        NoRegularFile::is_cause_of(cause)
+            || WrittenByAnother::is_cause_of(cause)
+            || LinkOfAnother::is_cause_of(cause)
     };
     if error.chain().any(is_refused) {
         return true;

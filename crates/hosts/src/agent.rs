@@ -5,7 +5,9 @@
 
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender as Queue, channel};
+use std::sync::mpsc::{
+    Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel,
+};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -59,6 +61,9 @@ pub trait Worker {
         control: Control<'_>,
     ) -> Result<Report, Refusal>;
 }
+
+/// How many orders may wait: a coordinator sends one and waits for what came of it.
+const MOST_ORDERS: usize = 8;
 
 /// Why an agent ends without having been dismissed.
 #[derive(Debug, thiserror::Error)]
@@ -147,7 +152,7 @@ where
         }
     };
     let (arrivals, arriving) = arriving(AHEAD, taken);
-    let (orders, ordered) = channel();
+    let (orders, ordered) = sync_channel(MOST_ORDERS);
     let receiver = Receiving {
         wire: Arc::clone(&wire),
         arrivals,
@@ -174,7 +179,7 @@ where
 struct Receiving<W> {
     wire: Arc<Wire<W>>,
     arrivals: Arrivals,
-    orders: Queue<Result<ToAgent, AgentError>>,
+    orders: SyncSender<Result<ToAgent, AgentError>>,
     stop: Arc<StopRequest>,
 }
 
@@ -184,7 +189,8 @@ impl<W: Write> Receiving<W> {
         // Whatever goes on: nothing more is started, and what is in flight is cancelled.
         self.stop.ask();
         self.stop.ask();
-        let _ = self.orders.send(outcome.map(|()| ToAgent::Goodbye));
+        // Without room for it, the orders before it end in the loss of the coordinator.
+        let _ = self.orders.try_send(outcome.map(|()| ToAgent::Goodbye));
     }
 
     fn receive(&self, input: impl Read) -> Result<(), AgentError> {
@@ -198,7 +204,12 @@ impl<W: Write> Receiving<W> {
                 Received::Message(ToAgent::Stop) => self.stop.ask(),
                 Received::Batch(batch) => self.arrivals.send(*batch)?,
                 Received::Message(ToAgent::Goodbye) => return Ok(()),
-                Received::Message(message) => drop(self.orders.send(Ok(message))),
+                Received::Message(message) => {
+                    let name = message.name();
+                    if let Err(TrySendError::Full(_)) = self.orders.try_send(Ok(message)) {
+                        return Err(AgentError::Unexpected(name));
+                    }
+                }
             }
         }
     }

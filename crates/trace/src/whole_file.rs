@@ -168,6 +168,15 @@ impl fmt::Display for LinkOfAnother {
 
 impl Error for LinkOfAnother {}
 
+impl LinkOfAnother {
+    /// Whether this is why an output could not be created.
+    pub fn is_cause_of(error: &(dyn Error + 'static)) -> bool {
+        let error = error.downcast_ref::<io::Error>();
+        let cause = error.and_then(io::Error::get_ref);
+        matches!(cause, Some(cause) if cause.is::<Self>())
+    }
+}
+
 impl From<LinkOfAnother> for io::Error {
     fn from(link: LinkOfAnother) -> Self {
         Self::new(io::ErrorKind::PermissionDenied, link)

@@ -122,7 +122,7 @@ pub fn submit(tasks: &Tasks, options: &SlurmFile, program: &Path) -> Result<Job,
         .arg("--parsable")
         .arg("--job-name=iosonar")
         .arg(format!("--array=0-{}{most}", parts.len() - 1))
-        .arg(format!("--output={}/task-%a.txt", folder.display()))
+        .arg(format!("--output={}", output_pattern(&folder)))
         .arg(format!("--cpus-per-task={}", options.cpus));
     for (name, value) in [
         ("partition", &options.partition),
@@ -250,4 +250,21 @@ fn new_folder(parent: &Path) -> Result<PathBuf, SweepError> {
         }
     }
     unreachable!("there are more numbers than folders")
+}
+
+/// The file that each task's output goes to, as a pattern of Slurm's, in which `%` begins a replacement.
+fn output_pattern(folder: &Path) -> String {
+    let folder = folder.display().to_string().replace('%', "%%");
+    format!("{folder}/task-%a.txt")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percent_sign_in_the_name_of_a_folder_is_no_replacement() {
+        let pattern = output_pattern(Path::new("/studies/50%j load/.slurm/1"));
+        assert_eq!(pattern, "/studies/50%%j load/.slurm/1/task-%a.txt");
+    }
 }

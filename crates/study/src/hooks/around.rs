@@ -3,11 +3,13 @@
 use std::fmt;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
 use super::child::run_child;
@@ -38,6 +40,8 @@ impl Log {
             self.file = fs::OpenOptions::new()
                 .create(true)
                 .append(true)
+                // In a shared folder, another user could have the log appended to a file of this one.
+                .custom_flags(OFlags::NOFOLLOW.bits() as i32)
                 .open(&self.path)
                 .ok();
         }

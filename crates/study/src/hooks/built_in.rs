@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use iosonar_trace::output::WholeFile;
 use toml::{Table, Value};
 
 use super::around::{Around, HookError};
@@ -428,7 +429,7 @@ fn smart(around: &mut Around<'_>, when: &str) -> Result<(), HookError> {
             format!("-{}", i + 1)
         };
         let path = around.folder.join(format!("smart-{when}{number}.json"));
-        fs::write(&path, &ended.output)
+        WholeFile::write_all(&path, &ended.output)
             .map_err(|e| HookError::Failed(format!("{}: cannot write: {e}", path.display())))?;
         if ended.status.code().is_none_or(|code| code & NO_ANSWER != 0) {
             return Err(HookError::Failed(format!(

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use iosonar_trace::output::WholeFile;
 use serde_json::{Value, json};
 
 use super::around::{Around, HookError};
@@ -107,7 +108,7 @@ impl Around<'_> {
             .iter()
             .map(|(name, value)| (name.clone(), json!(value)));
         let told = json!({ "targets": self.targets, "env": Value::Object(env.collect()) });
-        fs::write(&marker, told.to_string())
+        WholeFile::write_all(&marker, told.to_string().as_bytes())
             .map_err(|e| HookError::Failed(format!("{}: cannot write: {e}", marker.display())))
     }
 
