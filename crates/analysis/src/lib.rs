@@ -39,6 +39,7 @@ pub use burstiness::{Burstiness, Hurst};
 pub use devices::DeviceBusy;
 pub use load::{
     Amount, Beside, Frequencies, Hot, LoadMetrics, LoadOptions, LoadSummary, WORKING_SET_WINDOWS,
+    WindowSize,
 };
 pub use measured::{By, ByKey, MeasureOptions, Measured, OfKey, TablesError, measure};
 pub use outcome::{OutcomeMetrics, OutcomeSummary, Outcomes};

@@ -19,6 +19,7 @@ use crate::series::LoadPoint;
 use demand::Demand;
 pub use frequencies::{Frequencies, Hot};
 use frequencies::{hot, staircase};
+pub use working_sets::WindowSize;
 use working_sets::WorkingSets;
 
 /// The windows of the working set.
@@ -285,6 +286,20 @@ impl LoadSummary {
     /// All requests.
     pub fn requests(&self) -> u64 {
         self.reads.requests + self.writes.requests + self.other.requests
+    }
+
+    /// From the first start to the last one.
+    pub fn span(&self) -> Nanos {
+        self.last - self.first
+    }
+
+    /// Sectors that are read or written, per second between the first and the last start; NaN if these are one instant.
+    pub fn sectors_per_s(&self) -> f64 {
+        let sectors = (self.reads.sectors + self.writes.sectors) as f64;
+        match self.span() {
+            Nanos::ZERO => f64::NAN,
+            span => sectors / span.as_secs_f64(),
+        }
     }
 
     /// The share of reads.

@@ -1,8 +1,9 @@
 //! The metrics of a load and of its outcome.
 
-use iosonar_stats::metric::MetricUnit;
+use iosonar_stats::metric::{Measure, MetricUnit, Times};
 use iosonar_stats::{Labels, Metric};
 use iosonar_trace::Metadata;
+use iosonar_units::Nanos;
 
 use crate::{
     Activity, Burstiness, Decomposition, Fit, GAPS, LoadSummary, OutcomeSummary,
@@ -32,11 +33,20 @@ impl LoadSummary {
                 MetricUnit::PerSecond,
                 self.requests_per_s,
             ),
+            ("all_requests", MetricUnit::One, self.requests() as f64),
+            ("read_share", MetricUnit::One, self.read_share()),
+            ("span", MetricUnit::Seconds, self.span().as_secs_f64()),
+            (
+                "sectors_per_second",
+                MetricUnit::PerSecond,
+                self.sectors_per_s(),
+            ),
             ("end_sector", MetricUnit::Sectors, self.end_sector as f64),
             ("shortest", MetricUnit::Sectors, f64::from(self.shortest)),
             ("longest", MetricUnit::Sectors, f64::from(self.longest)),
             ("turns", MetricUnit::One, self.turns as f64),
             ("sequential", MetricUnit::One, self.sequential as f64),
+            ("successors", MetricUnit::One, self.successors as f64),
             ("mean_distance", MetricUnit::Sectors, self.mean_distance),
             ("most_per_second", MetricUnit::One, b.most_per_s as f64),
             ("peak_to_mean", MetricUnit::One, b.peak_to_mean),
@@ -60,6 +70,7 @@ impl LoadSummary {
         let distinct = self.distinct_sectors;
         let stderr = distinct as f64 * self.working_set_stderr;
         metrics.push(sectors("distinct_sectors", labels, distinct).with_stderr(stderr));
+        metrics.push(self.distances(labels));
         b.add_to(&mut metrics, labels);
         for (gap, n) in GAPS.iter().zip(self.close_overlaps) {
             let labels = labels.with("within_s", gap.as_secs_f64());
@@ -68,6 +79,17 @@ impl LoadSummary {
         self.add_reuse(&mut metrics, labels);
         self.add_working_sets(&mut metrics, labels);
         metrics
+    }
+
+    /// The distribution of the distances from the end of a request to the next one.
+    fn distances(&self, labels: &Labels) -> Metric {
+        let sectors = |ns: Nanos| ns.get() as f64;
+        let times = Times {
+            mean: (self.successors > 0).then_some(self.mean_distance),
+            ..Times::of_quantiles(&self.distance, sectors)
+        };
+        let measure = Measure::Times(Box::new(times));
+        Metric::new("distance", labels, MetricUnit::Sectors, measure)
     }
 
     /// How often pages are accessed again.
@@ -108,6 +130,20 @@ impl LoadSummary {
             metrics.push(sectors("working_set_last", &labels, last.working_set[i]));
             metrics.push(sectors("working_set_max", &labels, most.unwrap_or(0)));
         }
+        for of in self.window_sizes() {
+            let labels = labels.with("window", of.name());
+            for (name, unit, value) in [
+                ("working_set_mean", MetricUnit::Sectors, of.mean),
+                ("span_mean", MetricUnit::Sectors, of.mean_span),
+                (
+                    "span_per_working_set",
+                    MetricUnit::One,
+                    of.span_per_sector(),
+                ),
+            ] {
+                metrics.push(Metric::figure(name, &labels, unit, value));
+            }
+        }
     }
 
     /// The sizes of caches in pages of which there is a miss ratio: 1 MiB and its powers of four.
@@ -122,6 +158,8 @@ impl LoadSummary {
 impl Burstiness {
     /// How unevenly requests arrive.
     fn add_to(&self, metrics: &mut Vec<Metric>, labels: &Labels) {
+        let interarrival = Times::of_quantiles(&self.interarrival, Nanos::as_millis_f64);
+        metrics.push(interarrival.metric("interarrival", labels));
         let dispersion =
             |labels: &Labels, value| Metric::figure("dispersion", labels, MetricUnit::One, value);
         metrics.push(dispersion(&labels.with("slot_s", 1.0), self.dispersion));
@@ -149,7 +187,17 @@ impl OutcomeSummary {
                 Metric::times("delay", &labels, &of.delay),
             ]);
         }
+        for (class, directions) in &self.by_size {
+            let labels = labels.with("up_to_sectors", *class);
+            for (op, times) in ["read", "write"].into_iter().zip(directions) {
+                if times.count() > 0 {
+                    metrics.push(Metric::times("latency", &labels.with("op", op), times));
+                }
+            }
+        }
         let [all, mixed, writes] = self.damaged;
+        let timed = self.reads.latency.count() + self.writes.latency.count();
+        let share = |n: u64| n as f64 / timed as f64;
         for (name, unit, value) in [
             ("in_flight", MetricUnit::One, self.in_flight),
             ("in_flight_max", MetricUnit::One, self.most_in_flight as f64),
@@ -163,9 +211,13 @@ impl OutcomeSummary {
                 MetricUnit::Seconds,
                 self.actual.as_secs_f64(),
             ),
+            ("duration_ratio", MetricUnit::One, self.duration_ratio()),
             ("damaged", MetricUnit::One, mixed as f64),
             ("damaged_any", MetricUnit::One, all as f64),
             ("damaged_writes", MetricUnit::One, writes as f64),
+            ("damaged_share", MetricUnit::One, share(mixed)),
+            ("damaged_any_share", MetricUnit::One, share(all)),
+            ("damaged_writes_share", MetricUnit::One, share(writes)),
             ("not_measured", MetricUnit::One, self.untimed as f64),
             ("not_done", MetricUnit::One, self.not_done as f64),
         ] {
@@ -198,9 +250,23 @@ impl Activity {
                 count("requests", &labels, group.requests.all),
                 share("concurrency_p50", &labels, group.concurrency[0] as f64),
                 share("concurrency_p75", &labels, group.concurrency[1] as f64),
+                share("in_flight_p50", &labels, group.in_flight[0] as f64),
+                share("in_flight_p75", &labels, group.in_flight[1] as f64),
                 share("utilisation", &labels, group.utilisation.all),
                 share("busy", &labels, group.busy),
             ]);
+            for (op, busy) in [
+                ("read", group.utilisation.reads),
+                ("write", group.utilisation.writes),
+            ] {
+                metrics.push(share("utilisation", &labels.with("op", op), busy));
+            }
+            let quantiles = group.response_time.all.into_iter().flatten();
+            for (time, quantile) in quantiles.zip([0.5, 0.75, 0.95, 0.99]) {
+                let labels = labels.with("quantile", quantile);
+                let (ms, time) = (MetricUnit::Milliseconds, time.as_millis_f64());
+                metrics.push(Metric::figure("response_time_quantile", &labels, ms, time));
+            }
         }
     }
 }
@@ -215,6 +281,13 @@ impl Decomposition {
         let io = parts.as_ref().map_or(f64::NAN, |parts| parts.io_ms);
         let overhead = parts.map_or(f64::NAN, |parts| parts.overhead_ms);
         metrics.extend([ms("io_median", io), ms("overhead_median", overhead)]);
+        for (blocks, (n, median)) in [(1_u64, self.one), (2, self.two)] {
+            if n > 0 {
+                let labels = labels.with("blocks", blocks);
+                let (unit, name) = (MetricUnit::Milliseconds, "response_time_median");
+                metrics.push(Metric::figure(name, &labels, unit, median));
+            }
+        }
         if let Some(fit) = self.fit.filter(Fit::explains) {
             metrics.extend([
                 ms("io_fit", fit.io_ms).with_stderr(fit.io_stderr_ms),

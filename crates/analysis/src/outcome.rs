@@ -331,3 +331,13 @@ pub struct OutcomeSummary {
     /// The metrics of disk activity.
     pub activity: Activity,
 }
+
+impl OutcomeSummary {
+    /// How many times as long as intended the load took; NaN if all its starts are one instant.
+    pub fn duration_ratio(&self) -> f64 {
+        match self.demanded {
+            Nanos::ZERO => f64::NAN,
+            demanded => self.actual.get() as f64 / demanded.get() as f64,
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iosonar_trace::{Batch, Op, Status};
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, SECTOR_BYTES};
 
 /// Counts what is in a trace; cheap enough to keep up with the reading.
 #[derive(Clone, Debug, Default)]
@@ -145,6 +145,20 @@ impl TraceSummary {
     /// From the earliest to the latest start.
     pub fn span(&self) -> Nanos {
         self.last.saturating_sub(self.first.unwrap_or_default())
+    }
+
+    /// Records per second between the earliest and the latest start; `None` if these are one instant.
+    pub fn records_per_s(&self) -> Option<f64> {
+        let span = self.span().as_secs_f64();
+        (span > 0.0).then(|| self.records as f64 / span)
+    }
+
+    /// The mean size of reads and writes in bytes, rounded down; `None` without any.
+    pub fn mean_bytes(&self) -> Option<u64> {
+        let moves_data = [Op::Read, Op::Write];
+        let requests: u64 = moves_data.iter().map(|&op| self.count_of(op)).sum();
+        let sectors: u64 = moves_data.iter().map(|&op| self.sectors[op as usize]).sum();
+        (sectors * SECTOR_BYTES).checked_div(requests)
     }
 
     /// The longest time between two starts, and when it began; `None` of records that are not sorted by start, as

@@ -52,6 +52,7 @@ pub use array_model::{
 pub use error::{ScenarioError, read_text};
 pub use file::{ControllerLike, ScenarioFile};
 pub use load_model::{Growth, LoadModel};
+pub use metrics::Rebuilt;
 pub use offered::{Offered, Stability};
 pub use prepared::{Assumption, Fleet, GiveUp, Method, NoSteadyState, Prepared, Warmup};
 pub use registry::{

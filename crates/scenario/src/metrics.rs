@@ -1,17 +1,18 @@
 //! The metrics of a simulation, and those of what theory says of it.
 
 mod media;
+mod rebuilt;
 mod ssd;
 mod theory;
 mod window;
 
 use iosonar_raid::positioning::{Case, PositioningCounts};
-use iosonar_raid::{DeviceEventCounts, RebuildProgress, ResponseSplit};
+use iosonar_raid::{DeviceEventCounts, ResponseSplit};
 use iosonar_stats::metric::{Errors, MetricUnit, QUANTILES, Times};
 use iosonar_stats::{Distribution, Labels, Metric, mean_of, quantile_of, sd_of};
-use iosonar_units::Nanos;
 
 use crate::{FleetResult, Prepared, SimulationResult};
+pub use rebuilt::Rebuilt;
 
 impl SimulationResult {
     /// All metrics of a simulation, labelled with the name of its scenario. None depends on how fast it was computed.
@@ -53,20 +54,7 @@ impl SimulationResult {
             self.most_in_flight as u64,
         ));
         add_positioning(&mut metrics, &scenario, &self.positioning);
-        let times = self
-            .rebuild
-            .iter()
-            .filter_map(RebuildProgress::time_to_rebuild);
-        let times: Vec<f64> = times.map(Nanos::as_secs_f64).collect();
-        if !times.is_empty() {
-            let mean = times.iter().sum::<f64>() / times.len() as f64;
-            metrics.push(Metric::figure(
-                "time_to_rebuild",
-                &scenario,
-                MetricUnit::Seconds,
-                mean,
-            ));
-        }
+        self.add_rebuild(&mut metrics, &scenario);
         if let Some(fleet) = &self.fleet {
             add_arrays(&mut metrics, name, fleet);
         }
@@ -98,6 +86,7 @@ impl SimulationResult {
             .filter_map(|&(name, p)| Some((name.into(), self.quantile_interval_ms(p)?)));
         let errors = Errors {
             sd_stderr: Some(self.sd_ms.stderr).filter(|stderr| stderr.is_finite()),
+            interval_95: self.mean_ms.positive_interval_95(),
             stderr_values: self.mean_ms.values,
             quantile_stderr_values: self.sections.len(),
             quantile_intervals_95: Some(intervals.collect()),
@@ -198,9 +187,23 @@ fn add_positioning(metrics: &mut Vec<Metric>, scenario: &Labels, counts: &Positi
         ("read-modify-write", PositioningCounts::MODIFY),
         ("reconstruct-write", PositioningCounts::RECONSTRUCT),
     ] {
+        let total: u64 = cases.iter().map(|&case| counts.of(case)).sum();
+        let kind = scenario.with("kind", kind);
         for case in cases {
-            let labels = scenario.with("kind", kind).with("case", case_name(case));
+            let labels = kind.with("case", case_name(case));
             metrics.push(count("partial_write_positioning", &labels, counts.of(case)));
+            if total > 0 {
+                let share = counts.of(case) as f64 / total as f64;
+                metrics.push(Metric::figure(
+                    "partial_write_positioning_share",
+                    &labels,
+                    MetricUnit::One,
+                    share,
+                ));
+            }
+        }
+        if total > 0 {
+            metrics.push(count("partial_writes", &kind, total));
         }
     }
 }
@@ -220,6 +223,7 @@ fn part<'a>(
     let sd = sd_of(whole, &runs).stderr / 1e6;
     let errors = Errors {
         sd_stderr: sd.is_finite().then_some(sd),
+        interval_95: None,
         stderr_values: runs.len(),
         quantile_stderr_values: runs.len(),
         quantile_intervals_95: None,

@@ -27,7 +27,7 @@ pub use limits::LimitCounts;
 pub use mapping_cache::MappingCacheParameters;
 pub use parameters::*;
 pub use profile::*;
-pub use ssd::{AnySsd, Conservation, SsdReport, Station};
+pub use ssd::{AnySsd, Conservation, SsdReport, Station, StationKind};
 pub use stages::Stage;
 
 #[cfg(doctest)]

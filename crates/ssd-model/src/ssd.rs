@@ -53,7 +53,7 @@ use memory::Memory;
 use nvme::Nvme;
 
 pub use any::AnySsd;
-pub use report::{Conservation, SsdReport, Station};
+pub use report::{Conservation, SsdReport, Station, StationKind};
 
 /// The host's end: the driver, and the queues that it shares with the device.
 trait Host<S: Storage>: Sized {

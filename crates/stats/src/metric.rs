@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use iosonar_units::Nanos;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Distribution, Estimate};
+use crate::{Distribution, Estimate, Histogram};
 
 /// The quantiles of every distribution, with their names in JSON.
 pub const QUANTILES: [(&str, f64); 8] = [
@@ -164,6 +164,9 @@ pub struct Times {
 pub struct Errors {
     /// The standard error of the standard deviation.
     pub sd_stderr: Option<f64>,
+    /// The 95 % interval of the mean, which is never below zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_95: Option<(f64, f64)>,
     /// How many independent values the error of the mean rests on.
     pub stderr_values: usize,
     /// How many independent values the errors of quantiles rest on.
@@ -254,17 +257,32 @@ impl Times {
         let ms = |t: Option<Nanos>| t.map(Nanos::as_millis_f64);
         let Distribution { moments, histogram } = distribution;
         let is_known = distribution.count() > 0;
-        let quantile = |&(name, p): &(&'static str, f64)| (name.into(), ms(histogram.quantile(p)));
+        Self {
+            n: distribution.count(),
+            mean: is_known.then(|| moments.mean() / 1e6),
+            sd: is_known.then(|| moments.sd() / 1e6),
+            min: ms(moments.min()),
+            max: ms(moments.max()),
+            ..Self::of_quantiles(histogram, Nanos::as_millis_f64)
+        }
+    }
+
+    /// The quantiles of a histogram of values whose moments were not kept, in the unit that `value` makes of them.
+    pub fn of_quantiles(histogram: &Histogram, value: impl Fn(Nanos) -> f64) -> Self {
+        let quantile = |&(name, p): &(&'static str, f64)| {
+            let at = histogram.quantile(p).map(&value);
+            (Cow::from(name), at)
+        };
         let weak = QUANTILES
             .iter()
             .filter(|(_, p)| !histogram.supports_quantile(*p));
         Self {
-            n: distribution.count(),
-            mean: is_known.then(|| moments.mean() / 1e6),
+            n: histogram.count(),
+            mean: None,
             stderr: None,
-            sd: is_known.then(|| moments.sd() / 1e6),
-            min: ms(moments.min()),
-            max: ms(moments.max()),
+            sd: None,
+            min: None,
+            max: None,
             quantiles: QUANTILES.iter().map(quantile).collect(),
             quantile_stderrs: BTreeMap::new(),
             unsupported_quantiles: weak.map(|&(name, _)| name.into()).collect(),

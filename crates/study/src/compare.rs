@@ -166,9 +166,23 @@ pub struct Difference {
     pub demerit_relative: f64,
     /// The difference of the means in nanoseconds, as of independent samples.
     pub mean_ns: Estimate,
+    /// The same as a share of the reference's mean.
+    pub mean_relative: f64,
+    /// The differences of the quantiles [`Self::QUANTILES`], in nanoseconds.
+    pub quantiles_ns: [f64; 2],
+    /// How many times those of the reference the same quantiles are; NaN where these are zero.
+    pub quantile_ratios: [f64; 2],
 }
 
 impl Difference {
+    /// The quantiles whose differences are computed.
+    pub const QUANTILES: [f64; 2] = [0.5, 0.99];
+
+    /// How many times the reference's mean the mean is; NaN where that is zero.
+    pub fn mean_ratio(&self) -> f64 {
+        1.0 + self.mean_relative
+    }
+
     /// Of a class to the same one of the reference; `None` if one of them is empty.
     pub fn between(reference: &Class, other: &Class) -> Option<Self> {
         let (a, b) = (reference.times(), other.times());
@@ -178,12 +192,19 @@ impl Difference {
         let ks = ks_distance(&a.histogram, &b.histogram);
         let demerit_ns = demerit(&a.histogram, &b.histogram);
         let (mean_a, mean_b) = (reference.mean(), other.mean());
+        let mean_ns = difference_of(mean_a, mean_b);
+        let quantiles =
+            Self::QUANTILES.map(|p| (reference.quantile(p).mean, other.quantile(p).mean));
+        let ratio = |(a, b)| if a > 0.0 { b / a } else { f64::NAN };
         Some(Self {
             ks,
             ks_p: ks_significance(ks, reference.effective_n(), other.effective_n()),
             demerit_ns,
             demerit_relative: demerit_ns / mean_a.mean,
-            mean_ns: difference_of(mean_a, mean_b),
+            mean_ns,
+            mean_relative: ratio((mean_a.mean, mean_ns.mean)),
+            quantiles_ns: quantiles.map(|(a, b)| b - a),
+            quantile_ratios: quantiles.map(ratio),
         })
     }
 }

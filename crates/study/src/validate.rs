@@ -140,6 +140,11 @@ impl Validation {
     /// A demerit of this share of the mean is poor: that of eleven drives on their own recordings is 0.6 to 6 %.
     pub const POOR: f64 = 0.1;
 
+    /// The demerit as a share of the measured mean.
+    pub fn demerit_relative(&self) -> f64 {
+        self.demerit_ms / (self.all.measured.moments.mean() / 1e6)
+    }
+
     /// Whether the profile is true to the recording.
     pub fn fit(&self) -> Fit {
         let mean_ms = self.all.measured.moments.mean() / 1e6;
@@ -164,6 +169,7 @@ impl Validation {
         let of = |name: &'static str, unit, value| Metric::figure(name, labels, unit, value);
         let mut metrics = vec![
             of("demerit", MetricUnit::Milliseconds, self.demerit_ms),
+            of("demerit_relative", MetricUnit::One, self.demerit_relative()),
             of("ks_distance", MetricUnit::One, self.ks),
         ];
         for (share, ms) in self.within.iter().zip([0.1, 0.5]) {

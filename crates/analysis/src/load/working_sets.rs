@@ -3,7 +3,7 @@
 use iosonar_trace::Request;
 use iosonar_units::Nanos;
 
-use super::{LoadOptions, WORKING_SET_WINDOWS};
+use super::{LoadOptions, LoadSummary, WORKING_SET_WINDOWS};
 use crate::pages::Pages;
 use crate::reuse::MissRatioCurve;
 use crate::series::Series;
@@ -93,5 +93,60 @@ impl WorkingSets {
             frequencies: pages.frequencies(),
             series: self.series.into_points(),
         }
+    }
+}
+
+/// The working set of a window, over the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowSize {
+    /// The length of the window; `None` is from the first request on.
+    pub window: Option<Nanos>,
+    /// Distinct sectors, on average.
+    pub mean: f64,
+    /// The most distinct sectors.
+    pub max: u64,
+    /// From the lowest to the highest sector, on average.
+    pub mean_span: f64,
+}
+
+impl WindowSize {
+    /// The name of the window, such as `6 s`; `all` is from the first request on.
+    pub fn name(&self) -> String {
+        let seconds = |window: Nanos| format!("{} s", window.get() / 1_000_000_000);
+        self.window.map_or_else(|| "all".to_owned(), seconds)
+    }
+
+    /// How much wider the range of the accesses is than what was accessed; NaN if nothing was.
+    pub fn span_per_sector(&self) -> f64 {
+        match self.mean > 0.0 {
+            true => self.mean_span / self.mean,
+            false => f64::NAN,
+        }
+    }
+}
+
+impl LoadSummary {
+    /// The working sets of [`WORKING_SET_WINDOWS`] and of all requests so far, seen at the end of each rate window that
+    /// comes no earlier than the first whole window. Those of windows longer than the trace are left out.
+    pub fn window_sizes(&self) -> Vec<WindowSize> {
+        let windows = WORKING_SET_WINDOWS.into_iter().map(Some).chain([None]);
+        let of = |(i, window): (usize, Option<Nanos>)| {
+            let whole = self.first + window.unwrap_or(Nanos::ZERO);
+            let points = self.series.iter().filter(|(end, _)| *end >= whole);
+            let (mut n, mut sectors, mut span, mut max) = (0.0, 0.0, 0.0, 0);
+            for (_, point) in points {
+                n += 1.0;
+                sectors += point.working_set[i] as f64;
+                span += point.span[i] as f64;
+                max = max.max(point.working_set[i]);
+            }
+            (n > 0.0).then(|| WindowSize {
+                window,
+                mean: sectors / n,
+                max,
+                mean_span: span / n,
+            })
+        };
+        windows.enumerate().filter_map(of).collect()
     }
 }

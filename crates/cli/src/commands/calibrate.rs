@@ -123,7 +123,7 @@ fn fit_disk(
             &provenance(args, observed, &fit.held_out),
         ),
         words: disk_words(start, &fit),
-        json: disk_json(&fit),
+        json: disk_json(start, &fit),
         verdict: Judged::HeldOut(Box::new(fit.held_out), Some(Box::new(fit.before))),
     })
 }

@@ -310,16 +310,13 @@ fn differences(reference: &Sample, other: &Sample, class: usize) -> String {
     } else {
         String::new()
     };
-    let percent = 100.0 * mean.mean / a.mean().mean;
+    let percent = 100.0 * difference.mean_relative;
     parts.push(format!(
         "mean {}{interval} ({percent:+.1} %)",
         signed(mean.mean)
     ));
-    for (name, p) in [("p50", 0.5), ("p99", 0.99)] {
-        parts.push(format!(
-            "{name} {}",
-            signed(b.quantile(p).mean - a.quantile(p).mean)
-        ));
+    for (name, of) in ["p50", "p99"].into_iter().zip(difference.quantiles_ns) {
+        parts.push(format!("{name} {}", signed(of)));
     }
     let p = match difference.ks_p {
         p if p.is_nan() => String::new(),

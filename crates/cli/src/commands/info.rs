@@ -133,24 +133,17 @@ fn conclusion(s: &TraceSummary) -> String {
     if s.records == 0 {
         return "The trace is empty.\n".to_owned();
     }
-    let span = s.span().as_secs_f64();
-    let rate = match span > 0.0 {
-        true => format!(" in {} ({:.1}/s)", s.span(), s.records as f64 / span),
-        false => String::new(),
+    let rate = match s.records_per_s() {
+        Some(rate) => format!(" in {} ({rate:.1}/s)", s.span()),
+        None => String::new(),
     };
-    let (reads, writes) = (s.count_of(Op::Read), s.count_of(Op::Write));
-    let sectors = s.sectors[Op::Read as usize] + s.sectors[Op::Write as usize];
-    let size = match (reads + writes) * SECTOR_BYTES {
-        0 => String::new(),
-        _ => format!(
-            ", {} each on average",
-            Bytes::new(sectors * SECTOR_BYTES / (reads + writes))
-        ),
-    };
+    let size = s.mean_bytes().map_or_else(String::new, |size| {
+        format!(", {} each on average", Bytes::new(size))
+    });
     format!(
         "{} requests{rate}, {} reads{size}.\n",
         grouped(s.records),
-        percent(reads, s.records)
+        percent(s.count_of(Op::Read), s.records)
     )
 }
 
@@ -165,10 +158,9 @@ fn is_our_record(metadata: &Metadata) -> bool {
 }
 
 fn records(s: &TraceSummary) -> String {
-    let (n, span) = (s.records, s.span().as_secs_f64());
-    match span > 0.0 {
-        true => format!("{}, {:.1}/s", grouped(n), n as f64 / span),
-        false => grouped(n),
+    match s.records_per_s() {
+        Some(rate) => format!("{}, {rate:.1}/s", grouped(s.records)),
+        None => grouped(s.records),
     }
 }
 
@@ -296,26 +288,42 @@ fn json(path: &Path, s: &TraceSummary, metadata: &Metadata) -> Value {
         .iter()
         .map(|r| json!({ "what": r.what, "count": r.count, "example": r.example }))
         .collect();
+    let share = |n: u64| n as f64 / s.records as f64;
+    let usual_lengths = s.usual_lengths().into_iter();
+    let usual_lengths: Vec<Value> = usual_lengths
+        .map(|(sectors, n)| json!({ "sectors": sectors, "records": n, "share": share(n) }))
+        .collect();
     json!({
         "file": path.display().to_string(),
         "records": s.records,
         "ops": by_op,
         "first_start_ns": s.first.map(Nanos::get),
         "last_start_ns": s.last.get(),
+        "span_ns": s.span().get(),
+        "records_per_second": s.records_per_s(),
         "origin_ns": metadata.origin_ns,
         "sorted": s.backsteps == 0,
         "backsteps": s.backsteps,
         "longest_gap_ns": s.longest_gap().map(|(gap, _)| gap.get()),
+        "longest_gap_from_ns": s.longest_gap().map(|(_, from)| from.get()),
+        "usual_lengths": usual_lengths,
         "shortest_sectors": s.shortest,
         "longest_sectors": s.longest,
         "lowest_sector": s.lowest,
         "end_sector": s.end,
+        "range_sectors": s.end - s.lowest,
         "unaligned": s.unaligned,
         "devices": devices,
         "measured": {
             "delay": c.delay, "latency": c.latency, "think": c.think, "flags": c.flags, "group": c.group,
             "class": c.class, "pushed_back": c.pushed_back,
         },
+        "shares": {
+            "read": share(s.count_of(Op::Read)), "unaligned": share(s.unaligned), "delay": share(c.delay),
+            "latency": share(c.latency), "think": share(c.think), "flags": share(c.flags), "group": share(c.group),
+            "class": share(c.class), "pushed_back": share(c.pushed_back),
+        },
+        "mean_bytes": s.mean_bytes(),
         "not_done": s.not_done,
         "about": metadata.about,
         "remarks": remarks,

@@ -147,23 +147,19 @@ fn as_json(headline: &str, targets: &Objectives, answer: &Answer) -> Output {
     json.set("knee", json!(answer.knee));
     json.set("capacity", json!(answer.capacity));
     for point in &found.points {
-        for (target, outcome) in targets.0.iter().zip(&point.outcomes) {
+        for (i, (target, outcome)) in targets.0.iter().zip(&point.outcomes).enumerate() {
             json.append(
                 "verdicts",
                 json!({
                     "labels": { "load": point.load, "target": target.to_string() },
                     "verdict": outcome.verdict().map(Judgement::name),
+                    "theory": point.theory[i],
                     "interval_95": outcome.attained().and_then(|of| of.interval_95),
                     "stopped_early": matches!(outcome, Outcome::Over | Outcome::Stopped),
                 }),
             );
-            if let Outcome::Known(of) = outcome {
-                let labels = Labels::of("load", point.load)
-                    .with("target", target.to_string())
-                    .with("verdict", of.verdict.name());
-                json.estimate("simulated", &labels, target.unit(), &of.estimate);
-            }
         }
+        add_simulated(&mut json, &Labels::default(), targets, point);
     }
     for (target, curve) in targets.0.iter().zip(&answer.theory) {
         for (load, value) in curve {
@@ -172,4 +168,17 @@ fn as_json(headline: &str, targets: &Objectives, answer: &Answer) -> Output {
         }
     }
     json
+}
+
+/// What was simulated of each target at a load.
+fn add_simulated(json: &mut Output, labels: &Labels, targets: &Objectives, point: &Point) {
+    for (target, outcome) in targets.0.iter().zip(&point.outcomes) {
+        if let Outcome::Known(of) = outcome {
+            let labels = labels
+                .with("load", point.load)
+                .with("target", target.to_string())
+                .with("verdict", of.verdict.name());
+            json.estimate("simulated", &labels, target.unit(), &of.estimate);
+        }
+    }
 }

@@ -105,9 +105,9 @@ fn table(profile: &DiskProfile, of: &Validation) -> String {
             table.times(&format!("{name}, simulated"), &class.simulated);
         }
     }
-    let mean = of.all.measured.moments.mean() / 1e6;
-    let share = match mean > 0.0 {
-        true => format!(" ({:.1} % of the mean)", 100.0 * of.demerit_ms / mean),
+    let relative = of.demerit_relative();
+    let share = match relative.is_finite() {
+        true => format!(" ({:.1} % of the mean)", 100.0 * relative),
         false => String::new(),
     };
     format!(

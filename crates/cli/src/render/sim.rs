@@ -10,7 +10,7 @@ mod media;
 pub(crate) mod ssds;
 
 use iosonar_raid::positioning::{Case, PositioningCounts};
-use iosonar_raid::{MeasuredWindow, RebuildProgress, ResponseSplit};
+use iosonar_raid::{MeasuredWindow, ResponseSplit};
 use iosonar_report::grouped;
 use iosonar_scenario::{
     Devices, DiskModel, LoadModel, NoInterval, NotSteady, Prepared, REQUESTS_PER_USER,
@@ -137,7 +137,7 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         text += &positioning(&result.positioning);
     }
     text += &events::describe(simulation, result);
-    text += &rebuild(&result.rebuild);
+    text += &rebuild(result);
     if result.warmup_requests > 0 {
         let left_out = grouped(result.warmup_requests);
         text += &format!("  the first {left_out} requests of each run are not measured\n");
@@ -440,38 +440,22 @@ fn positioning(counts: &PositioningCounts) -> String {
     )
 }
 
-fn rebuild(runs: &[RebuildProgress]) -> String {
-    let Some(first) = runs.first() else {
+fn rebuild(result: &SimulationResult) -> String {
+    let Some(of) = result.rebuilt() else {
         return String::new();
     };
-    let stripes = runs.iter().map(|run| run.stripes).sum::<u64>() / runs.len() as u64;
-    let times: Vec<f64> = runs
-        .iter()
-        .filter_map(RebuildProgress::time_to_rebuild)
-        .map(Nanos::as_secs_f64)
-        .collect();
-    if times.is_empty() {
+    let Some(whole_s) = of.whole_s else {
         return "  rebuild       no stripe was completed\n".to_owned();
+    };
+    let (all, took) = (grouped(of.of), of.elapsed);
+    match of.is_complete {
+        true => format!("  rebuild       all {all} stripes in {took}\n"),
+        false => format!(
+            "  rebuild       {} of {all} stripes in {took}; all take {:.1} hours at this pace\n",
+            grouped(of.stripes),
+            whole_s / 3600.0
+        ),
     }
-    let whole = Estimate::from_independent(&times).mean;
-    let took = runs
-        .iter()
-        .map(|run| run.elapsed.as_secs_f64())
-        .sum::<f64>()
-        / runs.len() as f64;
-    let took = Nanos::from_secs_f64(took);
-    if runs.iter().all(|run| run.stripes == run.of) {
-        return format!(
-            "  rebuild       all {} stripes in {took}\n",
-            grouped(first.of)
-        );
-    }
-    format!(
-        "  rebuild       {} of {} stripes in {took}; all take {:.1} hours at this pace\n",
-        grouped(stripes),
-        grouped(first.of),
-        whole / 3600.0
-    )
 }
 
 /// How fast the computation was: the one thing that is not the same every time, so it is no result.

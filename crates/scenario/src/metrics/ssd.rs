@@ -20,6 +20,16 @@ impl SimulationResult {
                 utilisation,
             ));
         }
+        for kind in report.kinds() {
+            let labels = scenario.with("kind", &kind.name);
+            metrics.push(count("stations", &labels, kind.count as u64));
+            metrics.push(Metric::figure(
+                "mean_utilisation",
+                &labels,
+                MetricUnit::One,
+                kind.mean,
+            ));
+        }
         for (size, &n) in report
             .block_sizes
             .iter()
@@ -55,6 +65,15 @@ impl SimulationResult {
             add_kinds(metrics, "mapping_cache", scenario, &all);
         }
         metrics.push(count("interrupts", scenario, report.interrupts));
+        if report.interrupts > 0 {
+            let per_interrupt = self.response_time.count() as f64 / report.interrupts as f64;
+            metrics.push(Metric::figure(
+                "requests_per_interrupt",
+                scenario,
+                MetricUnit::One,
+                per_interrupt,
+            ));
+        }
         metrics.push(count("failed_commands", scenario, report.failed_commands));
     }
 

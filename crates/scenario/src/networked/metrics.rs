@@ -12,9 +12,18 @@ impl NetworkAnalysis {
         let seconds = |name: &'static str, labels: &Labels, value| {
             Metric::figure(name, labels, MetricUnit::Seconds, value)
         };
+        let one = |name: &'static str, labels: &Labels, value| {
+            Metric::figure(name, labels, MetricUnit::One, value)
+        };
         for station in &self.stations {
             let labels = Labels::of("station", &station.station);
             metrics.push(seconds("service_demand", &labels, station.seconds));
+            let share = station.seconds / self.sum_s;
+            metrics.push(one("demand_share", &labels, share));
+            if let Some(last) = self.points.last() {
+                let busy = station.seconds * last.throughput_per_s;
+                metrics.push(one("utilisation", &labels.with("jobs", last.jobs), busy));
+            }
         }
         for point in &self.points {
             let labels = Labels::of("jobs", point.jobs);
@@ -64,12 +73,18 @@ impl NetworkSimulation {
 
 impl Elasticity {
     /// How much its parameter matters with this many jobs.
-    pub fn metrics(&self, jobs: u32) -> [Metric; 2] {
+    pub fn metrics(&self, jobs: u32) -> [Metric; 3] {
         let labels = Labels::of("jobs", jobs).with("parameter", self.lever.name());
         let of = |name: &'static str, value| Metric::figure(name, &labels, MetricUnit::One, value);
         [
             of("elasticity", self.of_response),
             of("elasticity_of_lower_bound", self.of_lower_bound),
+            Metric::figure(
+                "change_by_1_percent",
+                &labels,
+                MetricUnit::Seconds,
+                self.seconds / 100.0,
+            ),
         ]
     }
 }

@@ -64,7 +64,45 @@ pub struct SsdReport {
     pub conservation: Conservation,
 }
 
+impl Station {
+    /// Its kind, such as `channel`.
+    pub fn kind(&self) -> &str {
+        self.name.split('/').next().unwrap_or(&self.name)
+    }
+}
+
+/// How busy the stations of a kind are, such as all channels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StationKind {
+    /// The kind.
+    pub name: String,
+    /// How many stations.
+    pub count: usize,
+    /// The utilisation of the least used station.
+    pub least: f64,
+    /// The mean utilisation of the stations.
+    pub mean: f64,
+    /// The utilisation of the most used station.
+    pub most: f64,
+}
+
 impl SsdReport {
+    /// The kinds of stations.
+    pub fn kinds(&self) -> Vec<StationKind> {
+        let kinds = self.stations.chunk_by(|a, b| a.kind() == b.kind());
+        let of = |alike: &[Station]| {
+            let utilisations = || alike.iter().map(|station| self.utilisation(station));
+            StationKind {
+                name: alike[0].kind().to_owned(),
+                count: alike.len(),
+                least: utilisations().fold(f64::INFINITY, f64::min),
+                mean: utilisations().sum::<f64>() / alike.len() as f64,
+                most: utilisations().fold(0.0, f64::max),
+            }
+        };
+        kinds.map(of).collect()
+    }
+
     /// The share of the measured time that a station's servers were busy.
     pub fn utilisation(&self, station: &Station) -> f64 {
         station.busy as f64 / (self.measured.get() as f64 * f64::from(station.servers))
@@ -73,8 +111,7 @@ impl SsdReport {
     /// The share of the device's capacity that was used: the utilisation of its busiest kind of station, as all its
     /// channels or all its dies.
     pub fn capacity_used(&self) -> f64 {
-        let kind = |station: &Station| station.name.split('/').next().map(str::to_owned);
-        let kinds = self.stations.chunk_by(|a, b| kind(a) == kind(b));
+        let kinds = self.stations.chunk_by(|a, b| a.kind() == b.kind());
         let used = kinds.map(|alike| {
             let busy: u128 = alike.iter().map(|station| station.busy).sum();
             let servers: f64 = alike.iter().map(|station| f64::from(station.servers)).sum();

@@ -62,9 +62,28 @@ fn add_differences(metrics: &mut Vec<Metric>, reference: &Sample, sample: &Sampl
         let demerit = d.demerit_ns / 1e6;
         metrics.push(Metric::figure("demerit", &labels, ms.clone(), demerit));
         let relative = d.demerit_relative;
-        metrics.push(Metric::figure("demerit_relative", &labels, one, relative));
+        metrics.push(Metric::figure(
+            "demerit_relative",
+            &labels,
+            one.clone(),
+            relative,
+        ));
         let (mean, stderr) = (d.mean_ns.mean / 1e6, d.mean_ns.stderr / 1e6);
-        let mean = Metric::figure("mean_difference", &labels, ms, mean);
+        let mean = Metric::figure("mean_difference", &labels, ms.clone(), mean);
         metrics.push(mean.with_stderr(stderr));
+        for (name, value) in [
+            ("mean_difference_relative", d.mean_relative),
+            ("mean_ratio", d.mean_ratio()),
+        ] {
+            metrics.push(Metric::figure(name, &labels, one.clone(), value));
+        }
+        for (i, quantile) in Difference::QUANTILES.into_iter().enumerate() {
+            let labels = labels.with("quantile", quantile);
+            let (difference, ratio) = (d.quantiles_ns[i] / 1e6, d.quantile_ratios[i]);
+            metrics.extend([
+                Metric::figure("quantile_difference", &labels, ms.clone(), difference),
+                Metric::figure("quantile_ratio", &labels, one.clone(), ratio),
+            ]);
+        }
     }
 }

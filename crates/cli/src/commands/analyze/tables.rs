@@ -109,7 +109,7 @@ fn quantiles_of_distance(load: &LoadSummary) -> String {
     let quantile = |p| load.distance.quantile(p).map_or(0, Nanos::get);
     format!(
         "mean {} sectors; p50 {}, p90 {}",
-        grouped(load.mean_distance as u64),
+        grouped(load.mean_distance.round() as u64),
         grouped(quantile(0.5)),
         grouped(quantile(0.9))
     )
@@ -117,15 +117,15 @@ fn quantiles_of_distance(load: &LoadSummary) -> String {
 
 /// How many requests in which time.
 fn requests(load: &LoadSummary) -> String {
-    let span = load.last - load.first;
     match load.requests() {
         1 => "1".to_owned(),
-        n if span == Nanos::ZERO => format!("{}, all starting at once", grouped(n)),
+        n if load.span() == Nanos::ZERO => format!("{}, all starting at once", grouped(n)),
         n => format!(
-            "{} in {span}, {:.1}/s, {:.1} sectors/s",
+            "{} in {}, {:.1}/s, {:.1} sectors/s",
             grouped(n),
+            load.span(),
             load.requests_per_s,
-            (load.reads.sectors + load.writes.sectors) as f64 / span.as_secs_f64()
+            load.sectors_per_s()
         ),
     }
 }
@@ -245,33 +245,15 @@ fn working_set(load: &LoadSummary) -> String {
         ],
     );
     let mut table = Table::new(&["window", "mean", "max", "mean span", "mean span / set"]);
-    for (i, name) in ["1 s", "6 s", "60 s", "600 s", "all"].iter().enumerate() {
-        let whole =
-            |t: Nanos| i == 4 || t.get() >= load.first.get() + [1, 6, 60, 600][i] * 1_000_000_000;
-        let points: Vec<_> = load.series.iter().filter(|(t, _)| whole(*t)).collect();
-        if points.is_empty() {
-            continue;
-        }
-        let n = points.len() as f64;
-        let mean = |f: &dyn Fn(&iosonar_analysis::LoadPoint) -> f64| {
-            points.iter().map(|(_, p)| f(p)).sum::<f64>() / n
-        };
-        let set = mean(&|p| p.working_set[i] as f64);
-        let span = mean(&|p| p.span[i] as f64);
-        let most = points
-            .iter()
-            .map(|(_, p)| p.working_set[i])
-            .max()
-            .unwrap_or(0);
+    for of in load.window_sizes() {
         table.row(vec![
-            (*name).to_owned(),
-            grouped(set.round() as u64),
-            grouped(most),
-            grouped(span.round() as u64),
-            if set > 0.0 {
-                format!("{:.1}", span / set)
-            } else {
-                String::new()
+            of.name(),
+            grouped(of.mean.round() as u64),
+            grouped(of.max),
+            grouped(of.mean_span.round() as u64),
+            match of.span_per_sector() {
+                ratio if ratio.is_finite() => format!("{ratio:.1}"),
+                _ => String::new(),
             },
         ]);
     }
@@ -384,7 +366,7 @@ fn outcomes(outcome: &OutcomeSummary) -> String {
                     demanded => format!(
                         "intended {demanded}, actual {}, ratio {:.4}",
                         outcome.actual,
-                        outcome.actual.get() as f64 / demanded.get() as f64
+                        outcome.duration_ratio()
                     ),
                 },
             ),

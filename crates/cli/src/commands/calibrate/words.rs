@@ -250,7 +250,27 @@ fn add_quality(json: &mut Output, half: &str, quality: &Quality) {
     json.figure("ks_distance", &labels, MetricUnit::One, quality.ks);
 }
 
-pub(super) fn disk_json(fit: &DiskFit) -> Output {
+/// What a profile says of the revolution and of seeks.
+fn add_drive(json: &mut Output, labels: &Labels, profile: &DiskProfile) {
+    let ms = MetricUnit::Milliseconds;
+    let revolution = profile.revolution_ms;
+    json.figure("revolution", labels, ms.clone(), revolution);
+    let per_minute = 60_000.0 / revolution;
+    json.figure(
+        "revolutions_per_minute",
+        labels,
+        MetricUnit::One,
+        per_minute,
+    );
+    for (op, points) in [("read", &profile.seek.read), ("write", &profile.seek.write)] {
+        let labels = labels.with("op", op);
+        let first = points.track_to_track_ms;
+        json.figure("track_to_track", &labels, ms.clone(), first);
+        json.figure("full_stroke", &labels, ms.clone(), points.full_stroke_ms);
+    }
+}
+
+pub(super) fn disk_json(start: &DiskProfile, fit: &DiskFit) -> Output {
     let mut json = Output::new("calibrate");
     let (how, coherence) = match fit.how {
         How::Angles { coherence, .. } => ("angles", Some(coherence)),
@@ -266,31 +286,8 @@ pub(super) fn disk_json(fit: &DiskFit) -> Output {
         "buffer",
         json!(fit.drive.as_ref().err().map(ToString::to_string)),
     );
-    let none = Labels::default();
-    json.figure(
-        "revolution",
-        &none,
-        MetricUnit::Milliseconds,
-        fit.profile.revolution_ms,
-    );
-    for (op, points) in [
-        ("read", &fit.profile.seek.read),
-        ("write", &fit.profile.seek.write),
-    ] {
-        let labels = Labels::of("op", op);
-        json.figure(
-            "track_to_track",
-            &labels,
-            MetricUnit::Milliseconds,
-            points.track_to_track_ms,
-        );
-        json.figure(
-            "full_stroke",
-            &labels,
-            MetricUnit::Milliseconds,
-            points.full_stroke_ms,
-        );
-    }
+    add_drive(&mut json, &Labels::default(), &fit.profile);
+    add_drive(&mut json, &Labels::of("profile", "previous"), start);
     add_quality(&mut json, "training", &fit.training);
     add_quality(&mut json, "held-out", &fit.held_out);
     add_quality(&mut json, "held-out, before", &fit.before);

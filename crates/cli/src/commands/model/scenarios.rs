@@ -116,5 +116,6 @@ fn add_to(json: &mut Output, answered: &Answered) {
     json.metrics(theory.metrics(name));
     if let Some(result) = result {
         json.metric(result.response_time_metric(&Labels::of("scenario", name)));
+        json.metrics(answered.errors());
     }
 }

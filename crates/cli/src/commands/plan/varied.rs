@@ -3,13 +3,13 @@
 use iosonar_analysis::objective::Objectives;
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::read_text;
-use iosonar_stats::Output;
+use iosonar_stats::{Labels, Output};
 use iosonar_study::plan::{Found, PlanError, Planned, best_of, load_text, plan_varied};
 use iosonar_study::vary::count;
 use serde_json::{Map, Value, json};
 
 use super::tables::{values, why_not};
-use super::{overrides, refused, spec, tried, why_never};
+use super::{add_simulated, overrides, refused, spec, tried, why_never};
 use crate::exit::{Ending, Usage, print, print_data};
 use crate::low::Plan;
 use crate::render::sim::headline;
@@ -166,6 +166,13 @@ fn as_json(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned]
                 "error": answer.err().map(why_never),
             }),
         );
+        if let Some(best) = found.and_then(|found| found.best.as_ref()) {
+            let pairs = args.vary.iter().zip(&planned.values);
+            let labels = pairs.fold(Labels::default(), |labels, ((key, _), value)| {
+                labels.with(key.clone(), value.clone())
+            });
+            add_simulated(&mut json, &labels, targets, best);
+        }
     }
     json
 }

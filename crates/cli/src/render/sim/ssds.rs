@@ -1,38 +1,14 @@
 //! What SSDs were like: stations, blocks, flash.
 
+use std::fmt::Write;
+
 use iosonar_raid::ResponseSplit;
 use iosonar_report::grouped;
 use iosonar_scenario::SimulationResult;
-use iosonar_ssd_model::{SsdReport, Stage, Station};
+use iosonar_ssd_model::{SsdReport, Stage};
 use iosonar_units::Nanos;
 
 use crate::render::table::Table;
-
-/// Stations of a kind, such as all channels.
-struct Kind {
-    name: String,
-    utilisations: Vec<f64>,
-}
-
-fn kinds(report: &SsdReport) -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = Vec::new();
-    for station in &report.stations {
-        let name = kind_of(station);
-        let utilisation = report.utilisation(station);
-        match kinds.last_mut() {
-            Some(kind) if kind.name == name => kind.utilisations.push(utilisation),
-            _ => kinds.push(Kind {
-                name: name.to_owned(),
-                utilisations: vec![utilisation],
-            }),
-        }
-    }
-    kinds
-}
-
-fn kind_of(station: &Station) -> &str {
-    station.name.split('/').next().unwrap_or(&station.name)
-}
 
 fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
@@ -106,26 +82,19 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
 /// How busy the stations of each kind are.
 fn stations(report: &SsdReport) -> String {
     let mut text = String::new();
-    for kind in kinds(report) {
-        let all = &kind.utilisations;
-        let mean = all.iter().sum::<f64>() / all.len() as f64;
-        // What is never used need not be there.
-        if mean == 0.0 {
-            continue;
+    // What is never used need not be there.
+    for kind in report.kinds().into_iter().filter(|kind| kind.mean > 0.0) {
+        let _ = write!(
+            text,
+            "  {:<17} utilisation {}",
+            kind.name,
+            percent(kind.mean)
+        );
+        if kind.count > 1 {
+            let (least, most) = (percent(kind.least), percent(kind.most));
+            let _ = write!(text, " (of {}: {least} to {most})", kind.count);
         }
-        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = all.iter().copied().fold(0.0, f64::max);
-        text += &match all.as_slice() {
-            [_] => format!("  {:<17} utilisation {}\n", kind.name, percent(mean)),
-            _ => format!(
-                "  {:<17} utilisation {} (of {}: {} to {})\n",
-                kind.name,
-                percent(mean),
-                all.len(),
-                percent(least),
-                percent(most)
-            ),
-        };
+        text.push('\n');
     }
     text
 }

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use iosonar_report::grouped;
-use iosonar_scenario::LoadModel;
 use iosonar_scenario::theory::{Accuracy, Answer, Standing, Theory};
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
@@ -98,16 +97,11 @@ pub(super) fn response_times(
     if let Some(result) = &answered.result {
         let (mean, quantile) = (result.mean_ms.mean, |p| result.quantile_ms(p).mean);
         add("simulated".to_owned(), ms(mean), &|p| ms(quantile(p)));
-        let alone = match answered.simulation.load() {
-            LoadModel::Alone { .. } => &theory.alone,
-            _ => &None,
-        };
-        for (name, of) in [
-            ("error", alone),
-            ("error", &theory.response),
-            ("error if independent", &theory.independent),
-        ] {
-            let Some(of) = of else { continue };
+        for (name, of) in answered.compared() {
+            let name = match name {
+                "if independent" => "error if independent",
+                _ => "error",
+            };
             let of_quantile = |p| error(of.quantile_ms(p), quantile(p), 2);
             add(name.to_owned(), error(of.mean_ms(), mean, 2), &of_quantile);
         }
