@@ -35,15 +35,15 @@ fn a_trace_runs_on_the_drive_s_own_queue_and_buffer_and_says_so() {
     for (disk, expected) in [
         (
             "[disk]\nprofile = \"seagate-exos-x18-18tb\"\n",
-            "drives by data sheet, positional, SPTF of 32, 256 MiB write-back cache of 64 writes; controller without cache",
+            "drives from a data sheet, positional, SPTF (queue depth 32), 256 MiB write-back cache of 64 writes; controller without cache",
         ),
         (
             "[disk]\nprofile = \"seagate-exos-x18-18tb\"\nwrite_back = false\nscheduler = \"look\"\n[controller]\ncache = \"64MiB\"\n",
-            "positional, LOOK of 32, 256 MiB write-through cache; controller with 64 MiB write-back cache",
+            "positional, LOOK (queue depth 32), 256 MiB write-through cache; controller with 64 MiB write-back cache",
         ),
         (
             "[disk]\nprofile = \"seagate-exos-x18-18tb\"\nbuffer = false\n",
-            "SPTF of 32, no drive cache; controller without",
+            "SPTF (queue depth 32), no drive cache; controller without",
         ),
         (
             "[disk]\nprofile = \"quantum-atlas-10k\"\n",

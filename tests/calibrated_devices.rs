@@ -177,6 +177,6 @@ fn a_long_write_run_shows_the_flash_of_an_ssd() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(
         parameter(&json, "flash.over_provisioning"),
-        Err("not seen".to_owned())
+        Err("the throughput shows no change that depends on this".to_owned())
     );
 }

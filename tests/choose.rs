@@ -66,7 +66,7 @@ fn the_administrator_has_the_answer_after_one_command() {
     assert!(missed.contains("raid6:8xexos-x18 (read p99 "), "{text}");
     assert!(missed.ends_with("ms) do not."), "{text}");
     for candidate in candidates {
-        let assuming = format!("  {candidate}: drives by data sheet");
+        let assuming = format!("  {candidate}: drives from a data sheet");
         assert!(text.contains(&assuming), "{text}");
     }
     // The recording lies within 512 MiB: that is said of the disks, and not of the SSD.
@@ -270,7 +270,7 @@ const REFUSED: [(&str, &str, &str); 20] = [
     (
         "intel-d7 --growth --csv a.png --curve a.png",
         "p99 < 1s",
-        "given for two outputs",
+        "two outputs have this name",
     ),
     (
         "intel-d7+load.speed=2",

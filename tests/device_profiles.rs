@@ -174,7 +174,7 @@ fn a_scenario_takes_a_data_sheet_and_explains_what_follows_from_it() {
     let file = scratch.file("sheet.toml", scenario(&sheet));
     let run = sim(&file, &[]);
     assert!(
-        out(&run).contains("assuming      drives by data sheet, "),
+        out(&run).contains("assuming      drives from a data sheet, "),
         "{}{}",
         out(&run),
         err(&run)

@@ -58,8 +58,11 @@ fn few_places_in_flight_are_the_users_limit_and_not_the_devices() {
     let limited = replay(&["--in-flight", "1"]);
     let text = out(&limited);
     assert_eq!(limited.status.code(), Some(3), "{text}");
-    assert!(text.contains("limited by --in-flight 1 from "), "{text}");
-    assert!(text.contains("into the load on"), "{text}");
+    assert!(
+        text.contains("limited by --in-flight 1, starting "),
+        "{text}"
+    );
+    assert!(text.contains(" into the load: "), "{text}");
     assert!(!text.contains("device-limited"), "{text}");
     let json = replay(&["--in-flight-total", "2", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();

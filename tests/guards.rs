@@ -276,7 +276,7 @@ fn no_other_process_gets_at_the_file_during_a_replay_that_writes() {
     assert_done(&replay);
     assert_eq!(error, Some(std::io::ErrorKind::WouldBlock));
     let text = out(&replay);
-    assert!(text.contains("another process wanted to open"), "{text}");
+    assert!(text.contains("another process tried to open"), "{text}");
 }
 
 #[test]

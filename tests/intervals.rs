@@ -66,7 +66,7 @@ fn a_missing_interval_is_explained() {
     let text = one_run(20_000);
     let mean = line(&text, "mean ");
     assert!(
-        mean.contains("depend on each other") && mean.contains("--replications"),
+        mean.contains("too strongly correlated") && mean.contains("--replications"),
         "{mean}"
     );
     assert!(!text.contains("too few"), "{text}");

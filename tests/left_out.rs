@@ -243,7 +243,7 @@ fn a_calibration_has_no_times_of_what_was_not_observed() {
     let words = out(&fitted);
     assert!(words.contains("  reads: median"), "{words}");
     assert!(
-        words.contains("  writes: none in the training half, so their times are unknown; the profile uses the times of reads"),
+        words.contains("  writes: the training half has none, so their times are unknown; the profile uses the times of reads"),
         "{words}"
     );
     let text = std::fs::read_to_string(&profile).unwrap();

@@ -192,7 +192,7 @@ fn a_scale_without_pixels_or_out_of_range_is_refused() {
         (
             &["x.svg", "--scale", "2"],
             2,
-            "x.svg: an SVG has no pixels for --scale",
+            "x.svg: --scale cannot be used with SVG",
         ),
         (
             &["x.png", "--scale", "0"],
@@ -226,7 +226,7 @@ fn a_scale_without_pixels_or_out_of_range_is_refused() {
     let (status, problem) = run(&folder, &all);
     assert_eq!(status, 2, "{problem}");
     assert!(
-        problem.contains("--pictures svg: an SVG has no pixels"),
+        problem.contains("--pictures svg: --scale cannot be used with SVG"),
         "{problem}"
     );
     let cdf = ["sim", "s.toml", "--cdf", "x.svg", "--scale", "3"];

@@ -274,7 +274,7 @@ fn several_arrays_are_described_together_and_the_slowest_by_themselves() {
         "from 7 arrays)",
         "(means over the arrays)",
         "requests/s per array",
-        "  arrays        7; together 1",
+        "  arrays        7; 1",
         "  slowest ",
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");

@@ -241,7 +241,7 @@ fn files_in_the_tree_steer_the_sweep() {
     let listed = sweep(&scratch, &["--dry-run"]);
     assert_eq!(out(&listed).lines().count(), 6);
     assert!(
-        err(&listed).contains("6 of 6 open: about"),
+        err(&listed).contains("6 of 6 runs are open: about"),
         "{}",
         err(&listed)
     );
@@ -341,7 +341,8 @@ fn a_tree_of_folders_is_swept_as_its_tables_say() {
     let run = iosonar().arg("sweep").arg(&root).output().unwrap();
     assert_eq!(run.status.code(), Some(2));
     assert!(
-        err(&run).contains("large: 'large.toml' is missing in the folder and in those above it"),
+        err(&run)
+            .contains("large: 'large.toml' is missing from this folder and all folders above it"),
         "{}",
         err(&run)
     );

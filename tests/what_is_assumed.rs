@@ -105,7 +105,7 @@ fn drives_are_validated_only_as_they_were() {
             "{override_}: {text}"
         );
         assert_eq!(
-            text.contains("drives by profile"),
+            text.contains("drives from a profile"),
             !is_validated,
             "{override_}: {text}"
         );

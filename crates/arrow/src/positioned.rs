@@ -70,7 +70,7 @@ impl Positioned {
             return Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
                 format!(
-                    "it refers to {length} bytes at byte {at}, but has only {} bytes",
+                    "the file refers to {length} bytes at byte {at}, but has only {} bytes",
                     self.len
                 ),
             ));

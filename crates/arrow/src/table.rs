@@ -63,7 +63,7 @@ impl Layout {
             });
             match unit {
                 Some((name, field)) if expected.contains("time_ns") => wrong(format!(
-                    "{expected}. The column '{name}' ({}) has no unit: say which with --columns {name}_ns={name} (or \
+                    "{expected}. The column '{name}' ({}) has no unit: specify it with --columns {name}_ns={name} (or \
                      _us, _ms, _s)",
                     field.data_type()
                 )),

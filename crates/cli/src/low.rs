@@ -282,9 +282,9 @@ pub(crate) struct Sim {
     pub(crate) varying: VaryArgs,
     /// Check a target, such as 'read p99 < 20ms'
     ///
-    /// A target is 'read p99 < 20ms', 'mean < 5ms' or 'throughput > 200'; separate several with commas. The output
-    /// shows whether each is met. The exit status is 3 if one is certainly missed; with --vary, if one is missed for
-    /// every value.
+    /// Other examples are 'mean < 5ms' and 'throughput > 200'; separate several targets with commas. The output shows
+    /// whether each target is met. The exit status is 3 if a target is certainly missed; with --vary, if one is missed
+    /// for every value.
     #[arg(long, help_heading = "Question", value_name = "TARGET", conflicts_with_all = ["explain", "sensitivity"])]
     pub(crate) target: Option<Objectives>,
     /// Run each scenario N times [default: the scenario's number]
@@ -292,8 +292,8 @@ pub(crate) struct Sim {
     pub(crate) replications: Option<u32>,
     /// Stop once the mean has this relative precision, such as 0.01
     ///
-    /// The precision is half the width of the 95 % interval, divided by the mean. There are at most --replications runs
-    /// [default with --precision: 10000].
+    /// The precision is half the width of the 95 % interval, divided by the mean. --replications limits the number
+    /// of runs [default with --precision: 10000].
     #[arg(long, help_heading = "Runs", value_name = "SHARE", value_parser = precision)]
     pub(crate) precision: Option<f64>,
     /// Use N threads [default: all processors]

@@ -157,8 +157,8 @@ fn refuse_written(host: &Host, path: &Path, metadata: &Metadata) -> Result<(), G
         return Ok(());
     }
     Err(GuardError::Refused(format!(
-        "{} is open for writing in another process: {}. The two would overwrite each other's data, so --destroy does \
-         not help. Stop that process first",
+        "{} is open for writing in another process: {}. Both would overwrite each other's data, so --destroy does not \
+         help. Stop the other process first",
         path.display(),
         named(&writers)
     )))

@@ -86,7 +86,7 @@ pub enum AgentError {
     #[error("an unexpected message '{0}'")]
     Unexpected(&'static str),
     /// More of the load came than was asked for.
-    #[error("the coordinator sent more of the load than there is room for")]
+    #[error("the coordinator sent more of the load than the buffer can hold")]
     TooFarAhead,
 }
 

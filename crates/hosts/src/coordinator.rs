@@ -163,7 +163,7 @@ impl std::fmt::Display for Loss {
             }
             Self::Version { theirs } => write!(
                 f,
-                "has iosonar {theirs}, but this is iosonar {VERSION}: install the same version on both"
+                "has iosonar {theirs}, but this machine has iosonar {VERSION}: install the same version on both"
             ),
             Self::Incapable { lacks } => {
                 write!(

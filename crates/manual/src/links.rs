@@ -65,7 +65,7 @@ impl fmt::Display for Fault {
         write!(f, "{file}:{line}: ")?;
         match problem {
             Problem::NoFile(link) => write!(f, "`{link}` does not exist"),
-            Problem::NoHeading(link) => write!(f, "no heading has the anchor of `{link}`"),
+            Problem::NoHeading(link) => write!(f, "no heading matches the anchor of `{link}`"),
             Problem::OutOfManual(link) => {
                 write!(
                     f,
@@ -79,7 +79,7 @@ impl fmt::Display for Fault {
             Problem::NotOneTitle => {
                 write!(
                     f,
-                    "a page must begin with a heading of level 1, and have no other"
+                    "a page must begin with a heading of level 1 and have no other heading of this level"
                 )
             }
             Problem::LevelSkipped(heading) => {

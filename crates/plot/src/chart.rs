@@ -267,7 +267,7 @@ impl Chart {
         }
         let zeros: u64 = clouds().map(Cloud::zeros).sum();
         if zeros > 0 {
-            let text = format!("{} of zero, in the band at the bottom", grouped(zeros));
+            let text = format!("zeros in the band at the bottom: {}", grouped(zeros));
             remarks.push(text);
         }
         remarks.extend(self.notes.iter().cloned());

@@ -271,7 +271,8 @@ fn check(scaled: Scaled) -> Result<(), PlotError> {
     let all = scaled.pixels();
     if u64::from(all.width) * u64::from(all.height) > MOST_PIXELS {
         return Err(PlotError(format!(
-            "{} x {} pixels are too many: a picture has at most 200 million; use a smaller size or scale, or SVG",
+            "{} x {} pixels are too many: a picture may have at most 200 million pixels; use a smaller size or scale, \
+             or SVG",
             all.width, all.height
         )));
     }

@@ -121,7 +121,7 @@ impl TraceReader for Reader {
                 action: "receive the load",
                 source: io::Error::new(
                     io::ErrorKind::UnexpectedEof,
-                    "the connection ended before the load did",
+                    "the connection ended before the end of the load",
                 ),
             }),
         }

@@ -95,7 +95,7 @@ pub enum QueueError {
         source: std::io::Error,
     },
     /// The device does not take the value.
-    #[error("{} has no {} '{value}': {source} (it has: {choices})", target.display(), setting.name())]
+    #[error("{} does not support {} '{value}': {source} (supported: {choices})", target.display(), setting.name())]
     Refused {
         /// The target.
         target: PathBuf,

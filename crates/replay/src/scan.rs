@@ -245,7 +245,7 @@ impl Scan {
     pub fn fits(&self, target: &Target, fit: Fit) -> Result<(), ReplayError> {
         if fit.beyond == Beyond::Scale && !self.is_known {
             return Err(ReplayError::Refused(
-                "--fit needs to know the extent of the load: give it as a file".to_owned(),
+                "--fit needs to know the extent of the load: give the load as a file".to_owned(),
             ));
         }
         self.fits_size(target.size(), target.path(), fit)?;

@@ -132,7 +132,7 @@ impl ReplaySpec {
     ) -> Result<Self, SpecError> {
         let known = match serde_json::to_value(Self::default()) {
             Ok(Value::Object(known)) => known,
-            other => unreachable!("a spec is an object: {other:?}"),
+            other => unreachable!("a spec must be an object (got {other:?})"),
         };
         let mut given = Map::new();
         let mut changes: Vec<(String, String)> = Vec::new();

@@ -107,11 +107,11 @@ impl std::fmt::Display for Verdict {
             Self::KeptUp => f.write_str("kept up"),
             Self::NotJudged => f.write_str("none, as no request was completed"),
             Self::DeviceLimited { from } => {
-                write!(f, "device-limited from {from} into the load onwardswards")
+                write!(f, "device-limited, starting {from} into the load")
             }
             Self::InFlightLimited { limit, from } => write!(
                 f,
-                "limited by {limit} from {from} into the load onwards: requests waited for a free slot, and the device \
+                "limited by {limit}, starting {from} into the load: requests waited for a free slot, and the device \
                  may be capable of more concurrency"
             ),
             Self::ReplayerLimited { late } => {
@@ -475,7 +475,8 @@ mod tests {
         assert_eq!(limited.name(), "in-flight-limited");
         let text = limited.to_string();
         assert!(
-            text.starts_with("limited by --in-flight 1 from ") && text.contains("into the load on"),
+            text.starts_with("limited by --in-flight 1, starting ")
+                && text.contains(" into the load: "),
             "{text}"
         );
         // By default, and where the limit was not reached.

@@ -152,12 +152,12 @@ impl Text {
         // The last one is not over.
         points.pop();
         let last = points.pop().map(|(_, point)| point);
-        let help = "Requests in flight, averaged over the last window; NaN before the end of the first one.";
+        let help = "Requests in flight, averaged over the last window; NaN before the end of the first window.";
         self.head("iosonar_in_flight", "gauge", help);
         let in_flight = last.as_ref().map_or(f64::NAN, |of| of.in_flight);
         self.line("iosonar_in_flight", &[], in_flight);
         let help = "Requests that are due but not yet submitted, averaged over the last window; NaN before the end of \
-            the first one.";
+                    the first window.";
         self.head("iosonar_delayed", "gauge", help);
         self.line(
             "iosonar_delayed",

@@ -236,14 +236,14 @@ fn document(title: &str, body: &str, payload: Payload) -> String {
          <meta name=\"generator\" content=\"{tool}\">\n<title>{title}</title>\n\
          <style>\n{colours}{STYLE}</style>\n</head>\n<body>\n\
          <header>\n<h1>{title}</h1>\n\
-         <div class=\"tools\"><button type=\"button\" id=\"reset\">Whole time</button>\n\
+         <div class=\"tools\"><button type=\"button\" id=\"reset\">Full time range</button>\n\
          <button type=\"button\" id=\"theme\">Dark</button></div>\n</header>\n\
          <main>\n\
          <noscript><p class=\"warning\">The charts need JavaScript, which is switched off. All \
          tables and figures are shown.</p></noscript>\n\
          <p id=\"said\" class=\"unseen\" aria-live=\"polite\"></p>\n{body}\
-         <p class=\"help\">Drag across a chart to zoom in, double-click to reset. Or use the buttons \
-         below it, or the keyboard when it has the focus: + and − zoom, the arrow keys move, 0 resets. Charts with \
+         <p class=\"help\">Drag across a chart to zoom in and double-click to reset, or use the buttons below the \
+         chart. While a chart has the focus, + and − zoom, the arrow keys move, and 0 resets. Charts with \
          the same time axis move together.</p>\n</main>\n\
          <footer>{tool}</footer>\n\
          <script type=\"application/octet-stream\" id=\"data\">{data}</script>\n\

@@ -94,7 +94,7 @@ impl Gate {
         }
         let name = if name.is_empty() { INDEX } else { name };
         let Some(content) = self.state.file(name) else {
-            return plain(StatusCode::NOT_FOUND, "404: there is no such page\n");
+            return plain(StatusCode::NOT_FOUND, "404: this page does not exist\n");
         };
         if request.uri().query() == Some(LAST) {
             self.state.settle();
@@ -112,9 +112,11 @@ impl Gate {
         match self.state.stop() {
             Stopping::Asked => plain(StatusCode::ACCEPTED, "stopping\n"),
             Stopping::NoRun => plain(StatusCode::CONFLICT, "409: there is no run to stop\n"),
-            Stopping::NotAllowed => {
-                plain(StatusCode::FORBIDDEN, "403: started without --control\n")
-            }
+            Stopping::NotAllowed => plain(
+                StatusCode::FORBIDDEN,
+                "403: iosonar was started without --control, so the run cannot be stopped \
+                 from here\n",
+            ),
         }
     }
 }

@@ -115,8 +115,8 @@ pub fn refuse_whole_runs(start: &Start) -> Result<(), CalibrateError> {
 
 fn not_halved() -> CalibrateError {
     CalibrateError::Profile(
-        "--profile: flash is fitted to the throughput of a whole run, so half of it cannot be held out; use 'ssd' or a \
-         disk profile (or 'iosonar calibrate')"
+        "--profile: flash is fitted to the throughput of a whole run, so half of the run cannot be held out; use \
+         'ssd' or a disk profile (or 'iosonar calibrate')"
             .to_owned(),
     )
 }

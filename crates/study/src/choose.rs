@@ -151,8 +151,8 @@ pub enum ChooseError {
     Load(#[from] ScenarioError),
     /// The same load would be of other requests.
     #[error(
-        "the load's sizes are in blocks, and the candidates have blocks of different sizes: give sizes in bytes, such \
-         as size = \"8KiB\", or load.block"
+        "the sizes of the load are in blocks, but the candidates have blocks of different sizes: give the sizes in \
+         bytes, such as size = \"8KiB\", or set load.block"
     )]
     Blocks,
     /// A candidate means nothing that can be simulated, or a search failed.
@@ -271,7 +271,7 @@ fn prices(spec: &ChooseSpec) -> Result<Vec<Option<f64>>, ChooseError> {
         }
         let (_, profile) = candidate::profile(name).map_err(wrong)?;
         if !given.insert(profile) {
-            return Err(wrong(format!("{profile} already has a price")));
+            return Err(wrong(format!("the profile {profile} already has a price")));
         }
         let mut is_used = false;
         for (of, total) in spec.candidates.iter().zip(&mut prices) {
@@ -284,7 +284,7 @@ fn prices(spec: &ChooseSpec) -> Result<Vec<Option<f64>>, ChooseError> {
             }
         }
         if !is_used {
-            return Err(wrong(format!("no candidate has {profile}")));
+            return Err(wrong(format!("no candidate uses the profile {profile}")));
         }
     }
     Ok(prices)

@@ -246,8 +246,8 @@ pub enum PairError {
     Trace(#[from] TraceError),
     /// Another request.
     #[error(
-        "request {number} is {first} in the first and {second} in the second: --paired needs simulations of the \
-             same requests, such as two arrays with the same trace or seed"
+        "request {number} is {first} in the first input and {second} in the second: --paired needs simulations of the \
+         same requests, such as two arrays with the same trace or seed"
     )]
     Different {
         /// Which, from 1, by intended start.
@@ -288,7 +288,7 @@ pub fn paired(
                 let words = |r: Option<&Record>| match r {
                     None => "missing".to_owned(),
                     Some(r) => format!(
-                        "a {:?} of {} sectors, start {}",
+                        "a {:?} of {} sectors that starts at {}",
                         r.request.op,
                         r.request.sectors.get(),
                         r.request.start

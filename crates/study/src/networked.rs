@@ -18,7 +18,7 @@ pub use measured::{MeasuredError, MeasuredPoint, measured};
 /// A station's name; of a storage server that of all of them.
 pub fn of_all(station: &str, servers: u32) -> String {
     match station.strip_prefix("storage/0/") {
-        Some(part) if servers > 1 => format!("storage/*/{part} ({servers} alike)"),
+        Some(part) if servers > 1 => format!("storage/*/{part} ({servers} identical)"),
         _ => station.to_owned(),
     }
 }

@@ -56,7 +56,7 @@ pub enum PlanError {
     },
     /// Only traces grow by copies.
     #[error(
-        "only traces can be copied: a synthetic load grows by its arrival rate, a closed loop by its users"
+        "only traces can be copied; for a synthetic load raise the arrival rate, for a closed loop the number of users"
     )]
     CopiesOfNoTrace,
     /// A scenario that means nothing.

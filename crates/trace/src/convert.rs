@@ -85,7 +85,7 @@ impl fmt::Display for ConvertError {
             }
             Self::TooShort { piece } => write!(
                 f,
-                "the load is shorter than one piece of {piece}: use a shorter --piece"
+                "the load is shorter than one piece ({piece}): use a shorter --piece"
             ),
         }
     }

@@ -143,4 +143,4 @@ impl TraceReader for Salvaged {
 }
 
 const SALVAGED: &str = "records were read from a truncated file, and later ones may be missing";
-const COMPLETE: &str = "records were read from a file that is complete but was not renamed";
+const COMPLETE: &str = "records were read from a complete file that still has its temporary name";

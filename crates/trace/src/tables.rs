@@ -124,7 +124,7 @@ pub fn format_for(path: &Path) -> Result<&'static dyn TableFormat, TraceError> {
         let ending = within.extension().and_then(|ending| ending.to_str());
         if ending.and_then(registered).is_some() || feature_for(&within).is_some() {
             return Err(TraceError::Option(format!(
-                "{}: such files have their own compression: name it {}, or write .csv",
+                "{}: files of this format have their own compression: use the name {}, or write .csv",
                 path.display(),
                 within.display()
             )));

@@ -136,7 +136,7 @@ fn a_file_that_was_complete_before_the_kill_is_reported_as_such() {
         assert!(read == records(&rows), "{form}: {}", read.len());
         // Only this format marks its end.
         let says = match form.starts_with("ios") {
-            true => "5000 records were read from a file that is complete but was not renamed",
+            true => "5000 records were read from a complete file that still has its temporary name",
             false => "truncated file, and later ones may be missing",
         };
         assert!(remarks.contains(says), "{form}: {remarks}");

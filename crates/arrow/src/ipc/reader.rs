@@ -48,7 +48,7 @@ impl Blocks {
         let length = <[u8; 4]>::try_from(length).map_or(0, u32::from_le_bytes);
         let at = footer_end.checked_sub(u64::from(length)).ok_or_else(|| {
             damaged(format!(
-                "its length of {length} bytes exceeds that of the file"
+                "its length of {length} bytes exceeds the size of the file"
             ))
         })?;
         let footer = bytes(at, u64::from(length))?;

@@ -110,7 +110,7 @@ impl<R: Read> Header<R> {
     fn skip(&mut self, of: u8, deepest: u32) -> io::Result<()> {
         let Some(deeper) = deepest.checked_sub(1) else {
             return Err(implausible(format!(
-                "the header of a page has more than {DEEPEST} structs within each other"
+                "the structs in the header of a page are nested more than {DEEPEST} deep"
             )));
         };
         match of {
@@ -145,7 +145,7 @@ impl<R: Read> Header<R> {
                 Ok(())
             }
             other => Err(implausible(format!(
-                "the header of a page has a field of type {other}, which no header has"
+                "the header of a page has a field of the unknown type {other}"
             ))),
         }
     }
@@ -258,6 +258,6 @@ mod tests {
     #[test]
     fn structs_within_structs_do_not_take_the_stack() {
         let error = check(&*vec![0x1c; 1 << 20], 1 << 20).unwrap_err();
-        assert!(error.to_string().contains("structs within"), "{error}");
+        assert!(error.to_string().contains("nested more than"), "{error}");
     }
 }

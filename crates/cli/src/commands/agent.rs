@@ -77,7 +77,7 @@ impl Here {
         let plan = ReplayPlan::with(&spec, vec![dealt], None, &self.host, &Stoppable(stop))?;
         let facts = match (&plan.loads[..], &plan.targets[..]) {
             ([load], [target]) => self.facts(load, target, &plan),
-            _ => unreachable!("a plan has what was dealt"),
+            _ => unreachable!("a plan has one load and one target, as dealt"),
         };
         self.prepared = Some((spec, plan));
         Ok(facts)

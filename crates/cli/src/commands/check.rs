@@ -124,7 +124,7 @@ fn describe(found: &Found) -> String {
         (found.extra, "EXTRA: done but not wanted"),
         (
             found.ambiguous,
-            "identical, but not in the differences below: one trace repeats them more often",
+            "identical, but excluded from the differences below: one trace repeats them more often",
         ),
         (
             found.left_out[0],

@@ -109,8 +109,10 @@ fn judged(
     let observed = Observed::read(&mut *reader).map_err(located);
     let observed = match (observed, args.targets.target.is_empty()) {
         (Err(error @ CalibrateError::Records(_)), true) => {
-            return Err(anyhow::Error::from(error)
-                .context("to replay a load on a device first, give the device with --target"));
+            return Err(anyhow::Error::from(error).context(
+                "to replay the input first, give the device with --target; otherwise, the input must be the records \
+                 of a replay",
+            ));
         }
         (observed, _) => observed?,
     };

@@ -87,7 +87,7 @@ fn check(args: &Choose) -> anyhow::Result<()> {
         apart::refuse_same(&args.load, path)?;
         for other in &outputs[..i] {
             if other == path {
-                let problem = format!("{} is given for two outputs", path.display());
+                let problem = format!("{}: two outputs have this name", path.display());
                 return Err(Usage(problem).into());
             }
             apart::refuse_same(other, path)?;

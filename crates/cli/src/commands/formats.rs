@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Formats) -> anyhow::Result<Ending> {
         );
         text += &wrapped("columns: ", format.columns());
         if let Some(lost) = format.loses() {
-            text += &wrapped("cannot hold: ", lost);
+            text += &wrapped("cannot represent: ", lost);
         }
     }
     print(&text)?;

@@ -175,7 +175,9 @@ fn order(s: &TraceSummary, metadata: &Metadata) -> String {
             "sorted by completion, as records of a replay or simulation are ({steps} in start time); --sort \
              orders them by start"
         ),
-        false => format!("NOT sorted by start: {steps} (--on-backstep sort, or convert --sort)"),
+        false => {
+            format!("NOT sorted by start: {steps} (to sort: --on-backstep sort, or convert --sort)")
+        }
     }
 }
 

@@ -199,12 +199,12 @@ fn json(args: &Record, recorded: &Recorded) -> Output {
 
 fn text(args: &Record, recorded: &Recorded) -> String {
     format!(
-        "{} requests ({} events, {} lost) in {}; recording used {:.2} % of a CPU: {}\n",
+        "{} requests ({} events, {} lost) in {} recorded to {}; recording used {:.2} % of a CPU\n",
         grouped(recorded.requests),
         grouped(recorded.events),
         grouped(recorded.lost),
         recorded.elapsed,
-        100.0 * recorded.processor_share,
-        args.out.display()
+        args.out.display(),
+        100.0 * recorded.processor_share
     )
 }

@@ -200,7 +200,8 @@ fn where_records_are(path: &Path, count: u32, all: &[Named]) -> String {
         (Some(_), _) => format!("records of all {runs} written to {path_shown}, one file each"),
         (None, 1) => format!("records written to {path_shown}"),
         (None, n) => format!(
-            "records of the first of {n} {runs} written to {path_shown}; {REPLICATION} in the name writes one file per run"
+            "records of the first of {n} {runs} written to {path_shown}; to write one file for each, put {REPLICATION} \
+             in the name"
         ),
     }
 }

@@ -98,8 +98,8 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
             warn(
                 Warning::RunsChanged,
                 &format!(
-                    "{} done with a different scenario or different options (the first is {}); --repeat-changed \
-                     repeats these runs",
+                    "{} done earlier with a different scenario or different options (the first is {}); \
+                     --repeat-changed repeats these runs",
                     runs_of(changed.len() as u64),
                     changed[0].display()
                 ),
@@ -239,7 +239,7 @@ fn list(args: &Sweep, campaign: &Campaign<'_>, runs: &[Run]) -> anyhow::Result<E
     };
     let is_up_to = open.iter().any(|run| run.common.precision.is_some());
     note(&format!(
-        "{} of {} open{}: {time}",
+        "{} of {} runs are open{}: {time}",
         grouped(open.len() as u64),
         grouped(runs.len() as u64),
         if is_up_to {

@@ -78,7 +78,7 @@ fn served<T>(
     title: &str,
     work: impl FnOnce(String, Box<dyn TraceWriter>) -> T,
 ) -> anyhow::Result<T> {
-    let address = args.serve.expect("a page is asked for");
+    let address = args.serve.expect("--serve is given");
     let interrupt = || signal_hook::low_level::raise(SIGINT).is_ok();
     let stop = args.control.then(|| Box::new(interrupt) as Stop);
     let mut live = Live::start(title, address, stop)?;
@@ -240,7 +240,7 @@ impl Session<'_> {
         warn(
             Warning::EventsLost,
             &format!(
-                "{} events were lost, so the rates were too low; the outcome of {} requests is unknown, and {} \
+                "{} events were lost, so the rates shown were too low; the outcome of {} requests is unknown, and {} \
                  completions have no request. Use a larger --buffer",
                 grouped(watch.lost()),
                 grouped(counted.given_up),

@@ -111,7 +111,7 @@ fn table(profile: &DiskProfile, of: &Validation) -> String {
         false => String::new(),
     };
     format!(
-        "{}, {} requests in a closed loop\n\n{}\n  demerit {}{}, KS {:.3}; request by request {:.0} % \
+        "{}, {} requests in a closed loop\n\n{}\n  demerit {}{}, KS {:.3}; {:.0} % of the requests \
          are within 0.1 ms, {:.0} % within 0.5 ms\n  demerit: root mean square horizontal distance between the curves\n{}",
         profile.description,
         grouped(of.all.measured.count()),

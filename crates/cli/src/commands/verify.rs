@@ -89,7 +89,7 @@ fn announce(kept: &KeptTables) {
     ));
     if kept.cut_off > 0 {
         note(&format!(
-            "its last {} bytes are an incomplete record: the log was truncated there",
+            "the last {} bytes of the log are an incomplete record: the log was truncated there",
             grouped(kept.cut_off)
         ));
     }

@@ -5,9 +5,9 @@ use iosonar_trace::fit::Beyond;
 
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct BeyondArgs {
-    /// Wrap requests past the target's end around to its start
+    /// Wrap requests beyond the target's end around to its start
     ///
-    /// Each request goes to its sector number modulo the target's size.
+    /// A request accesses its sector number modulo the target's size.
     #[arg(long, group = "beyond")]
     wrap: bool,
     /// Cut requests off at the target's end, and drop those beyond it

@@ -40,7 +40,7 @@ pub(crate) struct CheckModel {
     pub(crate) capacity: Option<Bytes>,
     /// Draw the fit on the held-out half
     ///
-    /// The chart shows the device and its model. Its name ends in .png or .svg.
+    /// The chart compares the device with its model. The file's name must end in .png or .svg.
     #[arg(short, long, help_heading = "Results", value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]

@@ -23,12 +23,12 @@ pub(crate) struct Choose {
     /// Check a target, such as 'read p99 < 20ms'
     ///
     /// A target limits the mean or a percentile (p50, p99, p99.9, ...) of the response times of all requests, of reads
-    /// or of writes, or it is 'throughput > 200'. Separate several targets with commas.
+    /// or of writes. It can also require a throughput: 'throughput > 200'. Separate several targets with commas.
     #[arg(long, help_heading = "Question", value_name = "TARGET")]
     pub(crate) target: Objectives,
     /// Find how far the load can grow on each candidate
     ///
-    /// A trace grows by being sped up or copied, a synthetic load by its arrival rate.
+    /// A trace is sped up or copied; for a synthetic load, the arrival rate is raised.
     #[arg(long, help_heading = "Question")]
     pub(crate) growth: bool,
     /// Choose how the load grows
@@ -84,9 +84,9 @@ pub(crate) struct Choose {
 /// How a load grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GrowthBy {
-    /// By the speed of a trace or the arrival rate: the same data is accessed more often
+    /// Speed up the trace or raise the arrival rate: the same data is accessed more often
     Speed,
-    /// By whole copies of a trace (--scale-load), each with its own data
+    /// Add whole copies of the trace (--scale-load), each with its own data
     Copies,
 }
 

@@ -34,17 +34,17 @@ pub(crate) struct ImportDisksim {
         value_name = "OUT.toml"
     )]
     pub(crate) out: Option<PathBuf>,
-    /// Import the drive with this name, if there are several
+    /// Select a drive by name if the files describe several
     #[arg(long, help_heading = "Import", value_name = "NAME")]
     pub(crate) disk: Option<String>,
     /// Assume MS milliseconds per sector read over the bus
     ///
-    /// The time replaces the value in the .parv file.
+    /// MS replaces the value in the .parv file.
     #[arg(long, help_heading = "Import", value_name = "MS", value_parser = milliseconds)]
     pub(crate) bus_read_ms: Option<f64>,
     /// Assume MS milliseconds per sector written over the bus
     ///
-    /// The time replaces the value in the .parv file.
+    /// MS replaces the value in the .parv file.
     #[arg(long, help_heading = "Import", value_name = "MS", value_parser = milliseconds)]
     pub(crate) bus_write_ms: Option<f64>,
     /// Choose when a drive that reads on arrival begins to read
@@ -66,7 +66,7 @@ pub(crate) enum ArrivalArg {
 fn milliseconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(ms) if (0.0..=1e6).contains(&ms) => Ok(ms),
-        _ => Err("expected milliseconds, 0 to 1e6".to_owned()),
+        _ => Err("expected a time in milliseconds from 0 to 1e6".to_owned()),
     }
 }
 

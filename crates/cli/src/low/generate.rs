@@ -79,9 +79,9 @@ pub(crate) struct Shape {
     /// Align requests to blocks of SIZE
     #[arg(long, help_heading = "Requests", alias = "bs", value_name = "SIZE", default_value = "4KiB", value_parser = super::traces::whole_sectors)]
     pub(crate) block: Bytes,
-    /// Set the blocks per request
+    /// Set the number of blocks per request
     ///
-    /// A number, geometric=MEAN, or a table such as 1:0.7,8:0.3.
+    /// BLOCKS is a number, geometric=MEAN, or a table of probabilities such as 1:0.7,8:0.3.
     #[arg(
         long,
         help_heading = "Requests",
@@ -94,12 +94,12 @@ pub(crate) struct Shape {
     pub(crate) read_share: f64,
     /// Set the number of requests per arrival
     ///
-    /// A number, geometric=MEAN, or a table such as 1:0.7,8:0.3.
+    /// N is a number, geometric=MEAN, or a table of probabilities such as 1:0.7,8:0.3.
     #[arg(long, help_heading = "Requests", value_name = "N", default_value = "1")]
     pub(crate) batch: String,
     /// Choose addresses by this law
     ///
-    /// One of uniform, sequential=RUN, zipf=EXPONENT, hot=SPACE:REQUESTS and mixed=FOLLOW:EXPONENT.
+    /// LAW is one of uniform, sequential=RUN, zipf=EXPONENT, hot=SPACE:REQUESTS and mixed=FOLLOW:EXPONENT.
     #[arg(
         long,
         help_heading = "Requests",
@@ -253,12 +253,12 @@ pub(crate) struct ArtificialArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct Bursts {
-    /// Grow the rate by PER_S2 each second
+    /// Raise the rate by PER_S2 each second
     ///
     /// PER_S2 is in requests per second, per second.
     #[arg(long, help_heading = "Arrivals", value_name = "PER_S2", default_value_t = 10.0, value_parser = above_zero)]
     pub(crate) slope: f64,
-    /// Space the requests of a burst by TIME (1ns: ultra-fine)
+    /// Space the requests of a burst TIME apart (1ns: ultra-fine)
     #[arg(
         long,
         help_heading = "Arrivals",
@@ -319,7 +319,7 @@ pub(crate) struct Probe {
     pub(crate) requests: u64,
     /// Submit requests TIME apart
     ///
-    /// This is the mean. TIME should be longer than the drive needs for one request.
+    /// TIME is the mean interval, and should be longer than the drive needs for one request.
     #[arg(
         long,
         help_heading = "Probe",

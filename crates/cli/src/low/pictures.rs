@@ -159,7 +159,7 @@ pub(crate) struct LookArgs {
     /// Show this time in sonar diagrams and distributions
     #[arg(long, value_name = "NAME", default_value = "latency")]
     quantity: QuantityName,
-    /// Average throughput over windows [default: 3s, or less]
+    /// Average throughput over windows of TIME [default: 3s, or less]
     ///
     /// The default is shorter for short traces.
     #[arg(long, value_name = "TIME", value_parser = above_zero)]
@@ -174,9 +174,10 @@ pub(crate) struct LookArgs {
     ws: String,
     /// Check a target, such as 'read p99 < 20ms'
     ///
-    /// A target limits the mean or a percentile (p50, p99, p99.9, ...) of response times. With 'latency' or 'delay' it
-    /// limits those instead, and with 'read' or 'write' only those requests. It can also be 'throughput > 200'.
-    /// Separate several targets with commas. Charts show each target as a line.
+    /// A target limits the mean or a percentile (p50, p99, p99.9, ...) of response times. With 'latency' or 'delay',
+    /// it limits latencies or start delays instead; with 'read' or 'write', it covers only reads or writes. It can also
+    /// require a throughput: 'throughput > 200'. Separate several targets with commas. Charts show each target as a
+    /// line.
     #[arg(long, value_name = "TARGET")]
     pub(crate) target: Option<Objectives>,
     /// Draw this limit for latencies, and report whether it is met
@@ -185,7 +186,7 @@ pub(crate) struct LookArgs {
     /// Draw this limit for start delays, and report whether it is met
     #[arg(long, value_name = "TIME", value_parser = above_zero)]
     bad_delay: Option<Nanos>,
-    /// Mark where a device of SIZE ends in charts of positions
+    /// Mark the end of a device of SIZE in charts of positions
     #[arg(long, value_name = "SIZE")]
     device_size: Option<Bytes>,
 }

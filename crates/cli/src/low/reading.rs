@@ -53,7 +53,7 @@ struct FormatArgs {
     device: Vec<String>,
     /// Start requests of kernel traces at this event
     ///
-    /// One of auto, q, g, i, d or c.
+    /// EVENT is auto, q, g, i, d or c.
     #[arg(long, value_name = "EVENT", default_value = "auto")]
     start_event: StartEvent,
     /// Measure latencies of kernel traces from this event
@@ -111,13 +111,13 @@ struct ChangeArgs {
     speed: Vec<Ratio>,
     /// Keep only these operations, separated by commas
     ///
-    /// One or several of read, write, discard, flush and write-zeroes.
+    /// KIND is one or several of read, write, discard, flush and write-zeroes.
     #[arg(long, value_name = "KIND")]
     ops: Vec<Ops>,
     /// Add TIME to all start times
     #[arg(long, value_name = "TIME")]
     shift: Vec<Nanos>,
-    /// Set time zero to the start of the first request (first)
+    /// Set time zero to the start of the first request
     #[arg(long, value_name = "WHERE", value_parser = ["first"])]
     zero: Option<String>,
     /// Repeat the load N times, or until TIME (with a unit)

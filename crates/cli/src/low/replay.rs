@@ -99,7 +99,7 @@ pub(crate) struct Replay {
     pub(crate) warmup: Nanos,
     /// Write the replayer's own activity to OUT.selfcheck.csv
     ///
-    /// The file shows what the replay did besides submitting requests. 'plot' and 'report' find it there.
+    /// The file shows what the replay did besides submitting requests. 'plot' and 'report' find the file by its name.
     #[arg(long, help_heading = "Output", requires = "out")]
     pub(crate) self_check: bool,
     /// Draw the sonar diagram in the terminal during the replay
@@ -212,8 +212,8 @@ pub(crate) struct PaceArgs {
     pub(crate) priority: ThreadPriority,
     /// Submit with N threads, at most one per target
     ///
-    /// Each thread submits for its share of the targets. The default is one thread per target, but at most one fewer
-    /// than there are processors.
+    /// Each thread submits for its share of the targets. The default is one thread per target, but at most the number
+    /// of processors minus one.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroU32>,
     /// Read ahead and fill the queues for TIME before time zero
@@ -257,8 +257,8 @@ pub(crate) struct LimitArgs {
 pub(crate) struct ConflictArgs {
     /// Choose how to handle a request that overlaps one in flight
     ///
-    /// One of allow, drop, partial (it waits), partial-loose (later requests may overtake it) and order (everything
-    /// waits). blkreplay's names work as well.
+    /// HOW is allow, drop, partial (the request waits), partial-loose (later requests may overtake it) or order
+    /// (everything waits). blkreplay's names work as well.
     #[arg(long, value_name = "HOW", default_value = "partial")]
     pub(crate) conflicts: Conflicts,
     /// Count these overlaps as conflicts
@@ -285,7 +285,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) tag: bool,
     /// Log the writes to a new file, for 'iosonar verify'
     ///
-    /// Use it to check the target after a crash.
+    /// Use the log to check the target after a crash.
     #[arg(long, value_name = "FILE")]
     pub(crate) keep_tables: Option<PathBuf>,
     /// Sync the log of --keep-tables before a flush completes

@@ -26,9 +26,9 @@ pub(crate) struct ServeArgs {
         value_parser = address
     )]
     pub(crate) serve: Option<SocketAddr>,
-    /// Add a button to the live page that stops the run
+    /// Add a stop button to the live page
     ///
-    /// The button does what Ctrl-C does.
+    /// The button stops the run, as Ctrl-C does.
     #[arg(long, help_heading = "Live page", requires = "serve")]
     pub(crate) control: bool,
 }
@@ -37,7 +37,7 @@ pub(crate) struct ServeArgs {
 pub(crate) struct Serve {
     /// Records, a folder of records, or a sweep
     ///
-    /// For records that are still being written, give the name that they will have.
+    /// For records that are still being written, give their final name.
     #[arg(value_name = "DIR|FILE")]
     pub(crate) path: PathBuf,
     /// Serve at ADDR [default: only to this machine]
@@ -52,7 +52,7 @@ pub(crate) struct Serve {
         value_parser = address
     )]
     pub(crate) address: SocketAddr,
-    /// Add a button that stops the run that writes the records
+    /// Add a stop button for the run that writes the records
     ///
     /// The button sends SIGINT to that run, as Ctrl-C does.
     #[arg(long, help_heading = "Live page")]
@@ -62,8 +62,8 @@ pub(crate) struct Serve {
     pub(crate) title: Option<String>,
     /// Check a target, such as 'read p99 < 20ms'
     ///
-    /// A target is 'read p99 < 20ms', 'mean < 5ms' or 'throughput > 200'; separate several with commas. The page shows
-    /// whether each is met so far.
+    /// Other examples are 'mean < 5ms' and 'throughput > 200'; separate several targets with commas. The page shows
+    /// whether each target is met so far.
     #[arg(long, help_heading = "Question", value_name = "TARGET")]
     pub(crate) target: Option<Objectives>,
     /// Open the page in a browser, if there is a desktop

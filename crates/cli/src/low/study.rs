@@ -13,9 +13,9 @@ use super::{LookArgs, Named, OutputArgs, PixelArgs, ReadArgs, ServeArgs, key_and
 
 #[derive(Args, Debug)]
 #[command(
-    after_long_help = "A file 'stop' in the tree ends the sweep after the current runs; 'skip' in a folder disables it \
-    and all folders below it; 'prio-N' orders runs, the smallest N first. Folders whose names end in '.old' or contain \
-    'ignore' are skipped."
+    after_long_help = "A file named 'stop' in the tree ends the sweep after the current runs; 'skip' disables its \
+    folder and all folders below; 'prio-N' orders runs, the smallest N first. Folders whose names end in '.old' or \
+    contain 'ignore' are skipped."
 )]
 pub(crate) struct Sweep {
     /// An experiment file, or a folder of runs

@@ -51,7 +51,7 @@ pub(crate) struct Model {
     pub(crate) curve: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pixels: PixelArgs,
-    /// Repeat for each of these values of a key
+    /// Repeat the analysis for these values of a key
     ///
     /// For example, 'network.mbit_per_s=10,100,1000' or 'network.mbit_per_s=10..1000 log 3'.
     #[arg(long, help_heading = "Networked systems", value_name = "KEY=VALUES", value_parser = key_and_values)]
@@ -121,8 +121,8 @@ pub(crate) struct Plan {
     /// Check these targets, such as 'p99 < 20ms'
     ///
     /// A target limits the mean or a percentile (p50, p99, p99.9, ...) of the response times of all requests, or of
-    /// reads or writes only, as in 'read p99 < 20ms'. It can also be 'throughput > 200', in requests (or jobs) per
-    /// second. Separate several targets with commas; all of them must be met.
+    /// reads or writes only, as in 'read p99 < 20ms'. It can also require a throughput in requests (or jobs) per
+    /// second: 'throughput > 200'. Separate several targets with commas; all of them must be met.
     #[arg(long, help_heading = "Question", value_name = "TARGET", alias = "slo")]
     pub(crate) target: String,
     /// Find
@@ -170,9 +170,9 @@ pub(crate) struct Plan {
 pub(crate) enum Find {
     /// The highest arrival rate that meets the target
     Rate,
-    /// The most independent copies of a trace (--scale-load) that meet it, each with its own data
+    /// The most independent copies of a trace (--scale-load) that meet the target, each with its own data
     Copies,
-    /// The fewest disks that meet it
+    /// The fewest disks that meet the target
     Disks,
     /// The most jobs (waiting users) that meet a response time, or the fewest that reach a throughput
     Jobs,

@@ -12,19 +12,19 @@ use super::key_and_value;
 pub(crate) struct VaryArgs {
     /// Simulate each of these values of a key [repeatable]
     ///
-    /// With several keys, all combinations are simulated. Values are array.disks=4,8,16, or a range: 4..12, '4..64 step
-    /// 4', '1..1000 log 7', '4KiB..64KiB log 5'.
+    /// With several keys, all combinations are simulated. VALUES is a list, as in array.disks=4,8,16, or a range:
+    /// 4..12, '4..64 step 4', '1..1000 log 7', '4KiB..64KiB log 5'.
     #[arg(long, value_name = "KEY=VALUES", value_parser = key_and_values)]
     pub(crate) vary: Vec<(String, Vec<String>)>,
     /// Draw curves against the first key of --vary (.png, .svg)
     ///
-    /// There is one curve for each combination of the other keys.
+    /// The chart has one curve for each combination of the other keys.
     #[arg(long, value_name = "OUT", requires = "vary")]
     pub(crate) curve: Option<PathBuf>,
     /// Show these quantities as curves
     ///
-    /// One or several of throughput, data (bytes per second), latency (the mean response time), hockey-stick (the same
-    /// against throughput), mean, p50, p99.9, 'read p99' and 'write mean'; separate several with commas.
+    /// WHAT is one or several of throughput, data (bytes per second), latency (the mean response time), hockey-stick
+    /// (the latency against throughput), mean, p50, p99.9, 'read p99' and 'write mean'; separate several with commas.
     #[arg(
         long,
         value_name = "WHAT",
@@ -64,7 +64,7 @@ pub(crate) struct VaryArgs {
 /// What is on the x axis of curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Against {
-    /// The first --vary
+    /// The key of the first --vary
     Key,
     /// The requests served per second
     Throughput,

@@ -57,8 +57,8 @@ pub(crate) fn sentence(check: &ModelCheck) -> String {
         Rating::Good => format!("GOOD: {}", errors()),
         Rating::Poor => format!("POOR: {}{}{}", errors(), why_poor(check), changed(check)),
         Rating::CannotTell(Unjudged::TooFew { held_out }) => format!(
-            "CANNOT TELL: the held-out half has only {} requests with a latency, expected at least {}. Replay more of \
-             the load",
+            "CANNOT TELL: the held-out half has only {} requests with a latency, and at least {} are needed. Replay \
+             more of the load",
             grouped(held_out),
             grouped(Quality::FEWEST)
         ),

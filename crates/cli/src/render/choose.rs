@@ -68,7 +68,7 @@ fn amount_of(growth: &Growth, factor: f64) -> String {
 /// Why it is not known how much more a load may grow.
 fn why_at_least(growth: &Growth) -> &'static str {
     match growth.found.bound {
-        Some(Bound::Number) => ">=: no more copies were tried",
+        Some(Bound::Number) => ">=: larger numbers of copies were not tried",
         Some(Bound::Space) => {
             ">=: more copies would reach beyond the end of the candidate; --fit or --wrap makes them fit"
         }
@@ -320,7 +320,7 @@ impl Answer<'_> {
             let left_out: u64 = results.map(|result| result.fitted.left_out).sum();
             if left_out > 0 {
                 notes.push(format!(
-                    "{}: LEFT OUT: {left_out} requests of the load lie beyond its end and were not simulated",
+                    "{}: LEFT OUT: {left_out} requests lie beyond the end of this candidate and were not simulated",
                     of.name
                 ));
             }
@@ -339,12 +339,12 @@ impl Answer<'_> {
         notes.extend(why.into_iter().map(str::to_owned));
         if let Some(growth) = growths().next() {
             let what = match growth.by {
-                GrowBy::Speed => "the largest factor found that meets",
-                GrowBy::Copies => "the largest number of copies of the load found that meets",
+                GrowBy::Speed => "the largest factor that was found to meet",
+                GrowBy::Copies => "the largest number of copies of the load that was found to meet",
             };
             let first = match self.targets.0.len() {
                 1 => "",
-                _ => "; the target in brackets is the first to be missed by a larger load",
+                _ => "; the target in brackets is the first that a larger load misses",
             };
             notes.push(format!("growth: {what} all targets{first}"));
         }
@@ -414,7 +414,7 @@ pub(crate) fn page(answer: &Answer<'_>, charts: Vec<(String, String, String)>) -
         }
     }
     AnswerPage {
-        title: format!("Which system for {}?", answer.load.display()),
+        title: format!("Which system suits {}?", answer.load.display()),
         answer: vec![answer.conclusion()],
         header: answer.header(),
         rows,

@@ -38,8 +38,8 @@ pub(crate) fn text(shows: &Shows<'_>) -> String {
         table.times(&format!("{name}, writes"), look.writes(quantity));
     }
     let mut text = format!(
-        "\nThe replayed part of the load on the simulated array, on a file on this machine, and on the model of that \
-         file:\n\n{}\n",
+        "\nThe replayed part of the load had these latencies on the simulated array, on a file on this machine, and on \
+         the model of that file:\n\n{}\n",
         table.text()
     );
     if let [array, file, ..] = shows.looks
@@ -87,7 +87,7 @@ fn look_at(shows: &Shows<'_>) -> String {
 fn next(folder: &Path) -> String {
     let scenario = folder.join("raid10-database.toml");
     format!(
-        "\nNext, with a load of your own\n  \
+        "\nNext, try a load of your own\n  \
          record the requests to a block device, as root:\n    \
          iosonar record /dev/sdX -o mine.ios --duration 60s\n  \
          or use an existing trace (blktrace, fio, MSR, CSV ...), and see what it contains:\n    \

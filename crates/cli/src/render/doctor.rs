@@ -98,7 +98,7 @@ impl Findings {
 
     fn tracing_check(&self) -> Check {
         let (found, remedy) = match &self.tracing {
-            Tracing::Available(place) => (format!("block trace points in {}", place.display()), ""),
+            Tracing::Available(place) => (format!("block tracepoints in {}", place.display()), ""),
             Tracing::Barred(place) => (
                 format!("no permission to use {}", place.display()),
                 "record as root",
@@ -108,7 +108,7 @@ impl Findings {
                 "run as root: mount -t tracefs nodev /sys/kernel/tracing",
             ),
             Tracing::NoBlockEvents(place) => (
-                format!("no block trace points in {}", place.display()),
+                format!("no block tracepoints in {}", place.display()),
                 "use a kernel with CONFIG_BLK_DEV_IO_TRACE",
             ),
         };
@@ -253,8 +253,8 @@ pub(crate) fn to_text(findings: &Findings) -> String {
         .filter(|check| check.standing != Standing::Good)
         .count();
     let rest = match amiss {
-        0 => "all checks are good".to_owned(),
-        amiss => format!("{amiss} of {} checks can be improved", checks.len()),
+        0 => "all checks passed".to_owned(),
+        amiss => format!("{amiss} of {} checks found limitations", checks.len()),
     };
     text + &match findings.is_usable() {
         true => format!("\nSimulation and charts work; {rest}.\n"),
@@ -322,7 +322,7 @@ mod tests {
             "missing  block devices  0 of 0 can be read",
             "missing  tracing",
             "mount -t tracefs",
-            "Simulation and charts work; 10 of 12 checks can be improved.",
+            "Simulation and charts work; 10 of 12 checks found limitations.",
         ] {
             assert!(text.contains(expected), "{expected}:\n{text}");
         }
@@ -352,7 +352,9 @@ mod tests {
         let text = to_text(&findings);
         assert!(text.contains("missing  charts         no font"), "{text}");
         assert!(
-            text.ends_with("Simulation or charts do not work; 11 of 12 checks can be improved.\n")
+            text.ends_with(
+                "Simulation or charts do not work; 11 of 12 checks found limitations.\n"
+            )
         );
     }
 

@@ -53,7 +53,7 @@ impl Found<'_> {
             let [median, least, most] = of.reached;
             let [low, high] = of.values;
             format!(
-                "{median:.1} requests/s with {limit} (--speed {}, within {:.0} %)\n  repetitions   {} of {} held: {least:.1} to {most:.1} requests/s, {low} to {high}\n",
+                "{median:.1} requests/s with {limit} (--speed {}, within {:.0} %)\n  repetitions   {} of {} met the limit: {least:.1} to {most:.1} requests/s, {low} to {high}\n",
                 digits(self.own_speed * of.factor),
                 100.0 * PRECISION,
                 of.held,
@@ -68,9 +68,9 @@ impl Found<'_> {
                  the device may sustain a higher rate\n",
                 spread(of)
             ),
-            Answer::AtAnySpeed => format!("  {limit} holds even at the highest speed tried\n"),
+            Answer::AtAnySpeed => format!("  {limit} is met even at the highest speed tried\n"),
             Answer::AtNoSpeed(last) => format!(
-                "  no rate was found: {limit} does not hold even at {:.1} requests/s, the lowest rate tried ({}, \
+                "  no rate was found: {limit} is missed even at {:.1} requests/s, the lowest rate tried ({}, \
                  {}); a longer --find-time allows lower rates\n",
                 last.wanted,
                 last.value,
@@ -84,7 +84,7 @@ impl Found<'_> {
             Answer::TooNoisy => "  this machine is too noisy for an answer: rates that met the limit did not \
                                  meet it again, even at half the rate; try again when it is idle, or with a longer --find-time\n"
                 .to_owned(),
-            Answer::Interrupted => "  stopped by the user before there was an answer\n".to_owned(),
+            Answer::Interrupted => "  stopped by the user before a rate was found\n".to_owned(),
         }
     }
 

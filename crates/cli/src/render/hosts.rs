@@ -147,7 +147,7 @@ pub(crate) fn conclusion(outcome: &Outcome) -> String {
         (0, 0) => {
             let together = together(outcome);
             let together = together.map_or_else(String::new, |time| {
-                format!(", started within {time} of each other")
+                format!(", which started within {time} of each other")
             });
             let flagged = match outcome.hosts.iter().filter(|host| is_flagged(host)).count() {
                 0 => String::new(),

@@ -32,8 +32,8 @@ pub(crate) fn check(path: &Path, pixels: PixelArgs) -> Result<(), Usage> {
 pub(crate) fn check_kind(kind: Format, pixels: PixelArgs, what: &str) -> Result<(), Usage> {
     match (kind, pixels.asked()) {
         (Format::Svg, Some(_)) => Err(Usage(format!(
-            "{what}: an SVG has no pixels for --scale to multiply and is sharp at every size; remove --scale, or \
-             write a .png"
+            "{what}: --scale cannot be used with SVG, which has no pixels and is sharp at every size; remove \
+             --scale, or write a .png"
         ))),
         (Format::Svg | Format::Png, _) => Ok(()),
     }

@@ -293,7 +293,7 @@ fn counts(summary: &Summary) -> String {
         (summary.pushed_back, "pushed back because of conflicts"),
         (
             summary.ordered_waits,
-            "times all requests waited for a conflict",
+            "times a conflict held back all requests",
         ),
         (summary.short, "transferred too few bytes"),
         (summary.cancelled, "cancelled"),

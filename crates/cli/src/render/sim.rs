@@ -43,7 +43,7 @@ pub(crate) fn subtitle(simulation: &Prepared, result: &SimulationResult) -> Stri
             Some(NoInterval::Events) => {
                 "no 95 % band: devices fail or slow down during the run; use --replications"
             }
-            _ => "no 95 % band: the times of a single run depend on each other; use --replications",
+            _ => "no 95 % band: the times of a single run are correlated; use --replications",
         }
         .to_owned()
     } else if let Some(fleet) = &result.fleet {
@@ -314,7 +314,7 @@ fn mean(simulation: &Prepared, result: &SimulationResult) -> String {
                                          --replications"
                     .to_owned()
             }
-            _ => "the times of a single run depend on each other too strongly for a confidence \
+            _ => "the times of a single run are too strongly correlated for a confidence \
                   interval: use --replications"
                 .to_owned(),
         };
@@ -326,7 +326,7 @@ fn mean(simulation: &Prepared, result: &SimulationResult) -> String {
         (1, false) => "batch means".to_owned(),
         (1, true) => "batch means; a trace is not a stationary load: use --replications".to_owned(),
         (n, false) => format!("{n} replications"),
-        (n, true) => format!("{n} replications of the disks, for this trace only"),
+        (n, true) => format!("{n} replications of the disks; valid for this trace only"),
     };
     let half_width = mean.half_width_95();
     if half_width >= mean.mean {
@@ -429,14 +429,14 @@ fn positioning(counts: &PositioningCounts) -> String {
         PositioningCounts::MODIFY,
         [
             "busy",
-            "interrupted by another",
+            "interrupted by another request",
             "full revolution",
             "rotation only",
         ],
     ) + &line(
         "reconstruct-write",
         PositioningCounts::RECONSTRUCT,
-        ["busy", "new place", "follows on", "rotation only"],
+        ["busy", "new position", "sequential", "rotation only"],
     )
 }
 
@@ -451,7 +451,7 @@ fn rebuild(result: &SimulationResult) -> String {
     match of.is_complete {
         true => format!("  rebuild       all {all} stripes in {took}\n"),
         false => format!(
-            "  rebuild       {} of {all} stripes in {took}; all take {:.1} hours at this pace\n",
+            "  rebuild       {} of {all} stripes in {took}; all would take {:.1} hours at this pace\n",
             grouped(of.stripes),
             whole_s / 3600.0
         ),

@@ -260,7 +260,7 @@ impl Shown<'_> {
 
     /// The sonar diagram: completions of the last minute by their latencies.
     fn diagram(&self, echoes: impl Iterator<Item = Echo>) -> Chart {
-        let name = "completed before now (y axis: latency)";
+        let name = "completion, relative to now (y axis: latency)";
         let x = Axis {
             include: vec![-60.0, 0.0],
             range: Some((-60.0, 0.0)),

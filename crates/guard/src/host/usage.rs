@@ -59,7 +59,7 @@ impl fmt::Display for Use {
             Self::Unknown { missing } => {
                 write!(
                     f,
-                    "possibly: {missing} cannot be read; mount it, or run as a user who can read it"
+                    "this is assumed, as {missing} cannot be read; mount it, or run as a user who can read it"
                 )
             }
         }

@@ -348,7 +348,7 @@ fn ruled(
     if plot.height() < px(90.0) || plot.width() < px(160.0) {
         return Err(PlotError(format!(
             "its title, legend and axes leave no room for the data in {width} x {height} \
-             pixels: use a larger picture, fewer inputs, or overlay them"
+             pixels: use a larger picture, fewer inputs, or overlay the inputs"
         )));
     }
     let wanted = (f64::from(plot.width()) / zoom / 110.0) as usize;

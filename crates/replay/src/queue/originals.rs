@@ -106,7 +106,10 @@ impl Originals {
             outcome = match opened {
                 // In another folder there would be two originals, one of which is the value of the other replay.
                 Ok(None) => {
-                    let problem = format!("{} of another replay exists", file.display());
+                    let problem = format!(
+                        "{} already exists and belongs to another replay",
+                        file.display()
+                    );
                     return Err(io::Error::new(io::ErrorKind::AlreadyExists, problem));
                 }
                 Ok(Some(mut open)) => match open.write_all(content.text().as_bytes()) {

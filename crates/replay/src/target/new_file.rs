@@ -30,7 +30,7 @@ impl FromStr for FileSize {
         let size: Bytes = text.parse().map_err(|e: ParseUnitError| e.to_string())?;
         match size.get() {
             0 => Err("the size of a new file must be greater than 0".to_owned()),
-            n if n > 1 << 50 => Err("this exceeds the maximum size of a file".to_owned()),
+            n if n > 1 << 50 => Err("the size of a new file must be at most 1PiB".to_owned()),
             n => Ok(Self(Bytes::new(n.next_multiple_of(BLOCK)))),
         }
     }

@@ -212,7 +212,7 @@ impl TableLog {
         match waiting.has_ended {
             false => Ok(()),
             true => Err(io::Error::other(
-                "the log of tables cannot be written, and a discard must be in it before it begins",
+                "the log of tables cannot be written, but each discard must be logged before it begins",
             )),
         }
     }

@@ -78,10 +78,9 @@ fn times(input: &Measured, quantity: Quantity, kind: &str) -> Option<Chart> {
     }
     let zeros = stacked.get(&None).copied().unwrap_or(0);
     if zeros > 0 {
-        chart.notes.push(format!(
-            "{} with a value of zero, in the bin on the left",
-            grouped(zeros)
-        ));
+        chart
+            .notes
+            .push(format!("zeros in the bin on the left: {}", grouped(zeros)));
     }
     chart
         .notes
@@ -266,7 +265,7 @@ pub(crate) fn repetition(input: &Measured) -> Option<Chart> {
         "the hottest pages that receive",
         "pages",
         "of all pages",
-        "speed-up if free",
+        "speed-up if served instantly",
     ];
     let row = |hot: &iosonar_analysis::Hot| {
         let speed_up = if hot.speed_up.is_finite() {

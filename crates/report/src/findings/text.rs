@@ -101,7 +101,7 @@ fn differs(
         ),
         n => write!(
             f,
-            "Of {n} inputs, {slow} has the highest {p} ({a}), {ratio} the lowest, that of {fast} ({b})."
+            "Of {n} inputs, {slow} has the highest {p} ({a}), {ratio} that of {fast}, which has the lowest ({b})."
         ),
     }
 }

@@ -135,7 +135,7 @@ fn left_out(input: &Measured) -> Vec<String> {
     all.extend(
         remarks
             .iter()
-            .map(|of| format!("Notices from reading: {}.", remark(of))),
+            .map(|of| format!("Notices of the reader: {}.", remark(of))),
     );
     all
 }
@@ -155,7 +155,7 @@ fn further(input: &Measured) -> Option<String> {
     let about = input.metadata().about.iter();
     let rest = about.filter(|(key, _)| !SAID.contains(&key.as_str()));
     let rest: Vec<String> = rest.map(|(key, value)| format!("{key}: {value}")).collect();
-    (!rest.is_empty()).then(|| format!("From its header: {}.", rest.join("; ")))
+    (!rest.is_empty()).then(|| format!("From the header of the file: {}.", rest.join("; ")))
 }
 
 #[cfg(test)]
@@ -211,7 +211,7 @@ mod tests {
             "{simulated}"
         );
         assert!(
-            simulated.contains("Notices from reading: 1 rows skipped (the first: line 7)."),
+            simulated.contains("Notices of the reader: 1 rows skipped (the first: line 7)."),
             "{simulated}"
         );
         let replayed = of(&[("replayed", "x"), ("target", "/dev/sdz")], &[done]);

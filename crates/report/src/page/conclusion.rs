@@ -276,7 +276,7 @@ fn amount(input: &Measured) -> String {
         .map(|(failure, n)| format!("{} {}", grouped(*n), failure.name()))
         .collect();
     if !failures.is_empty() {
-        text += &format!(", of them {},", joined(&failures));
+        text += &format!(", including {},", joined(&failures));
     }
     let (first, last, _) = input.span();
     match (input.throughput(), input.outcome()) {
@@ -465,7 +465,7 @@ mod tests {
         }
         let said = sentences(&look.finish()).join(" ");
         assert!(
-            said.starts_with("50 requests, of them 2 failed, in 500 µs"),
+            said.starts_with("50 requests, including 2 failed, in 500 µs"),
             "{said}"
         );
         assert!(

@@ -201,7 +201,7 @@ pub(super) fn sentences(first: &Measured, second: &Measured) -> String {
         ),
         (
             Direction::Unknown,
-            format!("From {a} to {b}, with too few requests to be sure:"),
+            format!("From {a} to {b} (too few requests for a significant result):"),
         ),
     ] {
         let of = times.iter().filter(|of| of.direction() == direction);
@@ -329,7 +329,7 @@ mod tests {
         let first = measured("old", 500, 1.0);
         let second = sentences(&first, &measured("new", 500, 9.0));
         assert!(
-            second.contains("too few requests to be sure: latency p50"),
+            second.contains("too few requests for a significant result): latency p50"),
             "{second}"
         );
         assert!(!second.contains("slower"), "{second}");

@@ -56,7 +56,7 @@ impl RunState {
             Self::Waiting => "waiting for the first requests",
             Self::Running => "running",
             Self::Complete => "complete",
-            Self::Broken => "incomplete: it ended before everything was written",
+            Self::Broken => "incomplete: the run ended before all records were written",
         }
     }
 }
@@ -110,7 +110,7 @@ impl LivePage<'_> {
              <link rel=\"icon\" href=\"data:,\">\n\
              <link rel=\"stylesheet\" href=\"live.css\">\n</head>\n<body>\n\
              <header>\n<h1>{title}</h1>\n<p id=\"run\" role=\"status\">connecting</p>\n\
-             <div class=\"tools\">{stop}<button type=\"button\" id=\"reset\">Whole time</button>\n\
+             <div class=\"tools\">{stop}<button type=\"button\" id=\"reset\">Full time range</button>\n\
              <button type=\"button\" id=\"theme\">Dark</button></div>\n</header>\n\
              <main>\n<noscript><p class=\"warning\">A live page needs JavaScript, which is switched off.</p></noscript>\n\
              <p id=\"said\" class=\"unseen\" aria-live=\"polite\"></p>\n<div id=\"live\"></div>\n\

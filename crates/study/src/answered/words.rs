@@ -42,7 +42,7 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
     let text = match of {
         Remark::Drawn(times) => {
             return format!(
-                "the disks of a request were sampled {times} times instead of being enumerated"
+                "the possible sets of disks of a request were sampled {times} times instead of being enumerated"
             )
             .into();
         }
@@ -64,7 +64,7 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
         Remark::Server(of) => server_remark(*of),
         Remark::Registered => "no theory for registered devices and levels: simulate",
         Remark::Controller => {
-            "there is no theory for the controller's times, link, bus and cache, so they are left out"
+            "no theory for the times, link, bus and cache of the controller, so they are left out"
         }
         Remark::UnlikeDisks => "no theory for arrays of different disks: simulate them",
         Remark::TooManyKinds => {
@@ -99,7 +99,7 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
             "no theory for closed loops with partial-stripe writes, whose service times depend on the state of the \
              disks"
         }
-        Remark::ClosedIdle => "requests need no disk",
+        Remark::ClosedIdle => "the requests do not access any disk",
         Remark::LessVariable => {
             "service times vary less than exponential ones, so the real response times are shorter"
         }
@@ -107,7 +107,7 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
             "only the mean of the think times matters: with exponential service times, their distribution has no effect"
         }
         Remark::ClosedJoin => {
-            "there are only bounds for closed loops of requests to several disks at once"
+            "theory gives only bounds for closed loops of requests to several disks at once"
         }
         Remark::RpoSeveralAccesses => {
             "no theory for RPO where a request needs several accesses, or accesses of several kinds, on a disk"
@@ -154,7 +154,7 @@ fn ssd_remark(of: SsdRemark) -> &'static str {
         }
         SsdRemark::BulkJoin => "no theory for requests to several SSDs with bulk service",
         SsdRemark::Times => {
-            "there is no theory for the times of the driver, the bus, the controller and the ring, so they are left out"
+            "no theory for the times of the driver, the bus, the controller and the ring, so they are left out"
         }
         SsdRemark::BulkMeanOnly => {
             "no theory for the distribution of response times under bulk service, only for their mean"

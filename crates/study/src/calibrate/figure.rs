@@ -54,18 +54,18 @@ impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Rereads => "needs reads of recently read sectors",
-            Self::Hits => "no read is faster than the medium: no sign of a read cache",
-            Self::OneSize => "needs hits of several sizes",
-            Self::HitsAfterWrites => "needs hits right after writes",
+            Self::Hits => "no read is faster than the medium, so no read cache was found",
+            Self::OneSize => "needs cache hits of several sizes",
+            Self::HitsAfterWrites => "needs cache hits right after writes",
             Self::ShortSeeks => "needs reads on the cylinder of the previous read",
             Self::Writes => "needs writes",
             Self::FastWrites => "writes complete in the buffer, not on the medium",
             Self::SlowWrites => "writes complete on the medium, not in the buffer",
-            Self::WriteSeek => "the seek of writes is not fitted",
+            Self::WriteSeek => "the seek time of writes cannot be fitted",
             Self::Insensitive => "other values explain the records equally well",
             Self::OneAtATime => "needs one request at a time",
             Self::Places => "positions on the medium do not explain the times",
-            Self::NoChange => "not seen",
+            Self::NoChange => "the throughput shows no change that depends on this",
             Self::NotBusy => "needs writes that keep all dies busy",
         })
     }

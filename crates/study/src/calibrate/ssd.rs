@@ -173,7 +173,7 @@ impl Service {
         let _ = write!(
             text,
             "description = {description}\ninterface = \"nvme\"\nstorage = \"measured\"\n\n\
-             # The measured times include everything else.\n\
+             # The measured times below include the driver, the bus and the controller.\n\
              [driver]\nsubmit_us = 0.0\ncomplete_us = 0.0\ninterrupt_us = 0.0\nselect_us = 0.0\ndoorbell_us = 0.0\n\n\
              [nvme]\nqueues = 1\ndepth = 65535\nmost_commands = 65535\nmost_transfer = \"64MiB\"\n\n\
              [pcie]\ndescriptor_setup_us = 0.0\nto_host_setup_us = 0.0\nfrom_host_setup_us = 0.0\n\
@@ -197,7 +197,7 @@ impl Service {
             }
             let _ = writeln!(
                 text,
-                "# A share of the requests, and the time in microseconds that it does not exceed."
+                "# Pairs: a share of the requests, and the time in microseconds within which this share completes."
             );
             let _ = writeln!(text, "{name}_quantiles = [");
             for (p, us) in quantiles {

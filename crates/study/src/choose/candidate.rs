@@ -103,7 +103,7 @@ impl Candidate {
                 .find(|(key, _)| SHORT_FORM.contains(&key.as_str()))
         {
             return Err(wrong(format!(
-                "'+{key}=' contradicts the short form: change the short form instead"
+                "'+{key}=' changes what the part before '+' already sets: change that part instead"
             )));
         }
         Ok(Self {

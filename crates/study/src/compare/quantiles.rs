@@ -40,12 +40,12 @@ pub fn quantiles_against(samples: &[Sample], quantity: Quantity) -> Chart {
     }
     let diagonal = vec![(least, least), (most, most)];
     marks.push(Mark::Line(
-        Line::new("the same distribution", Colour::Muted, diagonal).dashed(),
+        Line::new("equal distributions", Colour::Muted, diagonal).dashed(),
     ));
     let name = |sample: &Sample| format!("{} of {}", quantity.name(), sample.name);
     let other = match samples {
         [_, only] => name(only),
-        _ => format!("{} of the others", quantity.name()),
+        _ => format!("{} of the other inputs", quantity.name()),
     };
     let axis = |name: &str| Axis {
         range: (least > 0.0 && most > least).then_some((least, most)),
@@ -55,7 +55,8 @@ pub fn quantiles_against(samples: &[Sample], quantity: Quantity) -> Chart {
         name: "qq".to_owned(),
         title: format!("Quantiles of {}", quantity.name()),
         subtitle: format!(
-            "each point is the same quantile of both, in steps of 1/{PARTS}; above the diagonal, the second is slower"
+            "each point compares one quantile of two inputs, in steps of 1/{PARTS}; above the diagonal, the second \
+             input is slower"
         ),
         footer: format!("iosonar {}", env!("CARGO_PKG_VERSION")),
         x: axis(&name(&samples[0])),

@@ -97,7 +97,7 @@ pub fn check_version(
         return Ok(());
     }
     Err(format!(
-        "{host}: has '{version}', but this is '{ours}'; use --push to copy this program"
+        "{host}: has '{version}', but this machine has '{ours}'; use --push to copy this program"
     ))
 }
 

@@ -143,10 +143,7 @@ pub fn submit(tasks: &Tasks, options: &SlurmFile, program: &Path) -> Result<Job,
         .unwrap_or_default()
         .to_owned();
     if id.is_empty() || !id.bytes().all(|b| b.is_ascii_digit()) {
-        let problem = format!(
-            "sbatch printed '{}', expected the number of a job",
-            output.trim()
-        );
+        let problem = format!("sbatch printed '{}', expected a job number", output.trim());
         return Err(SweepError::Elsewhere(problem));
     }
     // If it cannot be written, another sweep cannot know of it.

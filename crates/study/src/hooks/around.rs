@@ -209,7 +209,7 @@ impl Around<'_> {
             match (key.as_str(), value) {
                 ("targets", list) => {
                     self.targets = strings(list).ok_or_else(|| {
-                        wrong("has 'targets' that is not a list of strings".to_owned())
+                        wrong("has a value of 'targets' that is not a list of strings".to_owned())
                     })?;
                 }
                 ("env", Value::Object(env)) => {
@@ -219,7 +219,7 @@ impl Around<'_> {
                             .map_or_else(|| value.to_string(), str::to_owned);
                         if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
                             return Err(wrong(format!(
-                                "has an environment variable {name:?} that cannot be"
+                                "has an environment variable {name:?} with an invalid name or value"
                             )));
                         }
                         self.env.push((name.clone(), value));

@@ -121,12 +121,12 @@ impl BuiltIn {
         let Some((_, kind, needed, optional)) = KINDS.iter().find(|(known, ..)| *known == name)
         else {
             return Err(format!(
-                "unknown built-in '{name}': expected one of {}",
+                "has an unknown built-in '{name}': expected one of {}",
                 Self::NAMES.join(", ")
             ));
         };
         if let Some(missing) = needed.iter().find(|key| !options.contains_key(**key)) {
-            return Err(format!("'{name}' needs '{missing}'"));
+            return Err(format!("uses '{name}', which needs '{missing}'"));
         }
         let known = |key: &str| needed.contains(&key) || optional.contains(&key);
         if let Some(unknown) = options.keys().find(|key| !known(key)) {
@@ -137,7 +137,7 @@ impl BuiltIn {
                 all.join(", ")
             };
             return Err(format!(
-                "'{name}' has an unknown option '{unknown}', expected {expected}"
+                "gives '{name}' an unknown option '{unknown}', expected {expected}"
             ));
         }
         for (key, value) in options {
@@ -149,7 +149,7 @@ impl BuiltIn {
             };
             if !is_fine {
                 return Err(format!(
-                    "'{name}' has '{key}' = {value}, which has the wrong type"
+                    "gives '{name}' the option '{key}' = {value}, which has the wrong type"
                 ));
             }
         }

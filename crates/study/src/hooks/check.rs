@@ -23,13 +23,13 @@ impl HookFile {
     pub fn check_for(&self, origin: &Path, is_replay: bool) -> Result<(), String> {
         if !is_replay && self.is_of_this_machine() {
             return Err(format!(
-                "'{}' needs a replay: a simulation has no target",
+                "uses '{}', which needs a replay: a simulation has no target",
                 self.name()
             ));
         }
         match &self.run {
             Some(run) if run.contains('/') && !origin.join(run).is_file() => Err(format!(
-                "there is no executable '{run}' in {}",
+                "has run = '{run}', but this file does not exist in {}",
                 origin.display()
             )),
             _ => Ok(()),
@@ -54,7 +54,7 @@ impl HookFile {
             (Some(name), None) => {
                 if !self.args.is_empty() || self.phases.is_some() {
                     return Err(format!(
-                        "'{name}' is built in: 'args' and 'phases' apply only to executables"
+                        "uses the built-in '{name}', but 'args' and 'phases' apply only to executables"
                     ));
                 }
                 BuiltIn::new(name, &self.options).map(|_| ())
@@ -66,7 +66,7 @@ impl HookFile {
                 None => Ok(()),
             },
             _ => Err(format!(
-                "expected either 'use' (one of {}) or 'run' (an executable)",
+                "needs either 'use' (one of {}) or 'run' (an executable)",
                 BuiltIn::NAMES.join(", ")
             )),
         }

@@ -40,11 +40,11 @@ impl Around<'_> {
         let problems = problems.join("; ");
         Err(match outcome {
             Err(HookError::Failed(why) | HookError::Skip(why)) => {
-                HookError::Failed(format!("{why}; afterwards: {problems}"))
+                HookError::Failed(format!("{why}; these hooks failed afterwards: {problems}"))
             }
-            Err(HookError::Interrupted) => {
-                HookError::Failed(format!("interrupted; afterwards: {problems}"))
-            }
+            Err(HookError::Interrupted) => HookError::Failed(format!(
+                "interrupted; these hooks failed afterwards: {problems}"
+            )),
             Ok(_) => HookError::Failed(problems),
         })
     }

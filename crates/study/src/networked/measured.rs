@@ -89,7 +89,7 @@ pub fn measured(path: &Path) -> Result<Vec<MeasuredPoint>, MeasuredError> {
         });
     }
     if points.is_empty() {
-        return Err(empty("there are no points after the header"));
+        return Err(empty("no points follow the header"));
     }
     points.sort_by(|a, b| a.jobs.total_cmp(&b.jobs));
     Ok(points)

@@ -197,8 +197,8 @@ pub fn dealt(
     let options = &spec.options;
     if !options.engine.is_real() && options.verification.is_tagging() {
         return Err(refused(
-            "--verify, --tag and --keep-tables need a target that stores data: not with \
-             --engine dry or simulate",
+            "--verify, --tag and --keep-tables need a target that stores data: use an engine other than dry and \
+             simulate",
         ));
     }
     refuse_impossible(spec)?;

@@ -164,7 +164,7 @@ pub(super) fn refuse_shared_streams(pairs: &[Pair]) -> Result<(), ReplayPlanErro
         let is_file = std::fs::metadata(&pair.trace).is_ok_and(|m| m.is_file() || m.is_dir());
         if !is_file && pairs[..i].iter().any(|other| other.trace == pair.trace) {
             return Err(refused(&format!(
-                "{} can be read only once, but several targets need it: give it as a file",
+                "{} can be read only once, but several targets need it: give the load as a file",
                 pair.trace.display()
             )));
         }
@@ -188,7 +188,7 @@ pub(super) fn refuse_twice(targets: &[PathBuf], host: &Host) -> Result<(), Repla
             {
                 return Err(refused(&format!(
                     "{one} and {another} overlap on the same disk: \
-                     choose partitions that do not overlap, or the disk alone"
+                     choose partitions that do not overlap, or only the whole disk"
                 )));
             }
         }

@@ -83,8 +83,8 @@ impl<'a> Tries<'a> {
         };
         if load.scan.requests < 2 || tries.rate() > 1e8 {
             return Err(refused(&format!(
-                "--find-rate needs a load with a rate (got {} requests in {}): use for \
-                 example 'iosonar generate constant --rate'",
+                "--find-rate needs a load with a rate (got {} requests in {}): use, for example, 'iosonar generate \
+                 constant --rate'",
                 load.scan.requests, load.scan.last_start
             )));
         }

@@ -189,7 +189,9 @@ fn one(
     let held = match Held::take(&folder) {
         Ok(Taken::Ours(held)) => held,
         Ok(Taken::Whole(result)) => return Outcome::Done(result, Duration::ZERO),
-        Ok(Taken::Theirs) => return Outcome::LeftAlone("another process is running it".to_owned()),
+        Ok(Taken::Theirs) => {
+            return Outcome::LeftAlone("another process is executing this run".to_owned());
+        }
         Err(error) => return broken_or_failed(error),
     };
     seen(run, Event::Begun);

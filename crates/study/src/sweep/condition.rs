@@ -88,7 +88,7 @@ impl Condition {
         let node = parser.binary(0)?;
         match parser.peek() {
             None => Ok(Self(node)),
-            Some(token) => Err(format!("unexpected '{token}'")),
+            Some(token) => Err(format!("has an unexpected '{token}'")),
         }
     }
 
@@ -117,11 +117,11 @@ impl fmt::Display for Worth {
 fn worth<'a>(node: &Node, value: &dyn Fn(&str) -> Option<&'a str>) -> Result<Worth, String> {
     let truth = |node: &Node| match worth(node, value)? {
         Worth::Truth(truth) => Ok(truth),
-        other => Err(format!("{other} is neither true nor false")),
+        other => Err(format!("uses {other} where true or false was expected")),
     };
     let number = |node: &Node| match worth(node, value)? {
         Worth::Number(number) => Ok(number),
-        other => Err(format!("{other} is not a number")),
+        other => Err(format!("cannot be evaluated: {other} is not a number")),
     };
     Ok(match node {
         Node::Number(number) => Worth::Number(*number),
@@ -129,7 +129,9 @@ fn worth<'a>(node: &Node, value: &dyn Fn(&str) -> Option<&'a str>) -> Result<Wor
         Node::Parameter(name) => match value(name) {
             Some(text) => match of_text(text) {
                 Worth::Number(number) if number.is_nan() => {
-                    return Err(format!("'{name}' is NaN, which cannot be compared"));
+                    return Err(format!(
+                        "cannot be evaluated: '{name}' is NaN, which cannot be compared"
+                    ));
                 }
                 worth => worth,
             },
@@ -174,7 +176,9 @@ fn worth<'a>(node: &Node, value: &dyn Fn(&str) -> Option<&'a str>) -> Result<Wor
 /// The result of `a sign b`, unless it is not a number or beyond all of them.
 fn defined(result: f64, sign: char, a: f64, b: f64) -> Result<Worth, String> {
     if result.is_nan() || result.is_infinite() && a.is_finite() && b.is_finite() {
-        return Err(format!("{a} {sign} {b} is not a number"));
+        return Err(format!(
+            "cannot be evaluated: {a} {sign} {b} is not a number"
+        ));
     }
     Ok(Worth::Number(result))
 }
@@ -221,7 +225,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
         if first == '\'' || first == '"' {
             let end = rest[1..]
                 .find(first)
-                .ok_or("a string has no closing quote")?;
+                .ok_or("has a string with no closing quote")?;
             tokens.push(Token::Text(rest[1..=end].to_owned()));
             length = end + 2;
         } else if first.is_ascii_digit() || first == '.' {
@@ -231,7 +235,8 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
                 end += 1 + digits.unwrap_or(rest.len() - end - 1);
             }
             let number = rest[..end].replace('_', "").parse();
-            let number = number.map_err(|_| format!("'{}' is not a number", &rest[..end]))?;
+            let number =
+                number.map_err(|_| format!("has '{}', which is not a number", &rest[..end]))?;
             tokens.push(Token::Number(number));
             length = end;
         } else if first.is_alphabetic() || first == '_' {
@@ -239,7 +244,7 @@ fn tokens(text: &str) -> Result<Vec<Token>, String> {
             tokens.push(Token::Word(rest[..length].to_owned()));
         } else {
             let sign = SIGNS.into_iter().find(|sign| rest.starts_with(sign));
-            let sign = sign.ok_or_else(|| format!("unexpected '{first}'"))?;
+            let sign = sign.ok_or_else(|| format!("has an unexpected '{first}'"))?;
             tokens.push(Token::Sign(sign));
             length = sign.len();
         }
@@ -315,13 +320,13 @@ impl Parser {
 
     fn list(&mut self) -> Result<Vec<Node>, String> {
         if !self.take("[") {
-            return Err("'in' expects a list such as [1, 2]".to_owned());
+            return Err("has 'in', which expects a list such as [1, 2]".to_owned());
         }
         let mut list = Vec::new();
         while !self.take("]") {
             list.push(self.binary(COMPARISONS + 1)?);
             if !self.take(",") && self.peek() != Some(&Token::Sign("]")) {
-                return Err("a list has no closing bracket".to_owned());
+                return Err("has a list with no closing bracket".to_owned());
             }
         }
         Ok(list)
@@ -336,7 +341,7 @@ impl Parser {
             return if self.take(")") {
                 Ok(node)
             } else {
-                Err("a ')' is missing".to_owned())
+                Err("has an unclosed bracket: a ')' is missing".to_owned())
             };
         }
         let node = match self.peek() {
@@ -344,13 +349,13 @@ impl Parser {
             Some(Token::Text(text)) => match of_text(text) {
                 // In quotes, too, a number is a number: values are compared by what they mean.
                 Worth::Number(number) if number.is_nan() => {
-                    return Err("a number is NaN, which cannot be compared".to_owned());
+                    return Err("has a number that is NaN, which cannot be compared".to_owned());
                 }
                 Worth::Number(number) => Node::Number(number),
                 _ => Node::Text(text.clone()),
             },
             Some(Token::Word(word)) => Node::Parameter(word.clone()),
-            Some(other) => return Err(format!("unexpected '{other}'")),
+            Some(other) => return Err(format!("has an unexpected '{other}'")),
             None => return Err("ends too early".to_owned()),
         };
         self.at += 1;

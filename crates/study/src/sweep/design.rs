@@ -116,7 +116,7 @@ pub(super) fn points(
     if file.precision.is_some() && allowed > MOST_ALLOWED {
         return Err(wrong(
             "replications",
-            format!("allows {allowed} runs in all, expected at most {MOST_ALLOWED}"),
+            format!("allows {allowed} runs in total, expected at most {MOST_ALLOWED}"),
         ));
     }
     if wanted.is_empty() {
@@ -216,7 +216,7 @@ impl Names {
         let mut names = BTreeMap::new();
         for (key, name) in &given {
             let problem = match name {
-                _ if !keys.contains(key) => "is not a varied key".to_owned(),
+                _ if !keys.contains(key) => "names a key that is not varied".to_owned(),
                 Value::String(name) if is_name(name) => {
                     names.insert(key.clone(), name.clone());
                     continue;
@@ -304,7 +304,7 @@ fn axes(file: &ExperimentFile, names: &Names, path: &Path) -> Result<Vec<Axis>, 
         if values > MOST_VALUES {
             return Err(wrong(
                 format!("vary.{key}"),
-                format!("belongs to parameters with more than {MOST_VALUES} values in total"),
+                format!("brings the parameters to more than {MOST_VALUES} values in total"),
             ));
         }
         axes.push(Axis {
@@ -445,7 +445,7 @@ mod tests {
             ),
             (
                 "[vary]\nx = [1]\n[names]\ny = 'z'",
-                "'names.y' is not a varied key",
+                "'names.y' names a key that is not varied",
             ),
             ("[vary]\nx = [1]\n[names]\nx = 'a/b'", "expected a name"),
             (

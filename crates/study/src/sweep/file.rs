@@ -225,7 +225,10 @@ impl ExperimentFile {
         if let Some(s) = self.settle
             && !(0.0..=1e6).contains(&s)
         {
-            return wrong("settle", &format!("is {s}, expected seconds, 0 to 1e6"));
+            return wrong(
+                "settle",
+                &format!("is {s}, expected a number of seconds from 0 to 1e6"),
+            );
         }
         if self.one_at_a_time && self.sample.is_some() {
             return wrong("sample", "cannot be combined with 'one_at_a_time'");

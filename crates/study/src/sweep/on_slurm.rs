@@ -90,7 +90,7 @@ pub(super) fn carry_out_there(
         tally.failed += 1;
         let why = match state(how.root, &run.path) {
             State::Failed(why) => why,
-            _ => "its task ended without writing a result".to_owned(),
+            _ => "the Slurm task ended without writing a result".to_owned(),
         };
         seen(run, Event::Failed(&why));
     }

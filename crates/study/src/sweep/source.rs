@@ -55,7 +55,7 @@ impl SweepSpec {
     /// If this process is in no folder.
     pub fn absolute(&self) -> Result<Self, SweepError> {
         let absolute = |path: &PathBuf| {
-            std::path::absolute(path).map_err(SweepError::io(path, "find the folder of"))
+            std::path::absolute(path).map_err(SweepError::io(path, "find the absolute path of"))
         };
         let source = Source {
             root: absolute(&self.source.root)?,
@@ -225,7 +225,7 @@ fn experiment_of(root: &Path) -> Result<Option<PathBuf>, SweepError> {
     let value: Value = serde_json::from_slice(&text).unwrap_or_default();
     let Some(path) = value.get("experiment").and_then(Value::as_str) else {
         let problem = format!(
-            "{}: is damaged, so it is not known to which experiment the tree belongs; replace its contents with \
+            "{}: is damaged, so the experiment of this tree is unknown; replace the contents of the file with \
              {{\"experiment\": \"/path/of/the/file.toml\"}}",
             marker.display()
         );

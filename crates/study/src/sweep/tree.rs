@@ -94,8 +94,9 @@ fn layers(root: &Path, leaf: &Path) -> Result<(Table, PathBuf), SweepError> {
             return Err(SweepError::Value {
                 path: root.join(&path),
                 key: name,
-                problem: "is missing in the folder and in those above it: it lists what the folder changes (and may be \
-                    empty); to skip a folder, end its name in .old or add a file named 'skip' to it"
+                problem: "is missing from this folder and all folders above it: this file lists what the folder \
+                          changes (and may be empty); to skip a folder, end its name in .old or add a file named \
+                          'skip' to it"
                     .to_owned(),
             });
         };

@@ -161,7 +161,7 @@ impl Varied {
             found.all(|found| shown.of(found).is_none())
         });
         let missing =
-            missing.map(|shown| format!("{}: the load has no such requests", shown.name()));
+            missing.map(|shown| format!("{}: the load has no requests of this kind", shown.name()));
         drawing.head.notes.extend(missing);
         let shown = self.targets.iter().enumerate();
         let shown = shown.filter(|(_, of)| curves.shown.contains(&Shown::Figure(of.figure())));
@@ -219,7 +219,7 @@ impl Varied {
         let capital = first.next().into_iter().flat_map(char::to_uppercase);
         let mut title: String = capital.chain(first).collect();
         title += &match curves.over {
-            Over::Throughput => format!(" against throughput, over {of}"),
+            Over::Throughput => format!(" against throughput, as {of} varies"),
             Over::Key => format!(" against {of}"),
         };
         Chart {

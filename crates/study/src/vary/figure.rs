@@ -48,7 +48,8 @@ pub enum CurvesError {
     Name(ObjectiveError),
     /// Simulations have no such time.
     #[error(
-        "a simulated request starts as soon as it arrives, so it has no delay: expected p99, read mean, ..."
+        "a simulated request starts as soon as it arrives, so it has no start delay; expected a response time, such \
+         as p99 or read mean"
     )]
     Delay,
     /// They have different units.
@@ -60,7 +61,7 @@ pub enum CurvesError {
     #[error("'{0}' is given twice")]
     Twice(String),
     /// The throughput over the throughput.
-    #[error("'{0}' is not a response time: only those can be drawn over the throughput")]
+    #[error("'{0}' is not a response time: only response times can be drawn over the throughput")]
     OverItself(String),
 }
 

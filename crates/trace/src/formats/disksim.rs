@@ -42,7 +42,13 @@ impl Rows for Disksim {
         let bits = std::str::from_utf8(flags)
             .ok()
             .and_then(|f| u64::from_str_radix(f, 16).ok())
-            .ok_or_else(|| line.wrong("flags", flags, "a hexadecimal number, bit 0 for a read"))?;
+            .ok_or_else(|| {
+                line.wrong(
+                    "flags",
+                    flags,
+                    "a hexadecimal number, with bit 0 set for a read",
+                )
+            })?;
         line.number("devno", device)?;
         let request = Request {
             start: line.time("time", time, 1_000_000)?,

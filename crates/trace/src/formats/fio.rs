@@ -29,7 +29,7 @@ impl Format for Fio {
     }
 
     fn description(&self) -> &'static str {
-        "fio I/O logs, version 2 and 3 (written: 3, for fio --read_iolog from 3.31 on)"
+        "fio I/O logs, versions 2 and 3 (writes version 3, for --read_iolog of fio 3.31 or later)"
     }
 
     fn columns(&self) -> &'static str {
@@ -184,7 +184,7 @@ impl Writer {
             .find(|name| name.contains([' ', '\t', '\n']) || name.is_empty())
         {
             return Err(TraceError::Option(format!(
-                "fio's logs cannot represent the file name '{name}': give a name without spaces with --fio-file"
+                "fio's logs cannot represent the file name '{name}': use --fio-file to choose a name without spaces"
             )));
         }
         Ok(Self {

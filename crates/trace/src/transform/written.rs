@@ -295,7 +295,7 @@ fn change(name: &str, value: &str, offset: u64) -> Result<Change, ChangeError> {
             let share = probability(value).map_err(|e| wrong(name, value, &e))?;
             Change::Sample { share }
         }
-        _ => unreachable!("'{name}' is the name of no change"),
+        _ => unreachable!("'{name}' is not the name of a change"),
     })
 }
 

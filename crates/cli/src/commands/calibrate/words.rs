@@ -131,7 +131,7 @@ pub(super) fn flash_words(fit: &FlashFit) -> String {
         megabytes(recorded.bytes),
         row("the run", "recorded".to_owned(), "simulated".to_owned()),
         row(
-            "taken at once",
+            "initial burst",
             or_not_seen(recorded.burst_bytes),
             or_not_seen(simulated.and_then(|s| s.burst_bytes))
         ),
@@ -202,7 +202,7 @@ pub(super) fn ssd_words(fit: &SsdFit) -> String {
         let (kind, name) = (usize::from(op == Op::Write), plural(op));
         if fit.learned_from[kind] == 0 {
             return format!(
-                "  {name}: none in the training half, so their times are unknown; the profile uses the times of {}\n",
+                "  {name}: the training half has none, so their times are unknown; the profile uses the times of {}\n",
                 plural(other)
             );
         }

@@ -104,7 +104,9 @@ pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> Str
         Judgement::TooShort if is_recording => {
             "the recording ends before its queue can grow: use a longer one"
         }
-        Judgement::TooShort => "too short for a load so close to saturation: raise load.requests",
+        Judgement::TooShort => {
+            "the simulation is too short for a load this close to saturation: raise load.requests"
+        }
         Judgement::Unstable => return "there is no steady state".to_owned(),
         Judgement::Misses | Judgement::Meets if targets.0.len() > 1 => {
             return format!("{} is missed", targets.0[worst]);

@@ -66,12 +66,12 @@ impl Frontend for Shown {
             _ if self.quiet => {}
             Notice::Added(runs) => note(&format!("{} were added in the meantime", runs_of(runs))),
             Notice::Submitted { job, runs } => note(&format!(
-                "job {} with {runs} runs; its tasks log to {}",
+                "job {} submitted with {runs} runs; its tasks write their logs to {}",
                 job.id,
                 job.folder.display()
             )),
             Notice::Resubmitted(runs) => {
-                note(&format!("{runs} runs have no result: resubmitted"));
+                note(&format!("{runs} runs without a result were resubmitted"));
             }
         }
     }

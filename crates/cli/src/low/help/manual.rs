@@ -238,7 +238,7 @@ fn options() -> String {
         let paths: Vec<String> = paths.iter().map(|path| code(path)).collect();
         let _ = write!(
             text,
-            "\n### {}\n\nThese commands have them: {}.\n\n{}",
+            "\n### {}\n\nCommands with these options: {}.\n\n{}",
             titles[block],
             paths.join(", "),
             table(&block.1)

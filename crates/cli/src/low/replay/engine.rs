@@ -15,8 +15,8 @@ use super::named;
 pub(crate) struct EngineArgs {
     /// Submit requests with this engine
     ///
-    /// One of auto, io_uring, sync (one at a time), threads, passthrough (NVMe commands to a character device such as
-    /// /dev/ng0n1), dry (submits nothing) and simulate (a model answers).
+    /// NAME is auto, io_uring, sync (one at a time), threads, passthrough (NVMe commands to a character device such as
+    /// /dev/ng0n1), dry (submits nothing) or simulate (a model answers).
     #[arg(long, alias = "ioengine", value_name = "NAME", default_value = "auto", value_parser = engine)]
     pub(crate) engine: EngineKind,
     /// Complete every request after TIME [default: 100us]
@@ -54,8 +54,8 @@ pub(crate) struct EngineArgs {
     pub(crate) iopoll: bool,
     /// Set a rarely needed option of io_uring [repeatable]
     ///
-    /// task-work=interrupt, coop or defer: when the kernel does its part of a completion [default: coop];
-    /// buffers=registered or plain [default: registered].
+    /// 'task-work' sets when the kernel does its part of a completion: interrupt, coop or defer [default: coop].
+    /// 'buffers' is registered or plain [default: registered].
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) engine_opt: Vec<EngineOption>,
 }

@@ -11,13 +11,13 @@ TraceIo = "E001" "a trace cannot be read or written" {
     "Check the path, its permissions and the free space on the disk."
     "ls -l web.load" }
 StreamCutOff = "E002" "compressed data are truncated" {
-    "The file ends before the end of its compressed data, as after an interrupted copy."
+    "The file ends before its compressed data do, for example because a copy was interrupted."
     "The last requests are missing."
     "Fetch the file again, or read the part that exists."
     "iosonar info web.load.gz --lenient" }
 StreamDamaged = "E003" "compressed data are damaged" {
     "The decompressor found data that no compressor could have written."
-    "The data decompressed before the damage may be wrong, too. For this reason, --lenient does not use it."
+    "The data decompressed before the damage may be wrong, too, so --lenient does not use them."
     "Fetch the file again."
     "gzip -t web.load.gz" }
 FieldWrong = "E004" "a field of a trace does not match its format" {
@@ -33,15 +33,15 @@ FieldMissing = "E005" "a line of a trace ends too early" {
 Unsorted = "E006" "the start times of a load go backwards" {
     "A request starts before the previous one, but a load must be sorted by intended start."
     "Records of replays and simulations are in the order of completion, so they must be sorted before they can be replayed."
-    "Sort the trace with 'iosonar convert --sort', or while it is read with --sort."
+    "Sort the trace with 'iosonar convert --sort', or add --sort to the command that reads it."
     "iosonar convert run.ios --sort -o run.load" }
 FormatUnknown = "E007" "the format of a trace is not recognised" {
     "Neither the contents nor the name of the file matches a format."
     "Nothing was read."
     "Choose a format from the list. For a CSV file with other columns, name them with --columns."
     "iosonar formats" }
-OutputNameUnknown = "E008" "the name of an output does not select a format" {
-    "The ending of a trace's name selects its format."
+OutputNameUnknown = "E008" "the file name of an output does not select a format" {
+    "The ending of a file name selects the format of a trace, and this build of iosonar cannot write a trace with this ending."
     "Nothing was written."
     "Choose one of the endings in the message, such as .ios or .load."
     "iosonar convert a.csv -o a.ios" }
@@ -52,7 +52,7 @@ NotWritable = "E009" "a format can be read but not written" {
     "iosonar formats" }
 OverwritesInput = "E010" "an output would overwrite an input" {
     "The input and the output have the same path."
-    "The input would be destroyed before it is read completely."
+    "The input would be destroyed before it has been read completely."
     "Choose another name for the output."
     "iosonar convert a.ios -o b.ios" }
 SameOutput = "E011" "two outputs are the same file" {
@@ -61,7 +61,7 @@ SameOutput = "E011" "two outputs are the same file" {
     "Give each output a different name."
     "iosonar sim a.toml --cdf a.png --cdf-data a.csv" }
 NoFolder = "E012" "the folder of an output does not exist" {
-    "The folder in the name of the output does not exist."
+    "The path of the output leads through a folder that does not exist."
     "The command stopped before it did any work, so no result is lost."
     "Create the folder."
     "mkdir -p results" }
@@ -72,12 +72,12 @@ OptionUnfit = "E013" "an option for reading or writing cannot be used here" {
     "iosonar convert --help" }
 TraceDamaged = "E014" "the rest of a trace does not match its format" {
     "A part of the file is damaged, or its writer was killed."
-    "Everything after that point is unreadable or missing."
+    "Everything after the intact part is unreadable or missing."
     "Fetch or record the file again. --lenient reads the intact part."
     "iosonar info run.ios.part --lenient" }
 RequestUnfit = "E015" "a request cannot be served" {
     "A request of the load does not fit the device or array, such as one beyond its end."
-    "Changing requests silently would change the answer."
+    "Changing such a request silently would distort the result."
     "Use a larger target, or choose --fit, --wrap or --clip."
     "iosonar sim array.toml --trace web.load --fit" }
 ScenarioIo = "E020" "a scenario cannot be read" {
@@ -96,9 +96,9 @@ KeyRefused = "E022" "a key of a scenario is refused" {
     "Correct the key as the message says, or print the scenario with all its defaults."
     "iosonar sim array.toml --explain" }
 IsTrace = "E023" "a trace was given as a scenario" {
-    "A scenario describes the storage; the file holds requests."
+    "A scenario describes storage, but this file contains requests."
     "Nothing was simulated."
-    "Simulate the trace with a scenario of the storage."
+    "Give a scenario that describes the storage, and name the trace with --trace."
     "iosonar sim examples/raid5-mysql.toml --trace web.load" }
 IsProfile = "E024" "a device profile was given as a scenario" {
     "A profile describes one drive; a scenario also needs the load and the array."
@@ -113,7 +113,7 @@ SetRefused = "E025" "a key or value of --set is refused" {
 Unstable = "E026" "the offered load exceeds the capacity" {
     "More work arrives at a station than it can complete, so its queue grows without end."
     "Response times would depend only on the length of the run."
-    "Lower the rate, or add disks; --unstable simulates it anyway."
+    "Lower the rate, or add disks. --unstable simulates the scenario anyway."
     "iosonar plan array.toml --target 'p99 < 20ms'" }
 ValueWrong = "E027" "the value of a key is wrong" {
     "The message shows the line, the value and what was expected."
@@ -127,7 +127,7 @@ ScenarioIncomplete = "E028" "a scenario is incomplete" {
     "[load]\nrate = 100\nrequests = 100000" }
 NoWarmup = "E029" "a run is too short to find the end of its warm-up" {
     "With warmup_requests = \"auto\", the simulation looks for the point after which response times no longer change systematically."
-    "A short run does not show this point."
+    "A short run has too few requests to find this point."
     "Simulate more requests, or set warmup_requests to a number."
     "iosonar sim array.toml --set load.requests=1000000" }
 NoRequests = "E030" "there are no requests to simulate" {
@@ -136,7 +136,7 @@ NoRequests = "E030" "there are no requests to simulate" {
     "Check the time span of the trace and its highest sector. --fit moves requests onto the array."
     "iosonar info web.load" }
 NothingMeasured = "E031" "no request was measured" {
-    "All requests belong to the warm-up, failed, or have no response time."
+    "Each request belongs to the warm-up, failed, or has no response time."
     "There are no times to report."
     "Simulate more requests, or exclude fewer of them."
     "iosonar sim array.toml --set load.requests=100000" }
@@ -152,7 +152,7 @@ ProfileWrong = "E033" "a device profile is invalid" {
     "iosonar profiles" }
 ResultsUnwritable = "E034" "results cannot be written" {
     "The operating system refused to write the file."
-    "The results for this file are lost."
+    "The results that the file was to contain are lost."
     "Check the folder, its permissions and free space."
     "df -h ." }
 TargetRefused = "E040" "a target is refused" {
@@ -165,13 +165,13 @@ TargetIo = "E041" "a target cannot be used" {
     "The replay or recording did not start, or it stopped here."
     "Check the path and the permissions: devices usually need root or the group 'disk'."
     "iosonar targets" }
-NothingToPlan = "E042" "nothing can be planned" {
+NothingToPlan = "E042" "the target or the scenario leaves nothing to plan" {
     "The target limits requests that the load does not contain, or the scenario has no load that can be varied."
-    "There is no answer."
+    "The plan has no result."
     "Change the target, or the scenario."
     "iosonar plan array.toml --target 'read p99 < 20ms'" }
 RecordingRefused = "E043" "recording is not possible" {
-    "The kernel's trace points are not available, not permitted, or already in use."
+    "The kernel's tracepoints are not available, not permitted, or already in use."
     "Nothing was recorded."
     "Run 'iosonar doctor' to see what is missing."
     "iosonar doctor" }
@@ -188,6 +188,6 @@ SweepRefused = "E045" "a sweep cannot run" {
 HostNotReady = "E046" "a host is not ready for a replay" {
     "The host cannot be reached, has another version of iosonar, or refuses its target. The message names each such host and the reason."
     "Nothing was started on any host."
-    "Check that 'ssh HOST iosonar -V' prints the version of this machine without asking for a password, and that the target can be used there."
+    "Check that 'ssh HOST iosonar -V' asks for no password and prints the same version as on this machine, and that the target can be used there."
     "ssh node1 iosonar targets" }
 }

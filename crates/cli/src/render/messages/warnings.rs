@@ -7,17 +7,17 @@ messages! {
 Warning:
 RowsSkipped = "W001" "rows of a trace were skipped" {
     "Some rows could not be read. --lenient skips and counts such rows."
-    "The load is smaller than the recorded one. A few damaged rows hardly change a result. If there are many, the format was probably recognised wrongly."
+    "The load is smaller than the recorded one. A few damaged rows hardly change a result. Many damaged rows suggest that the format was misidentified."
     "Look at the first skipped row, which the warning shows. If most rows are affected, name the format with --format."
     "iosonar info web.csv --lenient --format msr" }
-LastRowCut = "W002" "the last row has no line end and was accepted" {
-    "The file ends without a line end, so its last value may be truncated."
+LastRowCut = "W002" "the last row has no newline and was accepted" {
+    "The file does not end with a newline, so its last value may be truncated."
     "The last request may have a wrong size or position, and requests after it may be missing."
-    "Copy the file again. If it is complete, append a line end."
+    "Copy the file again. If the file is complete, append a newline."
     "echo >> web.load" }
 FileCutOff = "W003" "the file ends too early" {
     "The file or its compressed data are truncated, or the program that wrote it was killed. --lenient read the part that exists."
-    "Everything after that point is missing, so rates and counts are those of the first part only."
+    "Everything after the cut is missing, so rates and counts are those of the first part only."
     "Fetch the file again, or report results for the recorded time only."
     "iosonar info web.load.gz --lenient" }
 FileNotRenamed = "W004" "the file is complete but has a temporary name" {
@@ -28,7 +28,7 @@ FileNotRenamed = "W004" "the file is complete but has a temporary name" {
 BlocksDamaged = "W005" "blocks of an .ios file were left out" {
     "The checksum of a block does not match, or a block is truncated. --lenient leaves such blocks out."
     "Each missing block contains up to several thousand requests."
-    "Fetch the file again, and check the disk that it is on."
+    "Fetch the file again, and check the disk that holds it."
     "iosonar info run.ios --lenient" }
 RangesWidened = "W006" "byte ranges were widened to whole sectors" {
     "Offsets or lengths are not multiples of 512 bytes, and '--round out' widens the ranges to whole sectors."
@@ -57,19 +57,19 @@ IdenticalInFlight = "W010" "identical requests were in flight at the same time" 
     "No action is needed."
     "iosonar info trace.blktrace.0" }
 NoStartEvent = "W011" "completions had no start event" {
-    "The request began before the recording, or its event was lost."
+    "The requests began before the recording did, or their start events were lost."
     "These requests are left out. A handful at the beginning is normal."
     "If they occur only at the beginning, no action is needed. Otherwise record with larger buffers."
     "iosonar record /dev/sdb -o day.ios --buffer 64MiB" }
 NoCompletionEvent = "W012" "requests had no completion" {
-    "The request was in flight when the recording ended, or its event was lost."
+    "The requests were in flight when the recording ended, or their completion events were lost."
     "Such requests are part of the load but have no latency. Slow requests are the most likely to lose their completion."
     "A handful of requests at the end needs no action. Otherwise record longer, or with larger buffers."
     "iosonar record /dev/sdb -o day.ios --duration 1h" }
-EventsTooEarly = "W013" "events were earlier than the first one" {
-    "Events of several processors were merged in the wrong order, so some of them lie before time zero."
+EventsTooEarly = "W013" "events have earlier times than the first one" {
+    "Events of several processors were merged in the wrong order. The first event in the file defines time zero, and some later ones precede it."
     "These events are left out."
-    "First merge the files of all processors with the program of the recording tool."
+    "First merge the files of all processors with the recording tool's own program."
     "blkparse -i sdb -d sdb.bin" }
 CommandsWithoutData = "W014" "drive commands without data were left out" {
     "The trace holds commands that move no data, such as inquiries."
@@ -97,9 +97,9 @@ LoadFitted = "W018" "the load was changed to fit its target" {
     "Use a larger target, or report with the result how the load was fitted."
     "iosonar sim array.toml --trace web.load --set array.disks=8" }
 SyncSuits = "W020" "synchronous calls replace io_uring" {
-    "The driver completes requests while they are submitted, and does not support NOWAIT. With io_uring, each request would be passed to a kernel worker."
-    "Latencies would include that detour."
-    "No action is needed. Synchronous calls are the better choice here; '--engine io_uring' overrides it."
+    "The driver completes requests during submission, and does not support NOWAIT. With io_uring, each request would be passed to a kernel worker."
+    "Latencies would include the detour through the worker."
+    "No action is needed. Synchronous calls are the better choice here; '--engine io_uring' overrides this choice."
     "iosonar replay web.load --target /dev/ram0 --engine io_uring" }
 NoRing = "W021" "io_uring is not available" {
     "The kernel has no io_uring, or it is switched off. Threads submit the requests instead."
@@ -108,12 +108,12 @@ NoRing = "W021" "io_uring is not available" {
     "sysctl kernel.io_uring_disabled=0" }
 OneEngineForAll = "W022" "one engine is used for targets that need different ones" {
     "A replay on several targets uses one engine. Synchronous calls would suit some of the targets better."
-    "Their latencies include a detour through kernel workers."
+    "The latencies of those targets include a detour through kernel workers."
     "Replay on each kind of target separately."
     "iosonar replay a.load --target /dev/ram0" }
 OptionsUnused = "W023" "options of io_uring had no effect" {
-    "The engine was chosen automatically, and it was not io_uring."
-    "The replay did not use these options of the command line."
+    "The replay chose its engine automatically, and did not choose io_uring."
+    "The replay ignored these options."
     "Select io_uring with --engine, or remove the options."
     "iosonar replay a.load --target /dev/sdb --engine io_uring" }
 FewerInFlight = "W024" "the memory for buffers limits the requests in flight" {
@@ -123,7 +123,7 @@ FewerInFlight = "W024" "the memory for buffers limits the requests in flight" {
     "iosonar replay a.load --target /dev/sdb --buffer-memory 1GiB" }
 BuffersNotLocked = "W025" "the kernel refused to lock the buffers" {
     "Registered buffers must stay in memory, and the limit for locked memory is too low."
-    "Each request costs some more processor time. Results are valid."
+    "Each request costs slightly more processor time. The results remain valid."
     "Raise the limit."
     "ulimit -l unlimited" }
 NvmeFailed = "W026" "NVMe commands failed" {
@@ -133,13 +133,13 @@ NvmeFailed = "W026" "NVMe commands failed" {
     "nvme smart-log /dev/nvme0" }
 KernelWorkers = "W027" "requests went through kernel workers" {
     "The driver would have blocked on submission, so io_uring passed requests to worker threads."
-    "Latencies include this detour of several microseconds."
+    "Latencies include a detour of several microseconds."
     "If microseconds matter, use synchronous calls."
     "iosonar replay a.load --target /dev/sdb --engine sync" }
 BeganLate = "W028" "the replay started after the requested time zero" {
     "The preparation was not finished at the requested start time."
     "Replays that should run at the same time are out of step by this delay."
-    "Choose a later start."
+    "Choose a later start time."
     "iosonar replay a.load --target /dev/sdb" }
 NotPinned = "W029" "a thread could not be pinned to its processors" {
     "The kernel refused the given processors."
@@ -148,7 +148,7 @@ NotPinned = "W029" "a thread could not be pinned to its processors" {
     "taskset -p $$" }
 RealTimeLimited = "W030" "a real-time priority would be dangerous here" {
     "RLIMIT_RTTIME makes the kernel kill a real-time thread that runs for too long without sleeping. A replay that falls behind does not sleep."
-    "Without the priority, other programs may delay requests."
+    "Without a real-time priority, other programs may delay requests."
     "Remove the limit."
     "ulimit -R unlimited" }
 PriorityRefused = "W031" "a scheduling priority was refused" {
@@ -159,7 +159,7 @@ PriorityRefused = "W031" "a scheduling priority was refused" {
 ProcessorsContended = "W032" "other programs competed for the processors" {
     "Threads that serve the device in the kernel had to wait for a processor."
     "Latencies may include this wait, for which the device is not responsible."
-    "Replay on an idle machine, or leave processors to the kernel."
+    "Replay on an idle machine, or leave some processors free for the kernel."
     "uptime" }
 WrittenByOthers = "W033" "another process may write to the target" {
     "The replay reads a target that another process has opened for writing."
@@ -173,7 +173,7 @@ SeenByOthers = "W034" "another process will see the data that the replay writes"
     "iosonar targets" }
 OpenElsewhere = "W035" "the target is open elsewhere" {
     "A process of another user, or the kernel itself, has the target open. Your permissions do not allow iosonar to see which one."
-    "Its I/O, if there is any, affects the measurement."
+    "Any I/O of that process or of the kernel affects the measurement."
     "Run as root to see the process, or choose another target."
     "sudo iosonar targets" }
 OpenedByAnother = "W036" "another process tried to open the target" {
@@ -203,12 +203,12 @@ TablesLost = "W040" "the log for the verification is incomplete" {
     "iosonar replay a.load --target /dev/sdb --keep-tables /var/tmp/log" }
 FinalPassLeftOut = "W041" "the final verification was skipped" {
     "The replay was interrupted before it could read the written data again."
-    "Damage is found only in data that the replay itself has read."
+    "Only data that the replay itself read has been checked for damage."
     "Let the replay finish, or check the target with 'iosonar verify'."
     "iosonar verify --help" }
 FinalPassInterrupted = "W042" "the final verification was interrupted" {
     "Only a part of the written data was read again."
-    "Damage in the rest is not found."
+    "The rest has not been checked for damage."
     "Let the verification finish, or check the target with 'iosonar verify'."
     "iosonar verify --help" }
 SettingOfEarlier = "W043" "an earlier replay left a queue setting behind" {
@@ -219,12 +219,12 @@ SettingOfEarlier = "W043" "an earlier replay left a queue setting behind" {
 SettingNotSaved = "W044" "the original queue setting cannot be saved" {
     "If this replay is killed, the next replay cannot restore the original setting."
     "The queue would then keep the replay's setting until you change it."
-    "Write down the value in the message."
+    "Write down the original value, which the message shows."
     "echo mq-deadline > /sys/block/sdb/queue/scheduler" }
 SettingNotRestored = "W045" "a queue setting could not be restored" {
     "The queue of the disk keeps the setting of the replay."
     "Other programs may find the disk faster or slower than before."
-    "Restore it as root."
+    "Restore the setting as root."
     "echo 0 > /sys/block/sdb/queue/nomerges" }
 CommonMode = "W046" "several targets replay the same load at the same time" {
     "The peaks of the load coincide on all targets."
@@ -236,10 +236,10 @@ DevicesUnmapped = "W047" "requests to some devices of the trace are left out" {
     "The replayed load is smaller than the recorded one."
     "Map every device, or select the devices that you need with --device."
     "iosonar info trace.ios" }
-WaitingForTarget = "W048" "the target is opened exclusively by another process" {
-    "Another program has opened the device exclusively. A replay that was just killed may hold it for a moment, too."
+WaitingForTarget = "W048" "another process has opened the target exclusively" {
+    "The device can be opened exclusively by only one process. Even a replay that was just killed may still hold it for a moment."
     "The replay begins as soon as the device is free, or gives up after the time in the message."
-    "Wait, or stop the other program."
+    "Wait, or stop the other process."
     "fuser -v /dev/sdb" }
 SpeedChanged = "W049" "a recorded load is replayed at another speed" {
     "The clients that were recorded waited for the storage before they continued. A replay at another speed does not model that."
@@ -272,20 +272,20 @@ RecordsStalled = "W054" "the replay waited for its records to be written" {
     "Write the records to a faster disk, or as .ios."
     "iosonar replay a.load --target /dev/sdb -o /dev/shm/run.ios" }
 OldSelfCheck = "W055" "a self-check of an earlier replay exists" {
-    "The file next to the records describes another replay."
+    "The self-check file next to the records describes another replay."
     "Charts of the new records would show the self-check of the earlier one."
-    "Remove the file, or write a new one with --self-check."
+    "Remove the file, or overwrite it with --self-check."
     "iosonar replay a.load --target /dev/sdb -o run.ios --self-check" }
 HostLost = "W056" "a host was lost during a replay" {
     "The connection to the host ended, the host did not answer within --host-timeout, or its replay ended early. The \
      message shows the reason."
-    "Its requests without a record count as not done, although some of them may have been completed. The other hosts \
-     continue, with less load on shared storage than planned."
+    "Requests of this host that have no record count as not done, although some of them may have been completed. The \
+     other hosts continue, with less load on shared storage than planned."
     "Check the host and the network, and repeat the replay."
     "iosonar replay a.load --hosts n1:/dev/sdb,n2:/dev/sdb --host-timeout 30s" }
 MayBeUnstable = "W060" "a station may be overloaded" {
     "Only bounds on the offered load of a station are known, and the upper bound is not below the station's capacity."
-    "If the load exceeds the capacity, the queue only grows, and times depend on the length of the run."
+    "If the load exceeds the capacity, the queue only grows, and response times depend on the length of the run."
     "Compare the throughput with the arrival rate, or lower the rate."
     "iosonar sim array.toml --set load.rate=100" }
 Overloaded = "W061" "more requests arrive than are completed" {
@@ -304,7 +304,7 @@ FirstOfUsers = "W063" "first requests dominate a closed loop" {
     "Raise load.requests, or exclude the first requests with warmup_requests."
     "iosonar sim closed.toml --set load.requests=100000" }
 Deadlock = "W064" "requests were never served" {
-    "At the end of the run, requests wait for an event that never happens."
+    "At the end of the run, requests were waiting for an event that could no longer happen."
     "The results cover only the requests that completed."
     "Check limits such as buffers and queue depths in the scenario."
     "iosonar sim array.toml --explain" }
@@ -368,7 +368,7 @@ SchedulerOfScenario = "W077" "the drive's own scheduler is not imported" {
     "Results under load may differ from DiskSim's."
     "Set disk.scheduler in the scenario."
     "iosonar sim array.toml --set disk.scheduler=sptf" }
-NoBus = "W078" "the time on the bus is not known" {
+NoBus = "W078" "the bus transfer times are not known" {
     "The files do not describe the bus, so only the bulk sector transfer time is used."
     "The simulated times of short requests may be slightly too short."
     "Also give the file that describes the bus, or set the times with --bus-read-ms and --bus-write-ms."
@@ -383,15 +383,15 @@ ChangesOnWantedOnly = "W082" "changes were applied to one of two traces" {
     "If DONE is not such a replay, the requests of DONE that the options remove from WANTED count as extra."
     "Apply the changes to both."
     "iosonar check a.load run.ios --from 10s --both" }
-MovedRequests = "W083" "a replay that fits its load moves requests" {
-    "With --wrap, --fit or --clip, requests reach the device at other positions or with other lengths."
+MovedRequests = "W083" "a replay with --wrap, --fit or --clip changes requests" {
+    "With --wrap, --fit or --clip, requests reach the device at other positions or with other lengths than the load has."
     "Such requests count as missing and extra although nothing is wrong."
     "Compare two replays with the same option."
     "iosonar check first.ios second.ios" }
-SeveralDevices = "W084" "the records are of several devices" {
-    "All requests of DONE are compared with WANTED together, even if each device replayed the whole load."
+SeveralDevices = "W084" "the records come from several devices" {
+    "The requests of all devices in DONE are compared with WANTED together, even if each device replayed the whole load."
     "Most requests then count as extra."
-    "Extract the requests to one device, and compare these."
+    "Extract the requests of one device with --device, and compare only those."
     "iosonar convert run.ios --device sdb -o sdb.ios" }
 NothingSelected = "W085" "the selection contains no requests" {
     "No request matches the options that select a part of the load, so the output is empty."
@@ -410,11 +410,11 @@ NotRepresentable = "W087" "requests were left out because the format cannot hold
     "iosonar convert a.csv -o a.ios" }
 InputLeftOut = "W088" "an input was left out of the report" {
     "The file could not be read."
-    "The page covers the other inputs only."
+    "The report covers only the other inputs."
     "Correct the problem in the message, or remove the file."
     "iosonar info broken.ios" }
-RunsChanged = "W090" "runs were performed with other options" {
-    "The folder contains results of the same points, but with a different scenario or different options."
+RunsChanged = "W090" "existing runs used a different scenario or different options" {
+    "The folder contains results for the same points, but they were computed with a different scenario or with different options."
     "The tables mix old and new results."
     "Repeat these runs."
     "iosonar sweep study.toml --repeat-changed" }
@@ -428,7 +428,7 @@ ChartUnknown = "W092" "a chart of the sweep names an unknown figure or parameter
     "The chart is not drawn."
     "Choose one of the names in the message."
     "iosonar sweep study.toml --replot" }
-NoTheory = "W093" "queueing theory has no answer for these response times" {
+NoTheory = "W093" "queueing theory has no formula for these response times" {
     "--theory draws the curve of a closed-form solution, and none is known for this system."
     "The chart has only simulated points."
     "Run 'iosonar model' to see which part theory does not cover."

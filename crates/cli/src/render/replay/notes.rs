@@ -27,8 +27,8 @@ pub(crate) fn of_advice(advice: &Advice) -> String {
             100.0 * end.get() as f64 / *sectors as f64
         ),
         Advice::WrapsOften { factor } => format!(
-            "the load's span is {factor:.1} times the target: wrapped requests access the same sectors repeatedly, so \
-             caches are warm and requests conflict"
+            "the load's span is {factor:.1} times the size of the target: wrapped requests access the same sectors \
+             repeatedly, so caches are warm and requests conflict"
         ),
         Advice::Scheduler(name) => format!(
             "the I/O scheduler is {name}, which reorders and delays requests (--scheduler none avoids this)"
@@ -69,7 +69,7 @@ fn of_engine(note: &EngineNote) -> String {
             suited.join(", ")
         ),
         EngineNote::OptionsUnused { options, engine } => format!(
-            "{} had no effect, as engine auto chose {}: it applies to --engine io_uring",
+            "{} had no effect: engine auto chose {}, and only engine io_uring uses such options",
             options.join(", "),
             engine.name()
         ),
@@ -144,7 +144,7 @@ pub(crate) fn of_target(note: &TargetNote) -> String {
             target.display()
         ),
         TargetNote::OpenedByAnother { target } => format!(
-            "another process wanted to open {} during the replay, and had to wait: it may have opened it by now",
+            "another process tried to open {} during the replay and had to wait: it may use the target from now on",
             target.display()
         ),
     }
@@ -243,8 +243,8 @@ fn of_earlier(shown: &str, path: &Path, left: &Left) -> String {
             "{shown} was restored to '{to}': an earlier replay that was killed had set it to '{from}'"
         ),
         Left::OfAnother { value, before } => format!(
-            "{shown} is '{value}', perhaps because an earlier replay was killed: on another \
-             device of this name it was '{before}'. To restore it, run: echo {before} > {}",
+            "{shown} is '{value}', perhaps because an earlier replay was killed: before a replay on another device \
+             with this name, the value was '{before}'. To restore it, run: echo {before} > {}",
             path.display()
         ),
         Left::Stuck { before, why } => format!(

@@ -13,7 +13,7 @@ pub(crate) fn line(simulation: &Prepared) -> String {
     let drives = match &simulation.array().devices {
         Devices::Disks(disks) => of_disks(disks),
         Devices::Ssds(ssds) => of_ssds(ssds),
-        Devices::Servers(_) => "service times from one law, FCFS".to_owned(),
+        Devices::Servers(_) => "service times from one distribution, FCFS".to_owned(),
         Devices::Registered(devices) => {
             format!("device model \"{}\" of this program", devices.name)
         }
@@ -38,7 +38,7 @@ fn controller(array: &ArrayModel) -> String {
 fn of_disks(disks: &DiskSet) -> String {
     let profile = &disks.profile;
     let mut parts = vec![match &disks.others[..] {
-        [] if profile.data_sheet.is_some() => "drives by data sheet".to_owned(),
+        [] if profile.data_sheet.is_some() => "drives from a data sheet".to_owned(),
         [] => standing(profile.provenance.as_ref()),
         _ => "drives of several kinds".to_owned(),
     }];
@@ -72,7 +72,7 @@ fn of_disks(disks: &DiskSet) -> String {
 
 fn of_ssds(ssds: &SsdSet) -> String {
     let mut parts = vec![match &ssds.profile.data_sheet {
-        Some(_) => "drives by data sheet".to_owned(),
+        Some(_) => "drives from a data sheet".to_owned(),
         None => standing(ssds.profile.provenance.as_ref()),
     }];
     let cache = ssds.profile.flash.as_ref().and(ssds.profile.cache.as_ref());
@@ -108,10 +108,10 @@ fn limit(unit: &str, limit: Option<LimitProfile>) -> Option<String> {
 fn standing(provenance: Option<&Provenance>) -> String {
     match provenance {
         Some(Provenance::Validated { .. }) => "validated drives".to_owned(),
-        Some(Provenance::DataSheet { .. }) => "drives by data sheet".to_owned(),
+        Some(Provenance::DataSheet { .. }) => "drives from a data sheet".to_owned(),
         Some(Provenance::Paper { .. }) => "drives from a paper".to_owned(),
         Some(Provenance::Calibrated { .. }) => "calibrated drives".to_owned(),
-        None => "drives by profile".to_owned(),
+        None => "drives from a profile".to_owned(),
     }
 }
 
@@ -124,8 +124,8 @@ fn queue(queueing: Queueing) -> String {
         ArmScheduler::Sptf => "SPTF",
     };
     match queueing.depth {
-        usize::MAX => format!("{scheduler} of all waiting"),
-        depth => format!("{scheduler} of {depth}"),
+        usize::MAX => format!("{scheduler} (unlimited queue depth)"),
+        depth => format!("{scheduler} (queue depth {depth})"),
     }
 }
 

@@ -71,7 +71,7 @@ pub(super) fn lost(result: &SimulationResult) -> String {
     if counts.failed > 0 {
         let failed = of(counts.failed, "request");
         lost.push(format!(
-            "{failed} failed because too many disks had failed, and are in no response time"
+            "{failed} failed because too many disks had failed (left out of the response times)"
         ));
     }
     if counts.lost_from_cache > 0 {

@@ -20,7 +20,7 @@ pub(super) fn describe(fleet: &FleetResult) -> String {
     };
     let all: f64 = fleet.arrays.iter().map(|of| of.throughput_per_s).sum();
     let mut text = format!(
-        "  arrays        {}{idle}; together {} requests/s\n",
+        "  arrays        {}{idle}; {} requests/s in total\n",
         grouped(count),
         grouped(all.round() as u64)
     );

@@ -124,7 +124,7 @@ fn flash(report: &SsdReport, is_not_cleaned: bool) -> String {
     }
     if flash.refreshed > 0 {
         text += &format!(
-            "  refreshed         {} blocks, after many reads or a long time\n",
+            "  refreshed         {} blocks, after many reads or long retention\n",
             grouped(flash.refreshed)
         );
     }

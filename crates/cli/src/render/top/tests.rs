@@ -270,5 +270,5 @@ fn a_device_without_requests_is_idle() {
         "0:00:00.5 /dev/sda: idle\n"
     );
     let text = shown(&names, &interval).screen(recent.echoes(), &terminal(80, 24), false);
-    assert!(text.contains("completed before now"), "{text}");
+    assert!(text.contains("completion, relative to now"), "{text}");
 }

@@ -136,7 +136,7 @@ impl<E: Events> Paired<E> {
             let (major, minor) = event.device;
             self.metadata.remark(
                 RemarkKind::Skipped,
-                "events were of other devices than the first 65536 and were left out",
+                "events belonged to devices beyond the first 65536 and were left out",
                 || format!("device {major},{minor}"),
             );
             return;

@@ -104,8 +104,8 @@ pub(super) fn activity(activity: &Activity) -> String {
         rows.push((
             "first I/O",
             format!(
-                "its response time changes with the request size by {slope:.3} ± {:.3} ms per block, but should not \
-                 depend on it",
+                "its response time should not depend on the request size, but changes by {slope:.3} ± {:.3} ms per \
+                 block",
                 1.96 * error
             ),
         ));

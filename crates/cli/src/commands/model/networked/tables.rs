@@ -39,7 +39,7 @@ pub(super) fn describe_stations(system: &NetworkedRaid, analysis: &NetworkAnalys
     text += &table.text();
     let _ = writeln!(
         text,
-        "  sum {}; bottleneck {} with {:.4} s; it limits throughput from {:.1} jobs upward",
+        "  sum {}; bottleneck {} with {:.4} s; it limits throughput with {:.1} jobs or more",
         seconds(analysis.sum_s),
         of_all(&analysis.bottleneck.station, system.stations_of),
         analysis.bottleneck.seconds,
@@ -195,7 +195,7 @@ pub(super) fn purchases(args: &Model, all: &[Purchase], at: u32) -> String {
             Some(best) => {
                 let _ = writeln!(
                     described,
-                    "  best for {budget}: {} for {}, {} instead of {}",
+                    "  best for {budget}: {} for {}, with a response time of {} instead of {}",
                     best.upgrades.join(" + "),
                     best.cost,
                     seconds(best.response_s),

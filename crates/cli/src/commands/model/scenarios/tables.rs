@@ -172,7 +172,7 @@ fn conclusion(answered: &Answered) -> String {
     let by_theory = theory.response.as_ref().or(theory.alone.as_ref());
     match (by_theory.map(|of| (of.mean_ms(), of.standing)), simulated) {
         (Some((mean, standing)), Some(simulated)) => format!(
-            "{}: the mean is {} ({}), {} from the simulated {}.\n",
+            "{}: the mean is {} ({}), which differs by {} from the simulated {}.\n",
             answered.name,
             ms(mean),
             standing.name(),
