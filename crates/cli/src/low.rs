@@ -122,7 +122,7 @@ pub(crate) enum Command {
     Validate(Box<Validate>),
     /// Replay a load on a device or file, at its original timing
     Replay(Box<Replay>),
-    /// Record the requests to block devices (kernel trace points)
+    /// Record the requests to block devices (kernel tracepoints)
     Record(Record),
     /// Watch block devices: rates, latencies and a sonar diagram
     Top(Top),

@@ -382,7 +382,7 @@ fn probability(text: &str) -> Result<f64, String> {
 fn above_zero(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(x) if (1e-6..=1e9).contains(&x) => Ok(x),
-        _ => Err("expected a number above 0, at most 10^9".to_owned()),
+        _ => Err("expected a number from 0.000001 to 10^9".to_owned()),
     }
 }
 

@@ -127,9 +127,10 @@ fn clock(host: &HostOutcome) -> String {
         parts.push(format!("drift {ppm:.2} ± {error:.2} ppm"));
     }
     if let Some(lag) = host.start_lag {
+        let side = if lag < 0 { "before" } else { "after" };
         parts.push(match lag.unsigned_abs() {
             lag if lag <= before.error => "started at the agreed time".to_owned(),
-            lag => format!("started {} after the agreed time", Nanos::new(lag)),
+            lag => format!("started {} {side} the agreed time", Nanos::new(lag)),
         });
     }
     parts.join(", ")
@@ -145,7 +146,7 @@ pub(crate) fn conclusion(outcome: &Outcome) -> String {
     let requests = format!("{} of {} requests", grouped(not_done), grouped(planned));
     match (lost.count(), not_done) {
         (0, 0) => {
-            let together = together(outcome);
+            let together = together(outcome).filter(|_| hosts > 1);
             let together = together.map_or_else(String::new, |time| {
                 format!(", which started within {time} of each other")
             });
@@ -158,11 +159,9 @@ pub(crate) fn conclusion(outcome: &Outcome) -> String {
         }
         (0, _) => format!("{requests} failed or were not done"),
         (lost, _) => format!(
-            "{lost} of {} lost, {requests} failed or were not done",
-            match hosts {
-                1 => "1 target was".to_owned(),
-                n => format!("{n} targets were"),
-            }
+            "{lost} of {} {} lost, {requests} failed or were not done",
+            targets(hosts),
+            if lost == 1 { "was" } else { "were" }
         ),
     }
 }

@@ -199,7 +199,9 @@ impl Shown<'_> {
             let room = terminal.lines.saturating_sub(lines.len() + 1);
             if block.len() > room {
                 let left = devices.len() - i;
-                lines.push(fit(&format!("{left} more: the terminal has too few lines")));
+                lines.push(fit(&format!(
+                    "{left} more devices: the terminal has too few lines"
+                )));
                 break;
             }
             lines.extend(block);

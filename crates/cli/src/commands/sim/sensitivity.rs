@@ -183,7 +183,7 @@ fn name(choice: Choice) -> &'static str {
         Choice::PapersDisk => "papers' disk: random, FCFS, no cache",
         Choice::GivenPlaces => "addresses as they are (positional disk)",
         Choice::InOrder => "FCFS in the drive",
-        Choice::ShortestPositioning => "SPTF of 32 in the drive",
+        Choice::ShortestPositioning => "SPTF (queue depth 32) in the drive",
         Choice::NoBuffer => "no drive cache",
         Choice::WriteThrough => "write-through drive cache",
         Choice::Controller(ControllerLike::Nothing) => "no controller",

@@ -403,7 +403,7 @@ DevicesMerged = "W086" "devices were merged into one" {
     "Requests to the same sector of different devices look like requests to the same place."
     "Write one file per device, or choose a format with a column for devices."
     "iosonar convert a.ios --split device -o out.load" }
-NotRepresentable = "W087" "requests were left out because the format cannot hold them" {
+NotRepresentable = "W087" "requests were left out because the format cannot represent them" {
     "The output format has no operation or value of this kind."
     "The output is smaller than the input."
     "Write .ios, which can hold all requests."

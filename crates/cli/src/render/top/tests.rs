@@ -160,7 +160,7 @@ fn a_terminal_without_utf8_gets_ascii_and_one_with_few_lines_says_what_is_missin
         "{few}"
     );
     assert!(
-        few.ends_with("2 more: the terminal has too few lines\n"),
+        few.ends_with("2 more devices: the terminal has too few lines\n"),
         "{few}"
     );
 }
