@@ -91,7 +91,7 @@ fn auto_says_that_one_at_a_time_has_no_use_for_places_in_flight() {
         out(&command.args(options).arg(&load).output().unwrap())
     };
     let unused = replay(&["--in-flight", "4", "--in-flight-total", "8"]);
-    let note = "--in-flight, --in-flight-total had no effect, as engine auto chose sync";
+    let note = "--in-flight, --in-flight-total had no effect: engine auto chose sync";
     assert!(unused.contains(note), "{unused}");
     assert!(!unused.contains("limited by"), "{unused}");
     assert!(!replay(&["--in-flight", "1024"]).contains("had no effect"));

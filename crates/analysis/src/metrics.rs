@@ -191,7 +191,7 @@ impl OutcomeSummary {
             let labels = labels.with("up_to_sectors", *class);
             for (op, times) in ["read", "write"].into_iter().zip(directions) {
                 if times.count() > 0 {
-                    metrics.push(Metric::times("latency", &labels.with("op", op), times));
+                    metrics.push(Metric::times("latency_of_size", &labels.with("op", op), times));
                 }
             }
         }
@@ -259,7 +259,7 @@ impl Activity {
                 ("read", group.utilisation.reads),
                 ("write", group.utilisation.writes),
             ] {
-                metrics.push(share("utilisation", &labels.with("op", op), busy));
+                metrics.push(share("utilisation_of_op", &labels.with("op", op), busy));
             }
             let quantiles = group.response_time.all.into_iter().flatten();
             for (time, quantile) in quantiles.zip([0.5, 0.75, 0.95, 0.99]) {

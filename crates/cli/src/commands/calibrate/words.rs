@@ -2,7 +2,7 @@
 
 use iosonar_disk_model::{DiskProfile, SeekPoints};
 use iosonar_report::grouped;
-use iosonar_stats::Labels;
+use iosonar_stats::{Labels, Metric};
 use iosonar_stats::metric::MetricUnit;
 use iosonar_study::calibrate::{DiskFit, FlashFit, How, Parameter, Quality, SsdFit};
 use iosonar_trace::Op;
@@ -250,23 +250,21 @@ fn add_quality(json: &mut Output, half: &str, quality: &Quality) {
     json.figure("ks_distance", &labels, MetricUnit::One, quality.ks);
 }
 
-/// What a profile says of the revolution and of seeks.
-fn add_drive(json: &mut Output, labels: &Labels, profile: &DiskProfile) {
-    let ms = MetricUnit::Milliseconds;
+/// What a profile says of the revolution and of seeks, under names with this prefix.
+fn add_drive(json: &mut Output, prefix: &str, profile: &DiskProfile) {
+    let mut add = |name: &str, labels: &Labels, unit, value| {
+        json.metric(Metric::figure(format!("{prefix}{name}"), labels, unit, value));
+    };
+    let (ms, none) = (MetricUnit::Milliseconds, Labels::default());
     let revolution = profile.revolution_ms;
-    json.figure("revolution", labels, ms.clone(), revolution);
+    add("revolution", &none, ms.clone(), revolution);
     let per_minute = 60_000.0 / revolution;
-    json.figure(
-        "revolutions_per_minute",
-        labels,
-        MetricUnit::One,
-        per_minute,
-    );
+    add("revolutions_per_minute", &none, MetricUnit::One, per_minute);
     for (op, points) in [("read", &profile.seek.read), ("write", &profile.seek.write)] {
-        let labels = labels.with("op", op);
-        let first = points.track_to_track_ms;
-        json.figure("track_to_track", &labels, ms.clone(), first);
-        json.figure("full_stroke", &labels, ms.clone(), points.full_stroke_ms);
+        let labels = Labels::of("op", op);
+        let (first, last) = (points.track_to_track_ms, points.full_stroke_ms);
+        add("track_to_track", &labels, ms.clone(), first);
+        add("full_stroke", &labels, ms.clone(), last);
     }
 }
 
@@ -286,8 +284,8 @@ pub(super) fn disk_json(start: &DiskProfile, fit: &DiskFit) -> Output {
         "buffer",
         json!(fit.drive.as_ref().err().map(ToString::to_string)),
     );
-    add_drive(&mut json, &Labels::default(), &fit.profile);
-    add_drive(&mut json, &Labels::of("profile", "previous"), start);
+    add_drive(&mut json, "", &fit.profile);
+    add_drive(&mut json, "previous_", start);
     add_quality(&mut json, "training", &fit.training);
     add_quality(&mut json, "held-out", &fit.held_out);
     add_quality(&mut json, "held-out, before", &fit.before);
