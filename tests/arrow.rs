@@ -255,7 +255,7 @@ fn standard_input_is_refused() {
     let run = command.args(["info", "-"]).write_stdin(bytes).assert();
     let text = complaint(&run.failure().code(2));
     assert!(
-        text.contains("standard input: the index of a Parquet file is at its end"),
+        text.contains("standard input: a Parquet file has its index at the end"),
         "{text}"
     );
 }

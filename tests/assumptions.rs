@@ -35,7 +35,7 @@ fn a_trace_runs_on_the_drive_s_own_queue_and_buffer_and_says_so() {
     for (disk, expected) in [
         (
             "[disk]\nprofile = \"seagate-exos-x18-18tb\"\n",
-            "drives from a data sheet, positional, SPTF (queue depth 32), 256 MiB write-back cache of 64 writes; controller without cache",
+            "drives from a data sheet, positional, SPTF (queue depth 32), 256 MiB write-back cache for 64 writes; controller without cache",
         ),
         (
             "[disk]\nprofile = \"seagate-exos-x18-18tb\"\nwrite_back = false\nscheduler = \"look\"\n[controller]\ncache = \"64MiB\"\n",

@@ -177,6 +177,6 @@ fn a_long_write_run_shows_the_flash_of_an_ssd() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(
         parameter(&json, "flash.over_provisioning"),
-        Err("the throughput shows no change that depends on this".to_owned())
+        Err("the throughput has no drop from which this value can be derived".to_owned())
     );
 }

@@ -72,7 +72,7 @@ fn the_administrator_has_the_answer_after_one_command() {
     // The recording lies within 512 MiB: that is said of the disks, and not of the SSD.
     let reaches: Vec<_> = text
         .lines()
-        .filter(|line| line.contains(": the load lies within "))
+        .filter(|line| line.contains(": the load spans only "))
         .collect();
     assert!(
         reaches.len() == 2 && reaches.iter().all(|line| line.contains("8xexos-x18")),

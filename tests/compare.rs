@@ -175,7 +175,7 @@ fn what_cannot_be_calibrated_or_compared_is_refused() {
             &few,
             &["--profile", "ssd"][..],
             1,
-            "few.replay: the records hold 199 reads and writes with a latency, expected at least 200",
+            "few.replay: the records contain 199 reads and writes with a latency, expected at least 200",
         ),
         (
             &slow,

@@ -267,7 +267,7 @@ fn what_hosts_cannot_do_is_refused_before_the_first_run_and_other_hosts_are_anot
     let both = format!("{one},node2:{}", target("two"));
     let run = study.sweep(&both);
     assert!(run.status.success(), "{}", err(&run));
-    let noted = "1 run done earlier with a different scenario or different options";
+    let noted = "the results of 1 run are from a different scenario or different options";
     assert!(err(&run).contains(noted), "{}", err(&run));
     let again = study.sweep_with(&both, &["--repeat-changed"]);
     assert!(!err(&again).contains(noted), "{}", err(&again));

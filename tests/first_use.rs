@@ -36,7 +36,7 @@ fn a_driver_without_a_scheduler_is_explained_in_plain_words() {
         "{text}"
     );
     assert!(
-        text.contains("µs of CPU time per request, including waiting"),
+        text.contains("µs of CPU time per request, including busy-waiting"),
         "{text}"
     );
 }
@@ -147,7 +147,7 @@ fn records_in_the_order_of_completion_are_no_cause_for_alarm() {
         assert!(done.exists(), "{}", err(&replay));
         let text = out(&iosonar().arg("info").arg(&done).output().unwrap());
         assert!(!text.contains("NOT sorted"), "{text}");
-        let order = "sorted by completion, as records of a replay or simulation are (1 step back in start time)";
+        let order = "sorted by completion, like all records of a replay or simulation (1 step back in start time)";
         assert!(text.contains(order), "{text}");
     }
     let other = scratch.file("other.load", "1 ; 0 ; 8 ; R\n0 ; 8 ; 8 ; R\n");

@@ -200,7 +200,8 @@ fn a_synthetic_load_grows_by_its_rate() {
         "[load]\nspeed = 2\nrequests = 100\narrivals = { poisson_per_s = 10.0 }\nsize = { blocks = 1 }\n\
          [array]\nlevel = 'raid0'\ndisks = 4\n[disk]\nprofile = 'seagate-st3500630ns'\n",
     );
-    let why = "scale a synthetic load by its arrival rate (load.rate_per_s or load.arrivals)";
+    let why =
+        "to scale a synthetic load, change its arrival rate (load.rate_per_s or load.arrivals)";
     let refused = sim(&scenario, &[]);
     assert_refused(&refused, why);
     assert!(err(&refused).contains("s.toml:2"), "{}", err(&refused));

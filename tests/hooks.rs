@@ -203,7 +203,7 @@ fn hooks_change_targets_and_environment_and_leave_runs_out() {
     );
     let run = sweep(&scratch, &["--only", "disks=2"]);
     assert!(
-        err(&run).contains("./changes: its output in IOSONAR_HOOK_OUT is not JSON"),
+        err(&run).contains("./changes: the file $IOSONAR_HOOK_OUT is not JSON"),
         "{}",
         err(&run)
     );

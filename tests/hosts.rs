@@ -781,7 +781,7 @@ fn options_that_do_not_go_with_hosts_are_refused() {
             .output()
             .unwrap();
         assert_eq!(run.status.code(), Some(2), "{key}: {}", err(&run));
-        let named = format!("the option '{key}' of the spec");
+        let named = format!("the replay option '{key}'");
         assert!(err(&run).contains(&named), "{}", err(&run));
     }
     let run = iosonar()

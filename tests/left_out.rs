@@ -243,7 +243,9 @@ fn a_calibration_has_no_times_of_what_was_not_observed() {
     let words = out(&fitted);
     assert!(words.contains("  reads: median"), "{words}");
     assert!(
-        words.contains("  writes: the training half has none, so their times are unknown; the profile uses the times of reads"),
+        words.contains(
+            "  writes: the training half has no writes, so their times are unknown; the profile uses the times of reads"
+        ),
         "{words}"
     );
     let text = std::fs::read_to_string(&profile).unwrap();

@@ -246,7 +246,7 @@ fn where_there_is_nothing_to_serve_the_command_is_refused() {
     assert!(scratch::err(&run).contains("notes.txt"), "{run:?}");
     let nothing = dir.path("nothing.ios");
     let run = iosonar().arg("serve").arg(&nothing).output().unwrap();
-    scratch::assert_refused(&run, "there are no records here");
+    scratch::assert_refused(&run, "no records found");
     let control = iosonar()
         .args(["replay", "--control", "x"])
         .output()

@@ -188,7 +188,7 @@ fn a_networked_system_has_bounds_ranks_and_curves() {
         "1259.18 s",
         "160.0 to 219.8 s",
         "190.00 s",
-        "best for 2500: Gigabit Ethernet + central cache, half of all hits for 2500",
+        "best within 2500: Gigabit Ethernet + central cache, half of all hits, at a cost of 2500",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }

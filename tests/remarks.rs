@@ -27,7 +27,7 @@ fn spaced(apart: u64) -> impl Iterator<Item = (u64, u64)> {
     (0..400).map(move |i| (50 * i, i * 7_919 % 400 * apart))
 }
 
-const REACH: &str = "  reach         the load lies within ";
+const REACH: &str = "  reach         the load spans only ";
 
 #[test]
 fn where_the_load_lies_is_said_of_a_narrow_load_only() {
@@ -53,10 +53,10 @@ fn the_reason_why_littles_law_does_not_hold_stands_only_where_it_does_not() {
     let late = result(spaced(16_000_000).chain(burst), "");
     let line = late.lines().find(|l| l.contains(LAW)).expect(&late);
     assert!(
-        line.contains("requests present when the load ended: "),
+        line.contains("requests in the system when the load ended: "),
         "{line}"
     );
-    assert!(!line.contains("when measuring began"), "{line}");
+    assert!(!line.contains("when measurement began"), "{line}");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn requests_from_before_the_measurement_are_its_reason_where_they_are() {
     );
     let line = early.lines().find(|l| l.contains(LAW)).expect(&early);
     assert!(
-        line.contains("requests present when measuring began: "),
+        line.contains("requests in the system when measurement began: "),
         "{line}"
     );
     assert!(!line.contains("when the load ended"), "{line}");

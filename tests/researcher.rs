@@ -512,7 +512,7 @@ fn what_cannot_be_drawn_is_refused_before_anything_is_written() {
         ),
         (
             "RATES WRITES --curve PNG --curve-of read_p99",
-            "no simulation has such requests",
+            "no simulation has requests of this kind",
         ),
     ] {
         let words = options.split(' ').flat_map(|word| match word {

@@ -241,7 +241,7 @@ fn files_in_the_tree_steer_the_sweep() {
     let listed = sweep(&scratch, &["--dry-run"]);
     assert_eq!(out(&listed).lines().count(), 6);
     assert!(
-        err(&listed).contains("6 of 6 runs are open: about"),
+        err(&listed).contains("6 of 6 runs remain: about"),
         "{}",
         err(&listed)
     );

@@ -85,7 +85,7 @@ fn no_time_is_below_zero_and_no_peak_outlasts_its_load() {
     let text = run(&scratch, &["analyze"], &files);
     assert!(
         text.contains(
-            "latency does not depend on the request size; all sizes: latency does not depend on the request size\n"
+            "latency does not depend on the request size; over all sizes: latency does not depend on the request size\n"
         ),
         "{text}"
     );
@@ -136,5 +136,8 @@ fn compare_explains_only_what_it_prints() {
         &["compare"],
         &[("c.load", &rows(7)), ("d.load", &rows(11))],
     );
-    assert!(text.contains("± is half the 95 % interval"), "{text}");
+    assert!(
+        text.contains("± is half the width of the 95 % interval"),
+        "{text}"
+    );
 }

@@ -166,10 +166,10 @@ fn contents_are_all_right_only_where_they_are() {
     replay(&volatile);
     overwrite(0);
     let unknown = verify(0, &["--after-crash"]);
-    let nothing_durable = "no verdict: no flush had made a sector durable";
+    let nothing_durable = "no verdict: no flush had made any sector durable";
     assert!(
         unknown.contains(nothing_durable)
-            && unknown.contains("8 sectors are zero")
+            && unknown.contains("8 sectors of zeros")
             && !unknown.contains(survived),
         "{unknown}"
     );
@@ -177,7 +177,8 @@ fn contents_are_all_right_only_where_they_are() {
     let damaged = verify(3, &["--after-crash"]);
     assert!(
         damaged.contains(nothing_durable)
-            && damaged.contains("8 sectors that no flush had made durable hold data that no write"),
+            && damaged
+                .contains("8 sectors that no flush had made durable contained data that no write"),
         "{damaged}"
     );
 }

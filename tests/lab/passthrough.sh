@@ -100,7 +100,7 @@ printf '0 ; 0 ; 2048 ; R\n' >/tmp/huge.load
 replay /tmp/huge.load --target /dev/ng0n1
 code=$?
 echo "== $(reason)"
-claim "a request that is too long for a command says so" grep -q 'an NVMe command to /dev/ng0n1 moves at most 1016' /tmp/said
+claim "a request that is too long for a command says so" grep -q 'an NVMe command to /dev/ng0n1 transfers at most 1016' /tmp/said
 equal "a request that is no single command is refused" $code 2
 
 # Other processes that use the character device.

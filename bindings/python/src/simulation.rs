@@ -110,7 +110,7 @@ fn check_stability(py: Python<'_>, source: &Source, simulation: &Prepared) -> Py
             py,
             &format!(
                 "{}: may be unstable: the offered load of {} is {:.2} to {:.2} times its capacity; if the \
-                 throughput stays below the arrival rate, the queue only grows",
+                 throughput stays below the arrival rate, the queue keeps growing",
                 source.name, offered.station, offered.lower, offered.upper
             ),
         ),

@@ -45,7 +45,7 @@ def test_what_theory_does_not_know_is_none_with_a_remark():
 
 
 def test_theory_refuses_an_overload():
-    with pytest.raises(iosonar.Error, match=r"unstable: .* it is stable below"):
+    with pytest.raises(iosonar.Error, match=r"unstable: .* the system is stable below"):
         iosonar.model(single(4000.0))
 
 

@@ -4,7 +4,6 @@ mod demand;
 mod frequencies;
 mod working_sets;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
@@ -182,11 +181,18 @@ impl LoadMetrics {
             successors: demand.distances,
             mean_distance: demand.distance_sum as f64 / demand.distances as f64,
             distance: demand.distance,
-            sizes: in_order(demand.sizes, |length| length),
+            sizes: demand
+                .sizes
+                .into_counts()
+                .map(|(length, (reads, others))| (length as u32, reads, others))
+                .collect(),
             position_sectors: 1 << demand.positions.shift,
-            positions: in_order(demand.positions.counts, |range| {
-                range << demand.positions.shift
-            }),
+            positions: demand
+                .positions
+                .counts
+                .into_counts()
+                .map(|(range, (reads, others))| (range << demand.positions.shift, reads, others))
+                .collect(),
             distinct_sectors: sets.sectors,
             distinct_pages: sets.pages,
             page_accesses: sets.accesses,
@@ -202,14 +208,6 @@ impl LoadMetrics {
             window: self.window,
         })
     }
-}
-
-/// Reads and others by a key, in its order.
-fn in_order<K>(counts: BTreeMap<K, (u64, u64)>, name: impl Fn(K) -> K) -> Vec<(K, u64, u64)> {
-    let counts = counts.into_iter();
-    counts
-        .map(|(key, (reads, others))| (name(key), reads, others))
-        .collect()
 }
 
 /// What a load is like.

@@ -30,7 +30,8 @@ pub struct OutcomeMetrics {
     timeline: Timeline,
     reads: Outcomes,
     writes: Outcomes,
-    by_size: BTreeMap<u32, [Distribution; 2]>,
+    /// By the logarithm of the class, empty where there is none.
+    by_size: Vec<[Distribution; 2]>,
     untimed: u64,
     not_done: u64,
     include_skipped: bool,
@@ -79,7 +80,7 @@ impl OutcomeMetrics {
             timeline,
             reads: Outcomes::default(),
             writes: Outcomes::default(),
-            by_size: BTreeMap::new(),
+            by_size: Vec::new(),
             untimed: 0,
             not_done: 0,
             include_skipped: false,
@@ -150,15 +151,14 @@ impl OutcomeMetrics {
         if is_timed {
             of.push(delay, latency);
         }
-        // Powers of two: 1 sector, 2, 3-4, 5-8, ...
-        let class = request
-            .sectors
-            .get()
-            .max(1)
-            .checked_next_power_of_two()
-            .unwrap_or(u32::MAX);
         if is_timed {
-            self.by_size.entry(class).or_default()[usize::from(!is_read)].push(latency);
+            // Powers of two: 1 sector, 2, 3-4, 5-8, ...
+            let length = request.sectors.get().max(1);
+            let class = (u32::BITS - (length - 1).leading_zeros()) as usize;
+            if self.by_size.len() <= class {
+                self.by_size.resize_with(class + 1, Default::default);
+            }
+            self.by_size[class][usize::from(!is_read)].push(latency);
         }
         let from = request.start.saturating_add(delay);
         let until = from.saturating_add(latency);
@@ -283,7 +283,11 @@ impl OutcomeMetrics {
         Some(OutcomeSummary {
             reads: self.reads,
             writes: self.writes,
-            by_size: self.by_size.into_iter().collect(),
+            by_size: (0..)
+                .zip(self.by_size)
+                .filter(|(_, of)| of.iter().any(|times| times.count() > 0))
+                .map(|(class, of)| (1_u32.checked_shl(class).unwrap_or(u32::MAX), of))
+                .collect(),
             untimed: self.untimed,
             not_done: self.not_done,
             in_flight: self.weighted / duration.get().max(1) as f64,

@@ -5,7 +5,7 @@
 pub enum AnalyticError {
     /// More work comes than can be done, so the queue only grows.
     #[error(
-        "unstable: the offered load is {offered:.4} times the capacity; it is stable below \
+        "unstable: the offered load is {offered:.4} times the capacity; the system is stable below \
          {:.4} times the arrival rate or the mean service time, or with more than {:.4} times the servers",
         1.0 / offered, offered
     )]

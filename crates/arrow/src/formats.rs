@@ -30,7 +30,7 @@ pub struct Ipc {
 pub static ARROW: Ipc = Ipc {
     name: "arrow",
     extensions: &["arrow", "ipc"],
-    description: "Apache Arrow IPC file: the CSV columns with types, laid out as in memory; --columns maps other names",
+    description: "Apache Arrow IPC file: typed CSV columns in Arrow's memory layout; --columns maps other names",
     magic: ipc::MAGIC,
 };
 
@@ -66,7 +66,7 @@ impl Format for Parquet {
     }
 
     fn description(&self) -> &'static str {
-        "Apache Parquet: the CSV columns with types, compact, read by every data frame library; --columns maps other \
+        "Apache Parquet: typed CSV columns; compact, and read by most data frame libraries; --columns maps other \
          names"
     }
 
@@ -156,7 +156,7 @@ impl Format for Ipc {
             .is_ok_and(|head| head == ipc::FIRST_FEATHER)
         {
             return Err(file.damaged(
-                "this is Feather version 1, expected version 2, which is an Arrow IPC file: write it again with \
+                "this is Feather version 1, but only version 2 (an Arrow IPC file) can be read: write it again with \
                  pyarrow or Polars (2020 or later)",
             ));
         }

@@ -183,8 +183,8 @@ fn check_compression(
                 _ => "",
             };
             return Err(file.damaged(format!(
-                "row group {i}: the column '{}' is compressed with {name}, which this build does not read, expected \
-                 snappy, gzip, lz4 or none: write it with a different compression{way_out}",
+                "row group {i}: the column '{}' is compressed with {name}, which this build cannot read: write it \
+                 with snappy, gzip, lz4 or no compression{way_out}",
                 column.column_path().string()
             )));
         }

@@ -33,8 +33,8 @@ impl Positioned {
                 path.display().to_string()
             };
             return Err(TraceError::Option(format!(
-                "{what}: the index of a {format} file is at its end, so it must be a regular file that is not \
-                 compressed as a whole: save or decompress it first"
+                "{what}: a {format} file has its index at the end, so the input must be a regular, uncompressed file: \
+                 save or decompress it first"
             )));
         };
         let metadata = file.metadata();
@@ -108,7 +108,7 @@ impl Positioned {
         }
         Err(self.damaged(format!(
             "the file ends in '{}', expected '{}': it is truncated, its writer was killed or is still running, or it \
-             is not a {format} file. Without the index at its end nothing can be read, not even with --lenient: fetch \
+             is not a {format} file. Nothing can be read without the index at the end, not even with --lenient: fetch \
              or write the file again",
             end.escape_ascii(),
             mark.escape_ascii()

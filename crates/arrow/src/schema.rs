@@ -86,7 +86,8 @@ pub(crate) fn trace_of(path: &Path, schema: &Schema) -> Result<Option<Metadata>,
         return Ok(Some(Metadata::default()));
     };
     let metadata = Metadata::of_json(trace.as_bytes()).map_err(|error| {
-        let expected = format!("JSON with notices, origin_ns, devices and about: {error}");
+        let expected =
+            format!("JSON with the keys 'notices', 'origin_ns', 'devices' and 'about': {error}");
         damaged(TRACE_KEY, trace, expected)
     })?;
     Ok(Some(metadata))

@@ -106,7 +106,7 @@ pub(crate) enum Command {
     Model(Box<Model>),
     /// Find the highest load, or the fewest disks, that meets a target
     Plan(Box<Plan>),
-    /// Compare candidates for a load, and how far the load can grow
+    /// Compare candidates for a load, and find how far it can grow on each
     Choose(Box<Choose>),
     /// Run simulations or replays over combinations of parameters
     Sweep(Box<Sweep>),
@@ -128,13 +128,13 @@ pub(crate) enum Command {
     Top(Top),
     /// Compare a replay's requests with the intended ones
     Check(Box<Check>),
-    /// Check the data that a replay wrote, such as after a crash
+    /// Check the data that a replay wrote, for example after a crash
     Verify(Verify),
     /// List block devices, and what a replay may do with each
     Targets(Targets),
     /// Fill a target with random data, or read all of it
     Prepare(Prepare),
-    /// Draw a chart: sonar diagrams, distributions and many more
+    /// Draw charts: sonar diagrams, distributions and many more
     Plot(Box<Plot>),
     /// Write all charts and tables of records into one HTML page
     Report(Box<Report>),
@@ -144,7 +144,7 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Summarise traces
     Info(Info),
-    /// Measure traces: the load, and its outcome
+    /// Measure traces: the load and its outcome
     Analyze(Analyze),
     /// Generate a synthetic load
     Generate(Generate),
@@ -158,14 +158,14 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Explain a warning or error by its code
     Explain(Explain),
-    /// Print the script that lets a shell complete command lines
+    /// Print a shell completion script
     Completions(Completions),
     /// Write a manual page for each command
     Man(Man),
     /// Run one task of a sweep on a cluster
     #[command(hide = true)]
     SweepTask(SweepTask),
-    /// Replay what 'iosonar replay --hosts' sends on standard input
+    /// Replay the load that 'iosonar replay --hosts' sends to standard input
     #[command(hide = true)]
     Agent,
 }
@@ -175,9 +175,9 @@ pub(crate) struct Profiles {
     /// A built-in profile, or a .toml file, to print
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Simulate the tests of the drive's data sheet, and compare
+    /// Compare simulated figures with those in the drive's data sheet
     ///
-    /// The exit status is 3 if a figure is more than 5 % off.
+    /// The exit status is 3 if a simulated figure differs by more than 5 %.
     #[arg(long, help_heading = "Output", requires = "name")]
     pub(crate) check: bool,
     /// Print the results as one JSON object
@@ -205,11 +205,11 @@ pub(crate) struct Bench {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum BenchKind {
-    /// Simulator, traces and pictures, and replays with --target
+    /// The simulator, traces and charts; with --target, also replays
     All,
-    /// Calendar, queueing networks, arrays, SSDs
+    /// The event calendar, queueing networks, arrays and SSDs
     Sim,
-    /// Traces that are read, written and measured
+    /// Reading, writing and analysing traces
     Trace,
     /// Highest rate, start delays and processor time of replays, compared with fio and blkreplay
     Replay,
@@ -225,7 +225,7 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
 }
 
 fn precision(text: &str) -> Result<f64, String> {
-    let expected = "a share from 0.000001 to below 1, such as 0.01 or 1%";
+    let expected = "a share of at least 0.000001 and less than 1, such as 0.01 or 1%";
     Share::within(text, 1e-6..1.0, expected)
 }
 
@@ -287,18 +287,18 @@ pub(crate) struct Sim {
     /// for every value.
     #[arg(long, help_heading = "Question", value_name = "TARGET", conflicts_with_all = ["explain", "sensitivity"])]
     pub(crate) target: Option<Objectives>,
-    /// Run each scenario N times [default: the scenario's number]
+    /// Run each scenario N times [default: as in the scenario]
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) replications: Option<u32>,
     /// Stop once the mean has this relative precision, such as 0.01
     ///
-    /// The precision is half the width of the 95 % interval, divided by the mean. --replications limits the number
-    /// of runs [default with --precision: 10000].
+    /// The precision is half the width of the 95 % confidence interval, divided by the mean. --replications limits the
+    /// number of runs; with --precision, its default is 10000.
     #[arg(long, help_heading = "Runs", value_name = "SHARE", value_parser = precision)]
     pub(crate) precision: Option<f64>,
     /// Use N threads [default: all processors]
     ///
-    /// The number does not change the results.
+    /// The number of threads does not affect the results.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
     /// Write the first run's requests as a trace
@@ -312,7 +312,7 @@ pub(crate) struct Sim {
     pub(crate) load_out: Option<PathBuf>,
     /// Write the results as JSON, without machine-dependent figures
     ///
-    /// The file is identical for the same scenario and seed.
+    /// The same scenario and seed always produce an identical file.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) result: Option<PathBuf>,
     /// Draw the response-time distribution (.png, .svg)
@@ -322,20 +322,21 @@ pub(crate) struct Sim {
     pub(crate) cdf: Option<PathBuf>,
     /// Write the response-time distribution as CSV
     ///
-    /// Its columns are times, shares of requests, and the 95 % band. If the name ends in .parquet, .arrow or .feather,
-    /// the file has that format.
+    /// The columns are times, shares of requests, and the 95 % confidence band. If the name ends in .parquet, .arrow or
+    /// .feather, the file has that format.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) cdf_data: Option<PathBuf>,
     /// Draw each scenario's distribution into DIR [default: .]
     ///
-    /// Each picture is called NAME.png and shows the 95 % band.
+    /// Each file is named SCENARIO.png after its scenario. The chart includes the 95 % confidence band.
     #[arg(long, help_heading = "Results", value_name = "DIR", num_args = 0..=1, default_missing_value = ".", require_equals = true)]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pixels: PixelArgs,
     /// Report the components of response times
     ///
-    /// The components are wait, positioning, transfer and join delay, and all stages of SSDs.
+    /// For disks, the components are wait, positioning, transfer and join delay. For SSDs, they are the stages of a
+    /// request and, in arrays, the join delay.
     #[arg(long, help_heading = "Results")]
     pub(crate) split: bool,
     /// Write the components of every request's response time as CSV
@@ -351,8 +352,8 @@ pub(crate) struct Sim {
     pub(crate) explain: bool,
     /// Report how the answer depends on the assumptions
     ///
-    /// This changes the scheduler, the drive's cache, write-back, the controller's cache and the addresses, one at a
-    /// time.
+    /// The scenario is also simulated with a different scheduler, drive cache, write policy, controller cache or choice
+    /// of addresses: one change at a time.
     #[arg(long, help_heading = "Question", conflicts_with = "vary")]
     pub(crate) sensitivity: bool,
     /// Simulate even if the offered load exceeds the capacity

@@ -24,7 +24,7 @@ pub use layout::{LayoutProfile, LayoutZone};
 pub use seek::{SeekLaw, SeekPoints, SeekProfile};
 pub use shingled::{BandCleaning, CachePlace, ShingledProfile};
 
-/// The profiles that are built in, by name.
+/// The built-in profiles, by name.
 pub const BUILT_IN: &[(&str, &str)] = &[
     (
         "seagate-st3500630ns",
@@ -82,44 +82,44 @@ pub const BUILT_IN: &[(&str, &str)] = &[
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiskProfile {
-    /// Under which name it was found.
+    /// The name under which the profile was found.
     #[serde(skip)]
     pub name: String,
-    /// What drive it is.
+    /// The model of the drive, in a few words.
     pub description: String,
-    /// What stands behind it.
+    /// The sources of the profile.
     pub provenance: Option<Provenance>,
-    /// The data sheet that it follows from, if it does.
+    /// The data sheet from which the profile was derived, if any.
     #[serde(skip)]
     pub data_sheet: Option<DataSheet>,
     /// The number of cylinders.
     pub cylinders: u32,
-    /// One revolution.
+    /// The time of one revolution.
     pub revolution_ms: f64,
     /// The capacity in sectors of 512 bytes.
     pub capacity_sectors: u64,
-    /// How long a sector takes, by zone.
+    /// The transfer time of a sector, by zone.
     pub transfer: TransferProfile,
-    /// How long seeks take.
+    /// The seek times.
     pub seek: SeekProfile,
-    /// Where sectors lie, for the positional model.
+    /// The positions of sectors, for the positional model.
     #[serde(default)]
     pub geometry: GeometryProfile,
-    /// The drive's own queue. Without it a drive serves all that waits in the order of arrival.
+    /// The drive's command queue. Without it, the drive serves requests in the order of arrival.
     pub queue: Option<QueueProfile>,
-    /// Zones with gaps, spares, slips and skews of their own, instead of those of the geometry.
+    /// Zones with their own gaps, spares, slips and skews, instead of those of the geometry.
     pub layout: Option<LayoutProfile>,
-    /// The drive's buffer. Without it data pass between the host and the medium as they are read and written.
+    /// The drive's buffer. Without it, data pass directly between the host and the medium.
     pub cache: Option<CacheProfile>,
-    /// How long the drive's electronics take. Only with a cache.
+    /// The overheads of the drive's electronics. Only with a `[cache]`.
     pub overheads: Option<OverheadsProfile>,
-    /// How long data take between the buffer and the host. Only with a cache.
+    /// The bus between the buffer and the host. Only with a `[cache]`.
     pub bus: Option<BusProfile>,
-    /// Bands of overlapping tracks and a media cache. Only with a cache.
+    /// Bands of overlapping tracks, and a media cache. Only with a `[cache]`.
     pub shingled: Option<ShingledProfile>,
 }
 
-/// A profile that follows from a data sheet.
+/// A profile that is derived from a data sheet.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SheetFile {
@@ -129,13 +129,13 @@ struct SheetFile {
     shingled: Option<ShingledProfile>,
 }
 
-/// How a drive chooses among the requests that it has.
+/// The command queue of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueueProfile {
-    /// By what.
+    /// How the drive chooses the next request.
     pub scheduler: ArmScheduler,
-    /// How many it takes.
+    /// The maximum number of requests in the queue.
     pub depth: u32,
 }
 
@@ -143,22 +143,22 @@ pub struct QueueProfile {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct GeometryProfile {
-    /// How many surfaces have a head.
+    /// The number of surfaces that have a head.
     pub surfaces: u32,
-    /// From one head to another.
+    /// The time to switch from one head to another.
     pub head_switch_ms: f64,
-    /// From one cylinder to the next in the middle of a transfer; a seek to the next cylinder if it is not
-    /// given.
+    /// The time to move to the next cylinder in the middle of a transfer; by default, that of a seek to the next
+    /// cylinder.
     #[serde(default)]
     pub cylinder_switch_ms: Option<f64>,
-    /// How much later a track begins than that of the head before.
+    /// The time by which a track begins later than the track of the previous head.
     pub track_skew_ms: f64,
-    /// How much later a cylinder's first track begins than the last of the cylinder before.
+    /// The time by which the first track of a cylinder begins later than the last track of the previous cylinder.
     pub cylinder_skew_ms: f64,
-    /// The zones from the outermost in; if empty they follow from the transfer times.
+    /// The zones, from the outermost to the innermost; by default, they are derived from the transfer times.
     #[serde(default)]
     pub zones: Vec<ZoneProfile>,
-    /// Whether the profile has no geometry, and this one is assumed.
+    /// Whether this geometry is assumed because the profile has none.
     #[serde(skip)]
     pub is_assumed: bool,
 }
@@ -183,7 +183,7 @@ impl Default for GeometryProfile {
 pub struct ZoneProfile {
     /// The outermost cylinder; 0 for the first zone.
     pub first_cylinder: u32,
-    /// Sectors per track.
+    /// The number of sectors per track.
     pub sectors_per_track: u32,
 }
 
@@ -191,16 +191,16 @@ pub struct ZoneProfile {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransferProfile {
-    /// On the outermost track, the fastest.
+    /// The time per sector on the outermost track, which is the fastest.
     pub outermost_ms_per_sector: f64,
-    /// On the innermost track.
+    /// The time per sector on the innermost track.
     pub innermost_ms_per_sector: f64,
-    /// What changes evenly between them.
+    /// The quantity that changes linearly from the outermost to the innermost track.
     #[serde(default)]
     pub zoning: Zoning,
 }
 
-/// Where a key of a data sheet belongs.
+/// A hint for keys of a data sheet that are in the wrong table.
 fn of_a_sheet(error: &toml::de::Error) -> &'static str {
     let sheet = [
         "rpm",
@@ -216,9 +216,7 @@ fn of_a_sheet(error: &toml::de::Error) -> &'static str {
             .starts_with(&format!("unknown field `{key}`"))
     };
     match sheet.iter().any(is_meant) {
-        true => {
-            "; this figure is from a data sheet: write it under [from_data_sheet], which replaces the other tables"
-        }
+        true => "; this key belongs in [from_data_sheet], which replaces the other tables",
         false => "",
     }
 }
@@ -318,8 +316,8 @@ impl DiskProfile {
             } if !key.starts_with("shingled") => ProfileError::Syntax {
                 origin: origin.to_owned(),
                 message: format!(
-                    "the figures of [from_data_sheet] contradict each other: they give '{key}' = {seen:.6}, \
-                     expected {expected}; check 'capacity_gb', 'heads', the rates and the seeks"
+                    "the values in [from_data_sheet] contradict each other: they result in '{key}' = {seen:.6}, \
+                     expected {expected}; check 'capacity_gb', 'heads', the rates and the seek times"
                 ),
             },
             other => other,

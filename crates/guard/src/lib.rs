@@ -69,8 +69,8 @@ pub fn refuse_used(host: &Host, path: &Path, metadata: &Metadata) -> Result<(), 
     let reason = if kind.is_block_device() {
         host.usage_of_device(metadata.rdev()).map(|usage| {
             format!(
-                "{shown} is in use: {usage}. iosonar never touches a device that is in use, not even \
-                 to read; unmount or detach it first"
+                "{shown} is in use: {usage}. iosonar never accesses a device that is in use, not even \
+                 for reading; unmount or detach it first"
             )
         })
     } else if kind.is_file() {
@@ -157,8 +157,8 @@ fn refuse_written(host: &Host, path: &Path, metadata: &Metadata) -> Result<(), G
         return Ok(());
     }
     Err(GuardError::Refused(format!(
-        "{} is open for writing in another process: {}. Both would overwrite each other's data, so --destroy does not \
-         help. Stop the other process first",
+        "{} is open for writing in another process: {}. That process and iosonar would overwrite each other's data, \
+         which --destroy does not allow. Stop that process first",
         path.display(),
         named(&writers)
     )))

@@ -102,7 +102,7 @@ pub enum GeometryError {
         seen: usize,
     },
     /// More disks are lost than the level tolerates, or disks that do not exist.
-    #[error("{level} tolerates the loss of {most}, but not of disks {seen:?}")]
+    #[error("{level} tolerates the loss of {most}, but not the loss of disks {seen:?}")]
     Lost {
         /// The RAID level.
         level: &'static str,
@@ -112,7 +112,7 @@ pub enum GeometryError {
         most: &'static str,
     },
     /// A disk that is not there has failed.
-    #[error("disk {seen} cannot have failed: the disks are 0 to {}", disks - 1)]
+    #[error("failed disk {seen} does not exist: the disks are numbered 0 to {}", disks - 1)]
     NoSuchDisk {
         /// The disk.
         seen: usize,

@@ -23,7 +23,7 @@ impl Layout {
             .lines()
             .find_map(|line| line.strip_prefix("ID:"))
             .and_then(|id| id.trim().parse().ok())
-            .ok_or("it has no line 'ID: number'")?;
+            .ok_or("it has no line of the form 'ID: NUMBER'")?;
         let field = |name: &str| {
             text.lines().find_map(|line| {
                 let declared = line.trim().strip_prefix("field:")?;

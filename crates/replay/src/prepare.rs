@@ -71,7 +71,7 @@ pub fn slurp(target: &Target, progress: impl FnMut(u64) -> bool) -> Result<Prepa
     })
     .map_err(|source| ReplayError::Io {
         path: target.path().to_owned(),
-        action: "read all of it",
+        action: "read the whole target",
         source,
     })
 }

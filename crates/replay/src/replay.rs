@@ -360,7 +360,7 @@ fn check_counts(
 ) -> Result<(), ReplayError> {
     let refuse = |reason: &str| Err(ReplayError::Refused(reason.to_owned()));
     if loads.is_empty() || loads.len() != targets.len() {
-        return refuse("a replay needs at least one target, and one for each load");
+        return refuse("a replay needs at least one load, and exactly one target for each load");
     }
     if loads.len() > MOST_LANES as usize {
         return Err(ReplayError::Refused(format!(
@@ -370,7 +370,7 @@ fn check_counts(
         )));
     }
     if options.engine == EngineKind::Simulate && devices != targets.len() {
-        return refuse("a simulated replay needs a device for each target");
+        return refuse("a simulated replay needs exactly one simulated device for each target");
     }
     pacing::check(&options.pacing).map_err(ReplayError::Refused)?;
     options.suit(targets)?;

@@ -260,7 +260,7 @@ impl Scan {
             .filter(|most| longest > u64::from(most.get()))
         {
             return Err(ReplayError::Refused(format!(
-                "the load has requests of up to {} sectors, and an NVMe command to {} moves at most {most} \
+                "the load has requests of up to {} sectors, and an NVMe command to {} transfers at most {most} \
                  (passthrough does not split requests): replay on the block device (/dev/nvme...), or change the load",
                 longest,
                 target.path().display()

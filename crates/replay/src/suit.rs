@@ -63,8 +63,8 @@ impl Options {
         match targets.iter().find(|t| t.has_poll_queues() == Some(false)) {
             None => Ok(()),
             Some(target) => refuse(format!(
-                "--iopoll needs poll queues, which {} does not have (queue/io_poll is 0): remove the option, or for \
-                 NVMe load the driver with nvme.poll_queues=2 (kernel command line, or options nvme poll_queues=2 in \
+                "--iopoll needs poll queues, which {} does not have (queue/io_poll is 0): remove the option, or, for \
+                 NVMe, load the driver with nvme.poll_queues=2 (kernel command line, or options nvme poll_queues=2 in \
                  /etc/modprobe.d)",
                 target.path().display()
             )),

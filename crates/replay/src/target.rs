@@ -184,7 +184,8 @@ impl Target {
         }
         if (format.size(), format.block()) != (target.size, target.block) {
             return refuse(format!(
-                "{shown} reports {} in blocks of {}, but the kernel assumes {} in blocks of {} ({}): rescan it (nvme ns-rescan)",
+                "{shown} reports {} in blocks of {}, but the kernel assumes {} in blocks of {} ({}): \
+                 rescan the namespace (nvme ns-rescan)",
                 format.size(),
                 format.block(),
                 target.size,
@@ -463,7 +464,8 @@ fn not_opened(path: &Path, purpose: &str, source: std::io::Error) -> ReplayError
     let shown = path.display();
     match source.kind() {
         PermissionDenied => ReplayError::Refused(format!(
-            "{shown} cannot be {purpose}: {source}; run as root, or as a user with that permission (ls -l {shown})"
+            "{shown} cannot be {purpose}: {source}; run as root, or as a user with the necessary \
+             permission (see ls -l {shown})"
         )),
         ReadOnlyFilesystem => ReplayError::Refused(format!(
             "{shown} is in a file system that is mounted read-only; choose a different target"

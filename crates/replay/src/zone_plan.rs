@@ -74,8 +74,8 @@ impl ZonePlan {
         let refused = |reason: String| ReplayError::Refused(reason);
         if !load.scan.is_known || load.arriving.is_some() {
             return Err(refused(format!(
-                "{shown} has zones that must be written sequentially, which is checked before the replay: give \
-                 the load as a file on its host, or use --skip-writes"
+                "{shown} has zones that must be written sequentially, and only a load in a file can be \
+                 checked for this before the replay: give the load as a file on the target's host, or use --skip-writes"
             )));
         }
         if !matches!(options.conflicts, Conflicts::Partial | Conflicts::Order) {

@@ -254,13 +254,13 @@ impl fmt::Display for Misplaced {
             Self::NotAtPointer { start, pointer } => write!(
                 f,
                 "the zone at sector {start} must be written sequentially, and its write pointer will be at sector \
-                 {pointer}; --zone-append writes there instead, --reset-zones resets the zones that the load writes to \
-                 (their data is lost), --skip-writes leaves the writes out"
+                 {pointer}; use --zone-append to write there instead, --reset-zones to reset the zones that the load \
+                 writes to (their data is lost), or --skip-writes to leave out the writes"
             ),
             Self::CrossesZones { boundary } => write!(
                 f,
-                "it crosses the boundary of a sequential zone at sector {boundary}; shorten it, or choose a target \
-                 with other zones"
+                "it crosses the boundary of a sequential zone at sector {boundary}; shorten the write, or \
+                 choose a target with different zones"
             ),
             Self::Full {
                 start,
@@ -269,8 +269,8 @@ impl fmt::Display for Misplaced {
             } => write!(
                 f,
                 "the zone at sector {start} has no room for it: its write pointer will be at sector {pointer}, \
-                 and its capacity ends at sector {end}; --reset-zones resets the zones that the load writes \
-                 to (their data is lost), and a shorter part of the load (--duration) writes less"
+                 and its capacity ends at sector {end}; use --reset-zones to reset the zones that the load \
+                 writes to (their data is lost), or replay a shorter part of the load (--duration)"
             ),
             Self::Never { start, condition } => write!(
                 f,
@@ -278,9 +278,9 @@ impl fmt::Display for Misplaced {
             ),
             Self::TooManyActive { most } => write!(
                 f,
-                "more than {most} zones would be partly written, which is the limit of this device \
-                 (queue/max_active_zones); --reset-zones resets the zones that the load writes to (their data is \
-                 lost), or reset others (blkzone reset)"
+                "more than {most} zones would be partly written, but this device allows only {most} \
+                 (queue/max_active_zones); use --reset-zones to reset the zones that the load writes to (their data is \
+                 lost), or reset other zones (blkzone reset)"
             ),
             Self::NotGranular { granularity } => write!(
                 f,

@@ -368,20 +368,21 @@ pub const CATALOGUE: &[Entry] = &[
         "Pages of 4 KiB ranked by number of accesses, on logarithmic axes, with the share of accesses that go to the \
          hottest pages: the potential benefit of a cache."),
     each("working-set-log", Load, "ws_log", LOAD, working_set::logarithmic,
-        "The distinct data accessed in the last 1, 6, 60 and 600 s and since the beginning, on a logarithmic axis."),
+        "The distinct data accessed in the last 1, 6, 60 and 600 s and since the start of the load, on a \
+         logarithmic axis."),
     each("working-set", Load, "ws_lin", LOAD, working_set::linear,
         "The working set on a linear axis: the size of a cache that would hold all the data in use."),
     each("span", Load, "sum_dist", LOAD, working_set::span,
-        "The distance from the lowest to the highest sector accessed in the last 1, 6, 60 and 600 s and since the beginning: how \
-         far a disk arm must move."),
+        "The distance from the lowest to the highest sector accessed in the last 1, 6, 60 and 600 s and \
+         since the start of the load: how far a disk arm must move."),
     each("sparsity", Load, "avg_dist", LOAD, working_set::sparsity,
         "The span divided by the number of distinct sectors: one means dense, a large number means scattered."),
     together("turns-intended", Load, "turns.setpoint", OUTCOME, flight::turns_intended,
         "The share of requests that start at a lower position than the previous one, in order of intended start: near \
          0 % is sequential, near 50 % is random."),
     together("turns-completed", Load, "turns.completed", OUTCOME, flight::turns_completed,
-        "The share of requests that start at a lower position than the previous one, in order of completion: smaller \
-         than in the order of the load if a scheduler or the drive reorders requests."),
+        "The share of requests that start at a lower position than the previous one, in order of completion. It \
+         is smaller than in order of intended start if a scheduler or the drive reorders requests."),
     each("activity-requests", Activity, "", OUTCOME, activity::requests,
         "Requests per second by period, reads and writes separately: the daily pattern."),
     each("concurrency", Activity, "", OUTCOME, activity::concurrency,
@@ -422,7 +423,7 @@ pub const CATALOGUE: &[Entry] = &[
         "The longest time between two polls for completions while requests were in flight (replay --self-check): the \
          largest possible error in a measured latency."),
     each("answer-wait-cumulated", SelfCheck, "answer_wait_cumul", Needs::NONE, self_check::answer_wait_cumulated,
-        "The sum of the times between polls for completions: how long the replay was busy with other work."),
+        "The sum of the times between polls for completions: the time that the replay spent on other work."),
 ];
 
 /// The chart of this name.

@@ -238,7 +238,7 @@ pub fn note_styles(chart: &mut Chart, series: &[Series]) {
         ),
         (
             has(Style::Distribution, |spot| spot.y_95.0.is_finite()),
-            "bands are 95 % intervals of the share at each time",
+            "bands are 95 % intervals of the share at each response time",
         ),
         (
             has(Style::Theory, |spot| spot.y.is_finite()),

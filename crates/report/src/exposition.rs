@@ -39,7 +39,7 @@ pub fn exposition(state: RunState, measured: &Measured, sweep: Option<SweepRuns>
     text.head(
         "iosonar_run_info",
         "gauge",
-        "The run and its state; always 1.",
+        "The name and state of the run; the value is always 1.",
     );
     let labels = [("name", measured.name.as_str()), ("state", state.label())];
     text.line("iosonar_run_info", &labels, 1.0);
@@ -85,7 +85,7 @@ pub fn exposition(state: RunState, measured: &Measured, sweep: Option<SweepRuns>
     text.levels(measured);
     let verdicts = verdicts(measured);
     if !verdicts.is_empty() {
-        let help = "Whether a target is met: 1 if it is, 0 if not, NaN while this is unclear.";
+        let help = "Whether a target is met: 1 if it is, 0 if not, NaN while undecided.";
         text.head("iosonar_target_met", "gauge", help);
         for verdict in verdicts {
             let met = match verdict.word {
@@ -169,7 +169,8 @@ impl Text {
             "Requests submitted more than 100 us late, although no other request held them back.";
         self.head("iosonar_late_requests_total", "counter", help);
         self.line("iosonar_late_requests_total", &[], late as f64);
-        let help = "Whether the run keeps up with the load: 1 if it does, 0 if not, NaN while this is not known.";
+        let help =
+            "Whether the run keeps up with the load: 1 if it does, 0 if not, NaN while unknown.";
         self.head("iosonar_keeps_up", "gauge", help);
         let keeps_up = match of {
             0 => f64::NAN,

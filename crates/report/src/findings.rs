@@ -58,8 +58,10 @@ pub enum Finding {
         above: Nanos,
         /// How many are.
         count: u64,
-        /// The share of time that has four fifths of them.
-        share_of_time: f64,
+        /// The share of time of the busiest windows that contain four fifths of them.
+        busiest: f64,
+        /// The share of time of the shortest stretch that contains four fifths of them.
+        stretch: f64,
     },
     /// Whether the load was kept up with, in words of the page.
     Pace(String),
@@ -229,11 +231,12 @@ fn tail(input: &Measured, chart: &Chart) -> Option<Finding> {
 
 fn slow(input: &Measured) -> Option<Finding> {
     let above = 10.0 * quantile(input, 0.5)?.value.as_secs_f64();
-    let (count, share_of_time) = slow_windows(input, above)?;
-    (above > 0.0 && count >= FEWEST_SLOW).then(|| Finding::Slow {
+    let windows = slow_windows(input, above)?;
+    (above > 0.0 && windows.count >= FEWEST_SLOW).then(|| Finding::Slow {
         above: Nanos::nearest(above * 1e9),
-        count,
-        share_of_time,
+        count: windows.count,
+        busiest: windows.busiest,
+        stretch: windows.stretch,
     })
 }
 
@@ -389,21 +392,26 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn slow_requests_come_in_bursts_or_are_spread_over_time() {
+    fn slow_requests_come_in_one_stretch_or_in_bursts_or_are_spread_over_time() {
         let of = |is_slow: fn(u64) -> bool| {
             let input = measured("a", 20_000, |i| if is_slow(i) { 50.0 } else { 1.0 });
             conclusion("sonar", &[input])
         };
-        let burst = of(|i| (5_000..5_500).contains(&i));
-        assert!(
-            burst.starts_with("Slow requests come in bursts: 80 %"),
-            "{burst}"
-        );
-        let spread = of(|i| i % 40 == 0);
-        assert!(
-            spread.starts_with("Slow requests are spread over time"),
-            "{spread}"
-        );
+        for (is_slow, when) in [
+            (
+                (|i| (5_000..5_500).contains(&i)) as fn(u64) -> bool,
+                "come in one stretch",
+            ),
+            (|i| (3_000..11_000).contains(&i), "come in one stretch"),
+            (|i| i % 4_000 < 100, "come in bursts"),
+            (|i| i % 40 == 0, "are spread over time"),
+        ] {
+            let text = of(is_slow);
+            assert!(
+                text.starts_with(&format!("Slow requests {when}: 80 %")),
+                "{text}"
+            );
+        }
         assert_eq!(of(|_| false), "");
     }
 }

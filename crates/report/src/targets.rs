@@ -52,7 +52,7 @@ impl Word {
             Self::Meets => "meets",
             Self::Misses => "misses",
             Self::Unclear => "unclear",
-            Self::Incomplete => "unclear: some requests have no time",
+            Self::Incomplete => "unclear: some requests have no latency",
             Self::Fake => "no verdict: the figures are FAKE",
             Self::Unknown => "not measured",
         }
@@ -62,7 +62,7 @@ impl Word {
     pub fn token(self) -> (&'static str, Option<&'static str>) {
         match self {
             Self::Meets | Self::Misses | Self::Unclear => (self.name(), None),
-            Self::Incomplete => ("unclear", Some("some requests have no time")),
+            Self::Incomplete => ("unclear", Some("some requests have no latency")),
             Self::Fake => ("none", Some("the figures are fake")),
             Self::Unknown => ("none", Some("it was not measured")),
         }
@@ -432,7 +432,7 @@ mod tests {
         };
         // The second input has a request without a time: it cannot meet a target.
         let (legend, lines) = chart("p50 < 1.6ms", 2);
-        let verdict = "target p50 < 1.6 ms: a meets, a unclear: some requests have no time";
+        let verdict = "target p50 < 1.6 ms: a meets, a unclear: some requests have no latency";
         assert_eq!(
             legend.iter().filter(|text| *text == verdict).count(),
             1,

@@ -44,14 +44,15 @@ pub enum ScenarioError {
     },
     /// The file is a trace.
     #[error(
-        "{path}: is a trace, not a scenario; simulate it with a scenario that describes the storage: 'iosonar sim \
+        "{path}: this is a trace, not a scenario; simulate it with a scenario that describes the storage: 'iosonar sim \
          SCENARIO --trace {path}'",
         path = .0.display()
     )]
     IsTrace(PathBuf),
     /// The text is the profile of a device.
     #[error(
-        "{0}: is a device profile, not a scenario; use it in a scenario with [{device}] profile = \"{0}\", next to [load] and [array]",
+        "{0}: this is a device profile, not a scenario; use it in a scenario with [{device}] profile = \"{0}\", next \
+         to [load] and [array]",
         path.display()
     )]
     IsProfile {
@@ -71,7 +72,7 @@ pub enum ScenarioError {
     /// The disks get more work than they can do.
     #[error(
         "{}: unstable: the offered load of the busiest station, {station}, is {offered:.3} times \
-         its capacity, so its queue only grows and the results depend on the length of the run. Lower the \
+         its capacity, so its queue keeps growing and the results depend on the length of the run. Lower the \
          rate, or use --unstable to simulate it anyway",
         path.display()
     )]
@@ -118,11 +119,11 @@ pub enum ScenarioError {
     #[error(
         "{}: there are no requests to simulate: {}", path.display(),
         if *left_out > 0 {
-            "all requests of the trace lie beyond the end of the array and are left out; use more \
-             or larger disks, or --set load.beyond=fit or --set load.beyond=wrap"
+            "all requests of the trace lie beyond the end of the array; use more or larger disks, or --set \
+             load.beyond=fit or --set load.beyond=wrap"
         } else if *changed {
-            "the selected part of the trace (--from, --until, --duration, --ops and similar options) has none; \
-             'iosonar info' prints the start of its first and last request"
+            "the selected part of the trace (--from, --until, --duration, --ops and similar options) contains no \
+             requests; 'iosonar info' prints the start times of the first and last requests of the trace"
         } else {
             "the trace is empty"
         }
@@ -168,7 +169,7 @@ pub enum ScenarioError {
     #[error("interrupted")]
     Interrupted,
     /// More requests took too long than [`GiveUp`](crate::GiveUp) allows.
-    #[error("more requests took too long than the limit allows")]
+    #[error("too many requests exceeded the response-time limit")]
     GivenUp {
         /// The number of the limit in the list that the runs were given.
         limit: usize,

@@ -41,8 +41,8 @@ impl Prepared {
         for Assumption::Geometry { profile } in self.assumptions() {
             let _ = writeln!(
                 page.text,
-                "\n# Assumed: profile \"{profile}\" has no [geometry], so each of its disks has one surface, no skews,\n\
-                 # and zones that follow from its transfer times."
+                "\n# Assumed: profile \"{profile}\" has no [geometry], so its disks have one surface, no skews,\n\
+                 # and zones derived from the transfer times of the profile."
             );
         }
         match &self.array.devices {
@@ -358,7 +358,11 @@ fn explain_disks(disks: &DiskSet, page: &mut Page) {
         }
         DiskModel::Sampled(Scheduler::Rpo { count, most }) => {
             page.noted(model, quoted("sampled"), "every position is random");
-            page.noted(scheduler, quoted("rpo"), "the shortest of q positionings");
+            page.noted(
+                scheduler,
+                quoted("rpo"),
+                "the shortest of q positioning times",
+            );
             page.key(DiskFile::rpo_count, count.quoted());
             if most < usize::MAX {
                 page.key(DiskFile::rpo_most, most);

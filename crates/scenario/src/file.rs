@@ -30,36 +30,37 @@ table_of_keys! {
         #[default = "1"]
         #[comment = "seed for all random numbers"]
         pub seed: Option<u64>,
-        /// independent runs
+        /// number of independent runs
         #[default = "1"]
         #[comment = "independent runs"]
         pub replications: Option<Spanned<u32>>,
-        /// requests at the beginning of each run that are not measured: [the window](simulate.md#what-is-measured)
-        /// begins with the next one; `"auto"` determines it from a pilot run (MSER-5)
+        /// number of requests at the beginning of each run that are not measured: [the
+        /// window](simulate.md#what-is-measured) begins with the next request; `"auto"` determines the number from a
+        /// pilot run (MSER-5)
         #[default = "0"]
-        #[comment = "requests at the start that are not measured"]
+        #[comment = "initial requests excluded from the measurement"]
         pub warmup_requests: Option<Spanned<toml::Value>>,
-        /// What drives the simulation. May be missing where a trace is given on the command line.
+        /// The load of the simulation. Optional if a trace is given on the command line.
         #[table = "[load]"]
         pub load: Option<LoadFile>,
-        /// The array; of SSDs it may be missing: then there is one.
+        /// The array. Optional with `[ssd]`: without it, the scenario has one SSD.
         #[serde(default = "ArrayFile::of_one")]
         #[table = "[array]"]
         pub array: ArrayFile,
-        /// What lies between the host and the disks.
+        /// The controller between the host and the disks.
         #[table = "[controller]"]
         pub controller: Option<ControllerFile>,
-        /// The rebuild of lost disks to hot spares.
+        /// The rebuild of failed disks on hot spares.
         #[table = "[rebuild]"]
         pub rebuild: Option<RebuildFile>,
-        /// What happens to devices during a run.
+        /// Events that affect the devices during a run.
         #[serde(default)]
         #[table = "[[event]]"]
         pub event: Vec<EventFile>,
-        /// The disks under it, all alike ...
+        /// The disks of the array ...
         #[table = "[disk]"]
         pub disk: Option<DiskFile>,
-        /// ... or the SSDs: the name of a profile, and values in place of its own.
+        /// ... or its SSDs: the name of a profile, and values that override those of the profile ...
         #[table = "[ssd]"]
         pub ssd: Option<toml::Table>,
         /// ... or devices of a registered model.

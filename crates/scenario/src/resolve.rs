@@ -203,7 +203,7 @@ fn arrays(
     } else if arrays > 1 && replications > 1 {
         "1: several arrays cannot be combined with replications"
     } else if arrays > 1 && is_of_trace && warmup == Warmup::Auto {
-        "1: several arrays on a trace need a number in 'warmup_requests', not \"auto\""
+        "1: several arrays that replay a trace need a number in 'warmup_requests', not \"auto\""
     } else {
         return Ok(arrays);
     };
@@ -267,8 +267,8 @@ fn check_devices(
         && matches!(devices, Devices::Disks(disks) if is_buffered(disks))
     {
         return Err(check.incomplete(
-            "'array.preread_seek' = \"write\" needs drives without a cache, which would treat pre-reads as writes: \
-             remove the key",
+            "'array.preread_seek' = \"write\" does not support drives with a cache, which would treat pre-reads as \
+             writes: remove the key",
         ));
     }
     Ok(())

@@ -235,7 +235,7 @@ impl RequestSource for Trace {
             return Err(ScenarioError::Trace(TraceError::Request {
                 place: Place::of(&self.path, self.batch.place(self.row)),
                 problem: format!(
-                    "the request starts at {} of simulated time, expected at most 100 years: \
+                    "the request starts after {} of simulated time, expected at most 100 years: \
                      use a part of the trace (--from), or a different --speed",
                     request.start
                 ),

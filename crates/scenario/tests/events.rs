@@ -150,7 +150,7 @@ fn what_cannot_be_is_refused() {
         ),
         (
             "[[event]]\nat = '1s'\nslow = { disk = 1, factor = 2, for = '1s' }\nnoticed_after = '1s'\n",
-            "x.toml:16: 'event.noticed_after' is 1s, expected no value, as it applies to 'fail'",
+            "x.toml:16: 'event.noticed_after' is 1s, expected no value, as the key applies only to 'fail'",
         ),
         (
             "[[event]]\nat = '1s'\nfail = 1\n[[event]]\nat = '2s'\nfail = 1\n",
@@ -188,7 +188,7 @@ fn what_does_not_go_with_it_is_refused() {
     let event = "[[event]]\nat = '1s'\nfail = 1\n";
     let error = change("disks = 6", "disks = 6\nfailed = [1]", event);
     assert!(
-        error.contains("'event.fail' is 1, expected a disk that 'array.failed' does not contain"),
+        error.contains("'event.fail' is 1, expected a disk that is not listed in 'array.failed'"),
         "{error}"
     );
     let error = change("\"raid6\"", "\"raid0\"", &format!("[rebuild]\n{event}"));
@@ -217,7 +217,10 @@ fn the_spare_of_a_disk_that_fails_may_be_another_drive() {
     let with_spare = prepared(&format!("{other}{event}"));
     assert!(with_spare.is_ok(), "{:?}", with_spare.err());
     let error = prepared(other).map(|_| ()).unwrap_err();
-    assert!(error.contains("disks from 0 to 5, each once"), "{error}");
+    assert!(
+        error.contains("disks from 0 to 5, each at most once"),
+        "{error}"
+    );
 }
 
 /// Devices of every kind can fail.

@@ -162,7 +162,7 @@ const GIVEN: [(&str, usize, &str); 21] = [
     (
         "level = \"raid5\"\ndisks = 4\nlike = \"linux-md\"\nfailed = [0, 1]",
         14,
-        "tolerates: the loss of one disk",
+        "tolerates (the loss of one disk)",
     ),
     (
         "level = \"raid10\"\ndisks = 4\nlike = \"linux-md\"\nfailed = [0]\n[rebuild]",

@@ -201,7 +201,8 @@ fn what_is_wrong_is_refused_with_its_line() {
         ),
         (
             good.replace("disks = 4", "disks = 4\nfailed = [1]"),
-            "s.toml:10: 'array.failed' is [1], expected at most what a registered level tolerates: the loss of no disk",
+            "s.toml:10: 'array.failed' is [1], expected no more failed disks than a registered level tolerates (the \
+             loss of no disk)",
         ),
         (
             good.replace("\"plain\"", "\"short\"")

@@ -145,7 +145,7 @@ impl fmt::Display for LawError {
             Self::NoTimes => write!(f, "an empirical distribution needs at least one time"),
             Self::Bounds { least, most, tried } => write!(
                 f,
-                "fewer than 1 of {tried} times lie from {least} to {most}: widen the bounds"
+                "fewer than one time in {tried} lies between {least} and {most}: widen the bounds"
             ),
         }
     }

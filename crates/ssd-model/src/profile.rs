@@ -20,7 +20,7 @@ pub use host::{
 };
 pub use limits::{LimitProfile, LimitsProfile};
 
-/// The profiles that are built in, by name.
+/// The built-in profiles, by name.
 pub const BUILT_IN: &[(&str, &str)] = &[
     (
         "block-queue-gen2x4",
@@ -77,7 +77,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ),
 ];
 
-/// Why a profile is refused.
+/// Why a profile is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum SsdProfileError {
     /// There is no profile of this name.
@@ -88,15 +88,15 @@ pub enum SsdProfileError {
     Syntax {
         /// The file, or the built-in name.
         origin: String,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// The scenario changes a value that the profile does not have.
-    #[error("[ssd] over the profile '{origin}': {message}")]
+    #[error("[ssd] with the profile '{origin}': {message}")]
     Changes {
         /// The name of the profile.
         origin: String,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// A value is out of its range, or contradicts another.
@@ -118,76 +118,76 @@ pub enum SsdProfileError {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SsdProfile {
-    /// Under which name it was found.
+    /// The name under which the profile was found.
     #[serde(skip)]
     pub name: String,
-    /// The device in a few words.
+    /// A short description of the device.
     pub description: String,
-    /// What stands behind it.
+    /// The sources of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
-    /// The data sheet that it follows from, if it does.
+    /// The data sheet from which the profile was derived, if any.
     #[serde(skip)]
     pub data_sheet: Option<DataSheet>,
     /// How the host submits requests.
     pub interface: Interface,
     /// The CPU time of the driver.
     pub driver: DriverProfile,
-    /// The ring of descriptors; of the interface `"block-queue"`.
+    /// The ring of descriptors, for the interface `"block-queue"`.
     #[serde(default)]
     pub block_queue: BlockQueueProfile,
-    /// The queue pairs; of the interface `"nvme"`.
+    /// The queue pairs, for the interface `"nvme"`.
     #[serde(default)]
     pub nvme: NvmeProfile,
-    /// Between host and device.
+    /// The PCIe link between host and device.
     pub pcie: PcieProfile,
-    /// What understands commands.
+    /// The controller, which decodes commands.
     pub controller: ControllerProfile,
-    /// What lies behind the controller.
+    /// The storage behind the controller.
     pub storage: Storage,
-    /// Memory that answers at once; of the storage `"dram"`.
+    /// Memory channels, for the storage `"dram"`.
     pub dram: Option<DramProfile>,
-    /// NAND flash; of the storage `"flash"`.
+    /// NAND flash, for the storage `"flash"`.
     pub flash: Option<FlashProfile>,
-    /// One exponential service for a block, whatever its size; of the storage `"exponential"`.
+    /// An exponential service time per block, regardless of its size, for the storage `"exponential"`.
     pub exponential: Option<ExponentialProfile>,
-    /// Service times as they were measured; of the storage `"measured"`.
+    /// Measured service times, for the storage `"measured"`.
     pub measured: Option<MeasuredProfile>,
-    /// A cache for writes in the device's memory, in front of flash.
+    /// A write cache in the device's memory, in front of the flash.
     pub cache: Option<CacheProfile>,
-    /// The part of the page map that is in the device's memory; all of it if it is missing.
+    /// A cache for part of the page map in the device's memory; by default, the whole map is in memory.
     pub mapping_cache: Option<MappingCacheProfile>,
-    /// What is let through to the device.
+    /// Limits on the rates at which requests reach the device.
     pub limits: Option<LimitsProfile>,
 }
 
-/// The part of the page map that is in the device's memory.
+/// A cache for part of the page map in the device's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct MappingCacheProfile {
-    /// How many entries it holds, one for each logical page; 0: all of the map is in memory.
+    /// The number of entries in the cache, one for each logical page; with 0, the whole map is in memory.
     pub entries: u32,
-    /// How many entries a flash page of the map holds.
+    /// The number of entries in a flash page of the map.
     pub entries_per_page: u32,
-    /// How much of it is read for an entry.
+    /// The number of bytes that are read from this page for an entry that is not in the cache.
     pub read_bytes: u32,
-    /// Whether what writes have changed goes back to flash when an entry leaves the memory: all changed entries of its
-    /// page of the map, with the rest of that page, which is read first. The map takes spare room then.
+    /// Whether changed entries are written to flash when one is evicted: all changed entries of its page of the map are
+    /// written, together with the rest of that page, which is read first. The map then takes spare space.
     #[serde(default)]
     pub write_back: bool,
 }
 
-/// What lies behind the controller.
+/// The storage behind the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Storage {
     /// Channels of memory.
     Dram,
-    /// Channels of flash dies under a page-mapped translation layer.
+    /// Channels of flash dies with a page-mapped translation layer.
     Flash,
     /// A server of blocks.
     Exponential,
-    /// Servers of commands whose times were measured.
+    /// Servers of commands with measured times.
     Measured,
 }
 
@@ -195,17 +195,17 @@ pub enum Storage {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ControllerProfile {
-    /// Until a command is understood and its transfer started (`t_cmd`).
+    /// The time to decode a command and start its transfer (`t_cmd`).
     pub command_us: f64,
-    /// The same of a command that writes; `command_us` if it is missing.
+    /// The time to decode a write command and start its transfer; `command_us` by default.
     pub write_command_us: Option<f64>,
-    /// How many commands it handles in parallel.
+    /// The number of commands processed in parallel.
     #[serde(default = "one")]
     pub commands: u32,
-    /// Until a return of descriptors is started.
+    /// The time to start a return of descriptors.
     #[serde(default)]
     pub return_us: f64,
-    /// The probability that a descriptor comes back with an error.
+    /// The probability that a descriptor is returned with an error.
     #[serde(default)]
     pub error_probability: f64,
 }
@@ -217,11 +217,11 @@ pub struct DramProfile {
     /// The capacity of all channels.
     #[serde(deserialize_with = "size")]
     pub capacity: String,
-    /// How many work in parallel; 4 KiB units lie on them in turn.
+    /// The number of channels that work in parallel; data are interleaved over them in units of 4 KiB.
     pub channels: u32,
-    /// The access to 4 KiB for a read.
+    /// The access time of a read, per 4 KiB.
     pub read_us: f64,
-    /// The access to 4 KiB for a write.
+    /// The access time of a write, per 4 KiB.
     pub write_us: f64,
 }
 
@@ -236,18 +236,19 @@ pub struct ExponentialProfile {
     pub mean_us: f64,
 }
 
-/// Servers of commands whose times were measured, as `calibrate` writes them.
+/// Servers of commands with measured times, as written by `calibrate`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredProfile {
     /// The capacity.
     #[serde(deserialize_with = "size")]
     pub capacity: String,
-    /// How many commands it serves in parallel; the others wait, first come, first served.
+    /// The number of commands served in parallel; the others wait and are served in the order of arrival.
     pub channels: u32,
-    /// Quantiles of the time of reads: probabilities from 0 to 1, ascending, and microseconds.
+    /// Quantiles of the times of reads: pairs of a probability and microseconds, with ascending probabilities from 0 to
+    /// 1.
     pub read_quantiles: Vec<(f64, f64)>,
-    /// Quantiles of the time of writes, in the same form.
+    /// Quantiles of the times of writes, in the same form.
     pub write_quantiles: Vec<(f64, f64)>,
     /// The time that each KiB adds to a read.
     #[serde(default)]
@@ -261,35 +262,37 @@ pub struct MeasuredProfile {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheProfile {
-    /// Its size; `"0"` for no cache.
+    /// The size of the cache; `"0"` for no cache.
     #[serde(deserialize_with = "size")]
     pub size: String,
-    /// The share of it that is dirty when writing to flash begins; 0: at once.
+    /// The share of dirty data at which destaging to flash begins; with 0, at once.
     #[serde(default)]
     pub destage_above: f64,
-    /// The share down to which it goes on then.
+    /// The share of dirty data at which destaging ends.
     #[serde(default)]
     pub destage_below: f64,
-    /// The time of an access, one at a time.
+    /// The latency of an access; the cache serves one access at a time.
     #[serde(default)]
     pub access_us: f64,
-    /// The rate of the cache's memory: what an access takes beyond `access_us`. Unbounded if it is missing.
+    /// The rate of the cache's memory, whose transfer time is added to `access_us`; unbounded by default.
     pub mb_per_s: Option<f64>,
-    /// Requests that are longer than this use two rows of the memory at a time: half the time for each byte. None do if
-    /// it is missing.
+    /// The size of a row of the memory. Longer requests use two rows at a time and take half the time per byte; by
+    /// default, no requests do.
     #[serde(default, deserialize_with = "optional_size")]
     pub row: Option<String>,
-    /// Whether it loses its contents without power: a flush then takes until all that was written is on flash. Else it
-    /// costs nothing.
+    /// Whether the cache loses its contents without power. If so, a flush takes until all data written before it are on
+    /// flash; otherwise, it takes no time.
     #[serde(default)]
     pub volatile: bool,
-    /// How much may be on its way to flash before further writes wait. It takes no room in the cache then; if it is missing, it does, and the cache's size is the limit.
+    /// The amount of data on its way to flash above which further writes wait. If set, these data take no space in the
+    /// cache; otherwise they do, and the size of the cache is the limit.
     #[serde(default, deserialize_with = "optional_size")]
     pub in_flight: Option<String>,
-    /// A page that is written again within this time stays in the cache; 0: it goes to flash each time.
+    /// A page that is written again within this time stays in the cache; with 0, it goes to flash each time.
     #[serde(default)]
     pub hold_ms: f64,
-    /// The share of the cache that may hold such pages: beyond it, the least recently written one goes to flash.
+    /// The share of the cache that pages held by `hold_ms` may fill; beyond it, the least recently written page goes to
+    /// flash.
     #[serde(default = "half")]
     pub hold_share: f64,
 }

@@ -60,17 +60,17 @@ fn figures_that_contradict_each_other_are_refused() {
         (
             "read_iops = { iops = 900_000 }",
             "read_iops.iops",
-            "is the sequential rate",
+            "the sequential rate in requests of 4 KiB",
         ),
         (
             "read_latency_us = 500",
             "read_iops.iops",
-            "at most 128000, the rate of 64 outstanding requests (depth x jobs) of 500 us each",
+            "at most 128000, the rate of 64 outstanding requests (depth x jobs) with a latency of 500 us",
         ),
         (
             "write_iops = { iops = 400_000 }",
             "write_iops.iops",
-            "is the sequential rate",
+            "the sequential rate in requests of 4 KiB",
         ),
         (
             "read_iops = { iops = 5000 }",
@@ -95,7 +95,13 @@ fn figures_that_contradict_each_other_are_refused() {
         (
             "write_iops = { iops = 100_000, sustained = true }, over_provisioning = 0.3",
             "over_provisioning",
-            "MB/s sequentially, not the 1500 of sequential_write",
+            "MB/s in sequential writes, not the 1500 of sequential_write",
+        ),
+        // Less spare flash makes cleaning dearer: a lower value would not help.
+        (
+            "write_iops = { iops = 200_000, sustained = true }, over_provisioning = 0.01",
+            "over_provisioning",
+            "a higher value, or none",
         ),
     ] {
         assert_refused(changes, key, expected);
@@ -127,7 +133,7 @@ fn figures_that_no_such_drive_has_are_refused() {
             "interface = \"sata\", sequential_read = { mb_per_s = 550 }, sequential_write = { mb_per_s = 520 }, \
              read_iops = { iops = 90_000, depth = 64, jobs = 1 }",
             "read_iops.depth",
-            "1 to 32 outstanding of SATA 6 Gb/s",
+            "1 to 32 outstanding requests on SATA 6 Gb/s",
         ),
     ] {
         assert_refused(changes, key, expected);

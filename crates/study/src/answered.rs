@@ -50,7 +50,7 @@ impl Answered {
                 path: path.to_owned(),
                 problem: format!(
                     "unstable: the offered load of the busiest station is {offered:.3} times its capacity, so the \
-                     queue only grows; the system is stable below {} requests/s",
+                     queue keeps growing; the system is stable below {} requests/s",
                     significant(most, 3)
                 ),
             });

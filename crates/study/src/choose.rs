@@ -151,8 +151,8 @@ pub enum ChooseError {
     Load(#[from] ScenarioError),
     /// The same load would be of other requests.
     #[error(
-        "the sizes of the load are in blocks, but the candidates have blocks of different sizes: give the sizes in \
-         bytes, such as size = \"8KiB\", or set load.block"
+        "the load specifies sizes in blocks, but the candidates have different block sizes: give the sizes in bytes, \
+         such as size = \"8KiB\", or set load.block"
     )]
     Blocks,
     /// A candidate means nothing that can be simulated, or a search failed.

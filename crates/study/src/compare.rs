@@ -247,7 +247,7 @@ pub enum PairError {
     /// Another request.
     #[error(
         "request {number} is {first} in the first input and {second} in the second: --paired needs simulations of the \
-         same requests, such as two arrays with the same trace or seed"
+         same requests, such as two arrays simulated with the same trace or seed"
     )]
     Different {
         /// Which, from 1, by intended start.

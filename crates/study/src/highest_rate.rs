@@ -20,7 +20,8 @@ impl FromStr for Limit {
         let objective: Objective = text.parse().map_err(|e: ObjectiveError| e.to_string())?;
         match objective.statistic {
             Statistic::Throughput => Err(
-                "the target must limit a time, such as 'latency p99 < 2ms', as --find-rate itself searches for the rate"
+                "the target must limit a time, such as 'latency p99 < 2ms', not the throughput: --find-rate itself \
+                 searches for the highest rate"
                     .to_owned(),
             ),
             Statistic::Mean | Statistic::Quantile(_) => Ok(Self(objective)),

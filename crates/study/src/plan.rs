@@ -56,7 +56,8 @@ pub enum PlanError {
     },
     /// Only traces grow by copies.
     #[error(
-        "only traces can be copied; for a synthetic load raise the arrival rate, for a closed loop the number of users"
+        "only traces can be copied; instead, raise the arrival rate of a synthetic load, or the number of users of a \
+         closed loop"
     )]
     CopiesOfNoTrace,
     /// A scenario that means nothing.
@@ -72,7 +73,7 @@ pub fn why_never(error: &PlanError) -> String {
             Nanos::from_millis_f64(*ms)
         ),
         PlanError::OutOfReach { target, best } => format!(
-            "{target} cannot be met by any number of jobs: the best possible is {}",
+            "{target} cannot be met with any number of jobs: the best possible is {}",
             value_of(target, *best)
         ),
         error => error.to_string(),

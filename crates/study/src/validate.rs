@@ -42,7 +42,7 @@ pub enum ValidateError {
     },
     /// Think times and responses add up to more than a clock holds.
     #[error(
-        "request {number} starts after more than 100 years: expected think times in microseconds"
+        "request {number} starts more than 100 years after the first: expected think times in microseconds"
     )]
     TooLong {
         /// Which request, from 1.
@@ -50,8 +50,8 @@ pub enum ValidateError {
     },
     /// A request goes beyond the drive.
     #[error(
-        "request {number} ends at sector {seen}, but the profile has only {capacity} sectors: it describes a different \
-         drive"
+        "request {number} ends at sector {seen}, but the profile has only {capacity} sectors: the profile describes \
+         a different drive"
     )]
     Beyond {
         /// Which request, from 1.

@@ -126,7 +126,9 @@ fn records_of_another_disk_are_refused() {
     };
     let error = calibrate_disk(&observed, &small).unwrap_err();
     assert!(
-        error.to_string().contains("it describes a different disk"),
+        error
+            .to_string()
+            .contains("the profile describes a different disk"),
         "{error}"
     );
 }

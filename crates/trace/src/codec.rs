@@ -73,7 +73,7 @@ impl Codec {
         io::Error::new(
             io::ErrorKind::Unsupported,
             format!(
-                "{name} is not included in this program: build it with the feature '{name}' of iosonar-trace"
+                "this program was built without {name}: rebuild it with the feature '{name}' of iosonar-trace"
             ),
         )
     }

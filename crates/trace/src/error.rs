@@ -249,8 +249,8 @@ impl fmt::Display for TraceError {
             Self::NeedsFeature { path, feature } => of(
                 path,
                 format_args!(
-                    "this build of iosonar does not include the format: build it with the feature '{feature}' (cargo \
-                     install iosonar --features {feature}), or write .csv"
+                    "this build of iosonar does not include the format: rebuild iosonar with the feature '{feature}' \
+                     (cargo install iosonar --features {feature}), or write .csv"
                 ),
             ),
             Self::NotWritable {

@@ -187,8 +187,8 @@ fn opened(path: &Path, options: &ReadOptions) -> Result<(Vec<u8>, Source), Trace
             if metadata.is_dir() {
                 return Err(io::Error::new(
                     io::ErrorKind::IsADirectory,
-                    "it is a directory without files called NAME.blktrace.N; expected a trace file, or the \
-                     folder of a blktrace recording",
+                    "it is a folder without files named NAME.blktrace.N; expected a trace file, or the folder of a \
+                     blktrace recording",
                 ));
             }
             if let Some(progress) = &options.progress {

@@ -134,7 +134,8 @@ impl fmt::Display for WrittenByAnother {
         let Self { process, part } = self;
         write!(
             f,
-            "process {process} is writing it ({}): wait for it to end, or choose a different name for the output",
+            "process {process} is writing it ({}): wait for that process to end, or choose a different name \
+             for the output",
             part.display()
         )
     }
@@ -159,8 +160,8 @@ impl fmt::Display for LinkOfAnother {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} is a symbolic link of another user in a folder that others may write to: remove it, or choose a \
-             different name for the output",
+            "{} is a symbolic link owned by another user, in a folder that others can write to: remove the link, or \
+             choose a different name for the output",
             self.0.display()
         )
     }
@@ -571,7 +572,7 @@ mod tests {
         assert!(seen(own) && !seen(4321));
         let error = WholeFile::write_all(&link, b"new").unwrap_err().to_string();
         assert!(
-            error.contains("x.txt is a symbolic link of another user"),
+            error.contains("x.txt is a symbolic link owned by another user"),
             "{error}"
         );
         assert_eq!(fs::read(&target).unwrap(), b"mine");

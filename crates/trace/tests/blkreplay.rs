@@ -261,7 +261,10 @@ fn errors_name_file_line_column_field_value_and_expectation() {
             "x.load:1:18: field 'header' is 'colour', expected the column 'length' or 'sectors'",
         ),
         ("", "x.load: the file is empty"),
-        ("nothing\nof the kind\n", "x.load: it has no requests"),
+        (
+            "nothing\nof the kind\n",
+            "x.load: the file contains no requests",
+        ),
     ] {
         let complaint = complaint(text);
         assert!(complaint.starts_with(expected), "{text:?}: {complaint}");

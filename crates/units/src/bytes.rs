@@ -53,8 +53,12 @@ impl FromStr for Bytes {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
-        let error =
-            || ParseUnitError::new(text, "a size such as 4096, 4KiB, 128K, 1MB, 2GiB or 8s");
+        let error = || {
+            ParseUnitError::new(
+                text,
+                "a size such as 4096, 4KiB, 128K, 1MB, 2GiB or 8s (sectors)",
+            )
+        };
         let (number, unit) = split_unit(text);
         let scale = match unit.to_ascii_lowercase().as_str() {
             "" | "b" => 1,

@@ -105,7 +105,7 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
     for (bare, unit) in [(from, to.unit), (to, from.unit)] {
         if bare.unit.is_empty() && !unit.is_empty() {
             return Err(wrong(&format!(
-                "has a unit at only one end, expected the same at both: {0} has none, write {0}{unit}{1}",
+                "has a unit at only one end, expected the same unit at both: {0} has no unit, write {0}{unit}{1}",
                 bare.value,
                 bytes_as_well(bare.value, unit)
             )));
@@ -135,7 +135,7 @@ fn range(text: &str) -> Result<Option<Vec<String>>, String> {
         )),
         ("step", Some(step)) => match step.in_unit(from.unit) {
             Some(step) => spread(from.value, to.value, Spacing::Step(step.value)),
-            None => Err("has a step in a different unit from that of its ends".to_owned()),
+            None => Err("has a step whose unit differs from that of its ends".to_owned()),
         },
         ("log", Some(n)) if n.unit.is_empty() => {
             spread(from.value, to.value, Spacing::Log(n.value))
@@ -300,7 +300,7 @@ fn by_step(from: f64, to: f64, step: f64) -> Result<Vec<f64>, String> {
     let steps = (to - from) / step;
     if step == 0.0 || !(0.0..=MOST_VALUES).contains(&steps) {
         return Err(format!(
-            "has a step of {step}, which does not lead from {from} to {to} in at most {MOST_VALUES} steps"
+            "has a step of {step}, which does not get from {from} to {to} in at most {MOST_VALUES} steps"
         ));
     }
     // A step that comes to the end but for rounding does.

@@ -32,7 +32,7 @@ pub(super) struct Demand {
     pub(super) distance: Histogram,
     pub(super) distance_sum: u128,
     pub(super) distances: u64,
-    pub(super) sizes: BTreeMap<u32, (u64, u64)>,
+    pub(super) sizes: ByNumber,
     pub(super) positions: Positions,
     spans: Spans,
     pub(super) arrivals: Arrivals,
@@ -83,28 +83,72 @@ impl Arrivals {
     }
 }
 
+/// Reads and others by a number. Most numbers are small, and found by their place.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ByNumber {
+    small: Vec<(u64, u64)>,
+    large: BTreeMap<u64, (u64, u64)>,
+    /// How many numbers have been counted.
+    len: usize,
+}
+
+/// Numbers below this one are found by their place.
+const SMALL: u64 = 1 << 12;
+
+impl ByNumber {
+    fn add(&mut self, number: u64, (reads, others): (u64, u64)) {
+        let counts = if number < SMALL {
+            if self.small.len() <= number as usize {
+                self.small.resize(number as usize + 1, (0, 0));
+            }
+            &mut self.small[number as usize]
+        } else {
+            self.large.entry(number).or_default()
+        };
+        self.len += usize::from(*counts == (0, 0));
+        counts.0 += reads;
+        counts.1 += others;
+    }
+
+    fn contains(&self, number: u64) -> bool {
+        let counts = match number < SMALL {
+            true => self.small.get(number as usize),
+            false => self.large.get(&number),
+        };
+        counts.is_some_and(|counts| *counts != (0, 0))
+    }
+
+    /// In ascending order.
+    pub(super) fn into_counts(self) -> impl Iterator<Item = (u64, (u64, u64))> {
+        let small = (0..).zip(self.small);
+        small.filter(|(_, of)| *of != (0, 0)).chain(self.large)
+    }
+}
+
 /// Requests per range of sectors: a GiB, or its double where that would be too many.
 #[derive(Clone, Debug)]
 pub(super) struct Positions {
     pub(super) shift: u32,
-    pub(super) counts: BTreeMap<u64, (u64, u64)>,
+    pub(super) counts: ByNumber,
 }
 
 const MOST_POSITIONS: usize = 1 << 16;
 /// The number of different lengths that are distinguished.
 const MOST_SIZES: usize = 1 << 16;
 
+/// A read, or another request.
+fn one(is_read: bool) -> (u64, u64) {
+    (u64::from(is_read), u64::from(!is_read))
+}
+
 impl Positions {
     fn push(&mut self, sector: u64, is_read: bool) {
-        let (reads, writes) = self.counts.entry(sector >> self.shift).or_default();
-        *(if is_read { reads } else { writes }) += 1;
-        while self.counts.len() > MOST_POSITIONS {
+        self.counts.add(sector >> self.shift, one(is_read));
+        while self.counts.len > MOST_POSITIONS {
             self.shift += 1;
             let fine = std::mem::take(&mut self.counts);
-            for (range, (reads, writes)) in fine {
-                let coarse = self.counts.entry(range >> 1).or_default();
-                coarse.0 += reads;
-                coarse.1 += writes;
+            for (range, of) in fine.into_counts() {
+                self.counts.add(range >> 1, of);
             }
         }
     }
@@ -128,10 +172,10 @@ impl Demand {
             distance: Histogram::default(),
             distance_sum: 0,
             distances: 0,
-            sizes: BTreeMap::new(),
+            sizes: ByNumber::default(),
             positions: Positions {
                 shift: options.position_sectors.max(1).ilog2(),
-                counts: BTreeMap::new(),
+                counts: ByNumber::default(),
             },
             spans: Spans::new(&WORKING_SET_WINDOWS),
             arrivals: Arrivals {
@@ -201,13 +245,12 @@ impl Demand {
             self.distances += 1;
         }
         // Beyond the number of lengths that are distinguished, new ones count as the next power of two.
-        let key = if self.sizes.len() < MOST_SIZES || self.sizes.contains_key(&length) {
+        let key = if self.sizes.len < MOST_SIZES || self.sizes.contains(length.into()) {
             length
         } else {
             length.checked_next_power_of_two().unwrap_or(u32::MAX)
         };
-        let (reads, writes) = self.sizes.entry(key).or_default();
-        *(if is_read { reads } else { writes }) += 1;
+        self.sizes.add(key.into(), one(is_read));
         self.positions.push(from, is_read);
         self.spans.push(request.start, from, to);
         self.overlaps.push(request);

@@ -158,16 +158,15 @@ impl Blocks {
         let Some(batch) = batch else {
             return Err(self.damaged(
                 name,
-                "it is a different kind of message, expected a record batch or a dictionary"
-                    .to_owned(),
+                "its message is neither a record batch nor a dictionary".to_owned(),
             ));
         };
         let codec = batch.compression().map(|compression| compression.codec());
         if codec == Some(CompressionType::ZSTD) && !cfg!(feature = "zstd") {
             return Err(self.damaged(
                 name,
-                "it is compressed with zstd, which this build does not read, expected lz4 or none: write it with a \
-                 different compression, or build iosonar with the feature c-codecs"
+                "it is compressed with zstd, which this build cannot read: write it with lz4 or without compression, \
+                 or build iosonar with the feature c-codecs"
                     .to_owned(),
             ));
         }

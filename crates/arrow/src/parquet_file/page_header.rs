@@ -110,7 +110,7 @@ impl<R: Read> Header<R> {
     fn skip(&mut self, of: u8, deepest: u32) -> io::Result<()> {
         let Some(deeper) = deepest.checked_sub(1) else {
             return Err(implausible(format!(
-                "the structs in the header of a page are nested more than {DEEPEST} deep"
+                "the structs in the page header are nested more than {DEEPEST} levels deep"
             )));
         };
         match of {
@@ -145,7 +145,7 @@ impl<R: Read> Header<R> {
                 Ok(())
             }
             other => Err(implausible(format!(
-                "the header of a page has a field of the unknown type {other}"
+                "the page header contains a field of unknown type {other}"
             ))),
         }
     }
@@ -174,7 +174,7 @@ impl<R: Read> Header<R> {
             }
         }
         Err(implausible(
-            "the header of a page has a number of more than 64 bits".to_owned(),
+            "the page header contains a number longer than 64 bits".to_owned(),
         ))
     }
 

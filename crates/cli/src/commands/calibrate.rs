@@ -150,7 +150,7 @@ fn fit_flash(
         100.0 * fit.off()
     );
     let provenance = format!(
-        "Fitted by iosonar {} calibrate --profile {}\nto {} requests of {}: {quality}.",
+        "Fitted by iosonar {} (calibrate --profile {})\nto {} requests of {}: {quality}.",
         env!("CARGO_PKG_VERSION"),
         args.profile,
         grouped(observed.len() as u64),
@@ -169,7 +169,7 @@ fn judge_throughput(off: f64, missing: Option<Missing>) -> Ending {
     if let Some(missing) = missing {
         warn(
             Warning::FlashNotFitted,
-            &format!("flash was not fitted, the profile is unchanged: {missing}"),
+            &format!("flash was not fitted, so the profile is unchanged: {missing}"),
         );
         return Ending::Flagged;
     }
@@ -179,7 +179,7 @@ fn judge_throughput(off: f64, missing: Option<Missing>) -> Ending {
     warn(
         Warning::PoorFit,
         &format!(
-            "poor fit: in some part of the run the throughput is {:.0} % off; the device behaves in a way that the \
+            "poor fit: the throughput is {:.0} % off in part of the run; the device behaves in a way that the \
              model does not cover, or it was not kept busy, or its initial state differed (flash.precondition)",
             100.0 * off
         ),
@@ -236,7 +236,7 @@ fn judge(args: &Calibrate, held_out: &Quality, before: Option<&Quality>) -> Endi
     }
     if !args.output.quiet && !args.output.json {
         note(&format!(
-            "acceptable fit: the KS distance on the held-out half is {:.3}, and the limit is {}",
+            "acceptable fit: the KS distance on the held-out half is {:.3} (limit: {})",
             held_out.ks,
             Quality::POOR
         ));
@@ -313,7 +313,7 @@ fn start(args: &Calibrate) -> anyhow::Result<Start> {
 /// Where a profile comes from.
 fn provenance(args: &Calibrate, observed: &Observed, held_out: &Quality) -> String {
     format!(
-        "Fitted by iosonar {} calibrate --profile {}\nto the first half of {} requests of {}.\n\
+        "Fitted by iosonar {} (calibrate --profile {})\nto the first half of {} requests of {}.\n\
          On the other half: {}.",
         env!("CARGO_PKG_VERSION"),
         args.profile,

@@ -98,9 +98,9 @@ fn hints(
     }
     if found.extra > 0 && devices.len() > 1 {
         hints.push((Warning::SeveralDevices, format!(
-            "DONE contains the requests of {} devices ({}), and all of them are compared. If each device replayed all \
-             of WANTED, extract the requests to one of them with 'iosonar convert DONE --device {} -o ONE', and \
-             compare ONE instead",
+            "DONE contains requests to {} devices ({}), and the requests to all devices are compared. If each device \
+             replayed all of WANTED, extract the requests to one device with 'iosonar convert DONE --device {} -o \
+             ONE', and compare ONE instead",
             devices.len(),
             devices.join(", "),
             devices[0]
@@ -124,7 +124,7 @@ fn describe(found: &Found) -> String {
         (found.extra, "EXTRA: done but not wanted"),
         (
             found.ambiguous,
-            "identical, but excluded from the differences below: one trace repeats them more often",
+            "identical, but excluded from the differences below: one trace contains more copies than the other",
         ),
         (
             found.left_out[0],
@@ -179,7 +179,7 @@ fn largest(differences: &[i64]) -> String {
     let most = differences.iter().map(|d| d.unsigned_abs()).max();
     most.map_or_else(String::new, |most| {
         format!(
-            ", submitted within {} of their intended times",
+            ", and their submission times differ by at most {}",
             Nanos::new(most)
         )
     })
@@ -189,16 +189,16 @@ fn largest(differences: &[i64]) -> String {
 fn conclusion(found: &Found) -> String {
     match found.is_same() {
         true => format!(
-            "DONE has exactly the {} of WANTED: {}{}.\n",
+            "DONE contains exactly the {} of WANTED: {}{}.\n",
             match found.expected {
                 1 => "request".to_owned(),
                 n => format!("{} requests", grouped(n)),
             },
-            Tone::Good.of("the requests are the intended ones"),
+            Tone::Good.of("all requests match"),
             largest(&found.start_differences)
         ),
         false => format!(
-            "{}: {} are missing and {} are extra.\n",
+            "{}: {} missing, {} extra.\n",
             Tone::Bad.of("The requests differ"),
             grouped(found.missing),
             grouped(found.extra)

@@ -130,7 +130,7 @@ fn judged(
 /// Where the profile comes from, and what is known of it.
 fn provenance(args: &CheckModel, check: &ModelCheck, named: &str) -> String {
     format!(
-        "Fitted by iosonar {} check-model --profile {}\nto the first half of {} requests of {named}.\n{}.",
+        "Fitted by iosonar {} (check-model --profile {})\nto the first half of {} requests of {named}.\n{}.",
         env!("CARGO_PKG_VERSION"),
         args.profile,
         grouped(check.requests),

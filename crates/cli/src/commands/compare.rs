@@ -279,10 +279,10 @@ fn legend(text: &str) -> String {
     let mut notes = Vec::new();
     // As in the cells of a terminal without these signs, too.
     if text.contains('±') || text.contains("+/-") {
-        notes.push("± is half the 95 % interval, from sections of each run");
+        notes.push("± is half the width of the 95 % interval, estimated from sections of each run");
     }
     if text.contains("×/÷") {
-        notes.push("×/÷ is the factor of the 95 % interval, from sections of each run");
+        notes.push("×/÷ gives the 95 % interval as a factor, estimated from sections of each run");
     }
     if text.contains("×/÷ >") {
         notes.push("×/÷ >10: the run is too uneven, or too short, for an interval");

@@ -1,6 +1,6 @@
 //! `iosonar convert`: traces in, traces out.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use iosonar_report::{grouped, remark as words_of};
@@ -13,31 +13,10 @@ use crate::low::Convert;
 use crate::render::messages::Warning;
 use crate::render::{progress, remarks};
 
-#[allow(clippy::too_many_lines)] // One remark after the other.
 pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
     let begin = Instant::now();
-    for input in &args.inputs {
-        apart::refuse_same(input, &args.out)?;
-    }
-    if args
-        .inputs
-        .iter()
-        .filter(|path| *path == Path::new("-"))
-        .count()
-        > 1
-    {
-        return Err(
-            Usage("standard input can be read only once: give '-' only once".to_owned()).into(),
-        );
-    }
+    check(args)?;
     let options = args.writing.options();
-    if options.format.is_none() {
-        output::format_for(&args.out)?;
-    }
-    let several = args.split.is_some() || args.derive && args.parts > 1;
-    if several && args.out == Path::new("-") {
-        return Err(Usage("several outputs need a common name: give -o NAME".to_owned()).into());
-    }
     let reading = args.reading.reading()?;
     let done = progress::while_reading(reading, args.output.quiet, |reading| {
         convert(
@@ -60,17 +39,55 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
         other => other.into(),
     })?;
     remarks::print(&done.metadata, args.output.quiet);
+    warn_of_losses(args, &done)?;
+    if !args.output.quiet {
+        let seconds = begin.elapsed().as_secs_f64();
+        let outputs = done.outputs.iter().map(|path| path.display().to_string());
+        let outputs: Vec<String> = outputs.collect();
+        note(&format!(
+            "{} records written to {} in {seconds:.2} s ({} records/s)",
+            grouped(done.records),
+            outputs.join(", "),
+            grouped((done.records as f64 / seconds.max(1e-9)) as u64)
+        ));
+    }
+    Ok(Ending::Done)
+}
+
+/// Refuses outputs that cannot be written as asked before anything is read.
+fn check(args: &Convert) -> anyhow::Result<()> {
+    for input in &args.inputs {
+        apart::refuse_same(input, &args.out)?;
+    }
+    let is_standard_input = |path: &&PathBuf| path.as_path() == Path::new("-");
+    if args.inputs.iter().filter(is_standard_input).count() > 1 {
+        let problem = "standard input can be read only once: give '-' only once";
+        return Err(Usage(problem.to_owned()).into());
+    }
+    if args.writing.options().format.is_none() {
+        output::format_for(&args.out)?;
+    }
+    let several = args.split.is_some() || args.derive && args.parts > 1;
+    if several && args.out == Path::new("-") {
+        let problem = "several outputs cannot be written to standard output: name a file with -o";
+        return Err(Usage(problem.to_owned()).into());
+    }
+    Ok(())
+}
+
+/// Warns of what the output does not contain.
+fn warn_of_losses(args: &Convert, done: &Converted) -> anyhow::Result<()> {
     if done.metadata.devices.len() > 1 && args.split.is_none() {
-        let format = match &options.format {
-            Some(name) => by_format_name(name)?,
+        let format = match args.writing.options().format {
+            Some(name) => by_format_name(&name)?,
             None => output::format_for(&args.out)?,
         };
         if !format.holds_devices() {
             warn(
                 Warning::DevicesMerged,
                 &format!(
-                    "{} devices were merged into one: the format cannot distinguish them (--device, --split \
-                 device and --adjacent keep them apart)",
+                    "{} devices were merged into one: the format cannot distinguish them (to keep them apart, \
+                     use --device, --split device or --adjacent)",
                     done.metadata.devices.len()
                 ),
             );
@@ -91,16 +108,5 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
             ),
         );
     }
-    if !args.output.quiet {
-        let seconds = begin.elapsed().as_secs_f64();
-        let outputs = done.outputs.iter().map(|path| path.display().to_string());
-        let outputs: Vec<String> = outputs.collect();
-        note(&format!(
-            "{} records written to {} in {seconds:.2} s ({} records/s)",
-            grouped(done.records),
-            outputs.join(", "),
-            grouped((done.records as f64 / seconds.max(1e-9)) as u64)
-        ));
-    }
-    Ok(Ending::Done)
+    Ok(())
 }

@@ -192,8 +192,8 @@ fn simulate(args: &Demo, files: &Files) -> anyhow::Result<()> {
 
 fn replay(args: &Demo, files: &Files, part: &Reading) -> anyhow::Result<Summary> {
     let text = format!(
-        "3. the device: a scratch file on this machine; the reads and writes in {} of the load, starting at \
-         {REPLAY_FROM}, are replayed at their original times",
+        "3. the device: a scratch file on this machine; the reads and writes of a section of the load ({}, starting at \
+         {REPLAY_FROM}) are replayed at their original times",
         args.duration
     );
     say(args, &text);

@@ -17,7 +17,7 @@ pub(crate) fn run(args: &Explain) -> anyhow::Result<Ending> {
             format!("; the nearest is {} ({})", near.code, near.title)
         });
         return Err(Usage(format!(
-            "'{code}' is not the code of a message{near}: 'iosonar explain' lists all codes"
+            "'{code}' is not a message code{near}: 'iosonar explain' lists all codes"
         ))
         .into());
     };

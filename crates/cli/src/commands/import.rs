@@ -33,8 +33,8 @@ fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
     match (reads_on_arrival, args.arrival) {
         (Some(cache), ArrivalArg::AsDocumented) => cache.arrival = Arrival::AsDocumented,
         (Some(_), ArrivalArg::AsDisksim) if !args.output.quiet => hint(
-            "this drive reads on arrival, which DiskSim 4.0 does not simulate; if you have a recording \
-             of the drive, 'iosonar validate' shows whether --arrival as-documented fits better",
+            "this drive reads as soon as its head arrives at a track, which DiskSim 4.0 does not simulate; if \
+             you have a recording of the drive, 'iosonar validate' shows whether --arrival as-documented fits better",
         ),
         _ => {}
     }

@@ -172,7 +172,7 @@ fn order(s: &TraceSummary, metadata: &Metadata) -> String {
     };
     match is_our_record(metadata) {
         true => format!(
-            "sorted by completion, as records of a replay or simulation are ({steps} in start time); --sort \
+            "sorted by completion, like all records of a replay or simulation ({steps} in start time); --sort \
              orders them by start"
         ),
         false => {
@@ -244,7 +244,7 @@ fn measured(s: &TraceSummary) -> String {
     });
     let columns: Vec<String> = columns.collect();
     match columns.is_empty() {
-        true => "requests only, no outcome".to_owned(),
+        true => "requests only, no outcomes".to_owned(),
         false => columns.join(", "),
     }
 }

@@ -205,7 +205,7 @@ fn nothing(entry: &Entry, args: &Plot, inputs: &[Measured]) -> anyhow::Error {
             "every request is a single I/O (the trace does not show which I/Os belong together)"
         }
         _ if entry.group == Group::Load => "no request has a position or a size",
-        _ => "this time is missing or zero for every request",
+        _ => "the time that it shows is missing or zero for every request",
     };
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     anyhow!(

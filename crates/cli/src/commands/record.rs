@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
         warn(
             Warning::NoCompletions,
             &format!(
-                "{}: {} requests were recorded but no completions, so they have no latencies. The device hangs, the \
+                "{}: {} requests but no completions were recorded, so the latencies are unknown. The device hangs, the \
                  recording was too short, or the driver has no tracepoint for completions",
                 device.display(),
                 grouped(*requests)

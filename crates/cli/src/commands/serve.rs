@@ -24,15 +24,15 @@ pub(crate) fn run(args: &Serve) -> anyhow::Result<Ending> {
     let path = args.path.as_path();
     let Some(mut feed) = Feed::of(path, &options) else {
         let problem = format!(
-            "{}: there are no records here, and none are being written; give a file of records, a folder with \
-             records, or the folder of a sweep",
+            "{}: no records found, and no command is writing any here: give a file of records, a folder with records, \
+             or the folder of a sweep",
             path.display()
         );
         return Err(Usage(problem).into());
     };
     if args.control && path.is_dir() {
         let problem =
-            "--control needs the name of the records that are being written, not a folder";
+            "--control needs the name of the records file that is being written, not a folder";
         return Err(Usage(problem.to_owned()).into());
     }
     check_readable(path)?;

@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
             warn(
                 Warning::RunsChanged,
                 &format!(
-                    "{} done earlier with a different scenario or different options (the first is {}); \
+                    "the results of {} are from a different scenario or different options (the first is {}); \
                      --repeat-changed repeats these runs",
                     runs_of(changed.len() as u64),
                     changed[0].display()
@@ -229,7 +229,7 @@ fn list(args: &Sweep, campaign: &Campaign<'_>, runs: &[Run]) -> anyhow::Result<E
         _ if open.is_empty() => "nothing to do".to_owned(),
         Some((each, basis)) => {
             let by = match basis {
-                Basis::Parts => "estimated from parts of some runs",
+                Basis::Parts => "estimated from parts of a few runs",
                 Basis::Done => "estimated from the completed runs",
             };
             let all = Duration::from_secs_f64(each * open.len() as f64 / jobs as f64);
@@ -239,7 +239,7 @@ fn list(args: &Sweep, campaign: &Campaign<'_>, runs: &[Run]) -> anyhow::Result<E
     };
     let is_up_to = open.iter().any(|run| run.common.precision.is_some());
     note(&format!(
-        "{} of {} runs are open{}: {time}",
+        "{} of {} runs remain{}: {time}",
         grouped(open.len() as u64),
         grouped(runs.len() as u64),
         if is_up_to {

@@ -241,7 +241,7 @@ impl Session<'_> {
             Warning::EventsLost,
             &format!(
                 "{} events were lost, so the rates shown were too low; the outcome of {} requests is unknown, and {} \
-                 completions have no request. Use a larger --buffer",
+                 completions have no matching request. Use a larger --buffer",
                 grouped(watch.lost()),
                 grouped(counted.given_up),
                 grouped(counted.unmatched)

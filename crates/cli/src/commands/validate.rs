@@ -85,8 +85,8 @@ fn judgement(fit: Fit) -> String {
             grouped(Validation::FEWEST)
         ),
         Fit::Poor => format!(
-            "  {}: the demerit is more than {:.0} % of the mean; with a profile of the recorded drive it is 0.6 to 6 \
-             %, so this may be a recording of another drive\n",
+            "  {}: the demerit is more than {:.0} % of the mean; with a profile of the recorded drive, 0.6 to 6 % is \
+             typical, so this may be a recording of another drive\n",
             Tone::Bad.of("POOR"),
             100.0 * Validation::POOR
         ),

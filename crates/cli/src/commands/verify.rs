@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
     let sectors = target.size().get() / SECTOR_BYTES;
     if sectors != kept.sectors {
         return Err(Usage(format!(
-            "{} has {sectors} sectors, but the tables belong to a target of {}: it is a different target",
+            "{} has {sectors} sectors, but the tables are of a target with {} sectors: use the target of the replay",
             args.target.display(),
             kept.sectors
         ))
@@ -111,8 +111,8 @@ fn describe(
         );
     }
     if !kept.is_complete {
-        text += "  log           not closed: the replay was killed, failed or lost power; writes after \
-                 the end of the log are not checked\n";
+        text += "  log           not closed: the replay failed or was killed, or the power failed; writes after the \
+                 end of the log are not checked\n";
     }
     text += &format!(
         "  newest        {} sectors hold their last completed write, or a later one\n",
@@ -120,13 +120,13 @@ fn describe(
     );
     if after_crash {
         text += &format!(
-            "  not guaranteed  {} sectors hold a write older than the last completed one, which no flush had made \
-             durable: not a fault\n",
+            "  not guaranteed  {} sectors hold an older write: no flush had made their last completed write durable, \
+             so this is not a fault\n",
             grouped(survival.not_guaranteed)
         );
         if survival.never_arrived > 0 {
             text += &format!(
-                "  never arrived   {} are zero; no flush had made their first write durable: not a fault\n",
+                "  never arrived   {} of zeros: no flush had made any write there durable, so this is not a fault\n",
                 sectors(survival.never_arrived)
             );
         }
@@ -141,7 +141,7 @@ fn describe(
             (0, true) => format!("{}: none of {checked} is wrong.\n", Tone::Good.of("Passed")),
             (0, false) => format!("Interrupted: none of {checked} checked so far is wrong.\n"),
             (wrong, _) => format!(
-                "{}: {} of {checked} are wrong.\n",
+                "{}: {} of {checked} failed the check.\n",
                 Tone::Bad.of("Failed"),
                 grouped(wrong)
             ),
@@ -171,11 +171,12 @@ fn verdict(findings: &Findings, survival: &Survival, whole: bool) -> String {
             format!("{} {are} LOST although {they} durable", sectors(lost))
         }
         (0, _, false) => format!(
-            "no verdict: interrupted after {} durable sectors, none of them lost",
+            "no verdict: interrupted after checking {} durable sectors, none of which were lost",
             grouped(durable)
         ),
         (0, 0, true) => {
-            "no verdict: no flush had made a sector durable, so none could be lost".to_owned()
+            "no verdict: no flush had made any sector durable, so no durable data could be lost"
+                .to_owned()
         }
         (0, _, true) => "no durable data was lost".to_owned(),
     };
@@ -183,7 +184,7 @@ fn verdict(findings: &Findings, survival: &Survival, whole: bool) -> String {
         (survival.unreadable_not_durable, "cannot be read"),
         (
             survival.damaged_not_durable,
-            "hold data that no write produced",
+            "contained data that no write produced",
         ),
     ];
     let notes = not_durable.iter().filter(|(n, _)| *n > 0);
@@ -269,7 +270,7 @@ mod tests {
     #[test]
     fn what_no_flush_had_made_durable_is_not_lost_where_it_cannot_be_read() {
         for (lost, durable, starts) in [
-            (0, 0, "no verdict: no flush had made a sector durable"),
+            (0, 0, "no verdict: no flush had made any sector durable"),
             (0, 8, "no durable data was lost"),
             (2, 8, "2 sectors are LOST"),
         ] {

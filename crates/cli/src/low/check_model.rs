@@ -19,13 +19,13 @@ use crate::exit::Usage;
 pub(crate) struct CheckModel {
     /// The load to replay, or the records of an earlier replay
     ///
-    /// With --target, this is a load; without it, the records of a replay.
+    /// With --target, give a load; without --target, give the records of a replay.
     #[arg(value_name = "TRACE|RECORDS")]
     pub(crate) trace: PathBuf,
     /// Fit this model: ssd or a disk profile
     ///
-    /// 'ssd' is a device that serves several requests at a time. A disk profile (its name, or a .toml file) keeps its
-    /// geometry.
+    /// 'ssd' is a device that serves several requests at a time. A disk profile is given by its name or as a .toml
+    /// file; the fit keeps its cylinders, surfaces and zones.
     #[arg(
         long,
         help_heading = "Model",
@@ -35,7 +35,7 @@ pub(crate) struct CheckModel {
     pub(crate) profile: String,
     /// Assume this device capacity, with --profile ssd
     ///
-    /// By default, the device ends at the last sector in the records.
+    /// By default, the last sector in the records is taken as the end of the device.
     #[arg(long, help_heading = "Model", value_name = "SIZE")]
     pub(crate) capacity: Option<Bytes>,
     /// Draw the fit on the held-out half
@@ -72,8 +72,7 @@ impl CheckModel {
     pub(crate) fn replay(&self, out: PathBuf) -> Result<Option<Replay>, Usage> {
         let targets = &self.targets;
         if targets.target.len() > 1 || !targets.map.is_empty() {
-            let problem =
-                "check-model fits the model of one device: give one --target, without --map";
+            let problem = "check-model fits the model of one device: give --target only once, and do not use --map";
             return Err(Usage(problem.to_owned()));
         }
         if targets.target.is_empty() && self.engine.engine != EngineKind::Simulate {

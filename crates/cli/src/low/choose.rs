@@ -16,8 +16,8 @@ pub(crate) struct Choose {
     pub(crate) load: PathBuf,
     /// The candidates: scenario files, LEVEL:NxPROFILE, or PROFILE
     ///
-    /// calibrated:FILE.toml is also accepted. Append +cache=1GiB, +controller=hba, +unit=64KiB, +scheduler=look or
-    /// +KEY=VALUE to change a candidate. Part of a profile's name suffices if it is unambiguous.
+    /// A profile from a file is written calibrated:FILE.toml. Append +cache=1GiB, +controller=hba, +unit=64KiB,
+    /// +scheduler=look or +KEY=VALUE to change a candidate. Part of a profile's name suffices if it is unambiguous.
     #[arg(required = true, value_name = "CANDIDATE")]
     pub(crate) candidates: Vec<String>,
     /// Check a target, such as 'read p99 < 20ms'
@@ -40,7 +40,7 @@ pub(crate) struct Choose {
         requires = "growth"
     )]
     pub(crate) growth_by: GrowthBy,
-    /// Find the largest growth to this relative precision
+    /// Find the largest growth with this relative precision
     #[arg(long, help_heading = "Runs", value_name = "SHARE", default_value = "0.02", requires = "growth", value_parser = super::precision)]
     pub(crate) within: f64,
     /// Set the price of a device or a candidate [repeatable]
@@ -50,7 +50,7 @@ pub(crate) struct Choose {
     pub(crate) price: Vec<(String, f64)>,
     /// Run each candidate N times (at least 5)
     ///
-    /// The default is the number in the scenario.
+    /// The default is the number in the scenario that LOAD names, but at least 5.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
     pub(crate) replications: Option<u32>,
     /// Draw the target's statistic against growth (.png, .svg)

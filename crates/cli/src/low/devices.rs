@@ -61,9 +61,9 @@ pub(crate) struct Check {
     /// The actual requests: the records of a replay, or a recording
     #[arg(value_name = "DONE")]
     pub(crate) done: PathBuf,
-    /// Apply the options that read or change a load to DONE, too
+    /// Apply reading and changing options to DONE as well
     ///
-    /// Without --both, they apply to WANTED only; --lenient always applies to both.
+    /// By default, options that read or change a load apply only to WANTED. --lenient always applies to both.
     #[arg(long, help_heading = "Comparison")]
     pub(crate) both: bool,
     /// How WANTED is read and changed, as in the replay (--lenient also applies to DONE)
@@ -86,9 +86,9 @@ pub(crate) struct Verify {
         value_name = "DEV"
     )]
     pub(crate) target: PathBuf,
-    /// Require only data that was durable before a power loss
+    /// Require only durable data to be intact, as after a power loss
     ///
-    /// Data is durable after a flush, with FUA, or on a write-through device.
+    /// Data is durable if it was flushed, written with FUA, or written to a write-through device.
     #[arg(long, help_heading = "Verification")]
     pub(crate) after_crash: bool,
     /// Read through the page cache
@@ -131,7 +131,7 @@ pub(crate) struct Prepare {
     /// Prepare this block device or file
     #[arg(long, help_heading = "Target", alias = "filename", value_name = "DEV")]
     pub(crate) target: PathBuf,
-    /// Allow fill to overwrite the target: its data is lost
+    /// Allow 'fill' to overwrite the target, destroying its data
     #[arg(long, help_heading = "Target")]
     pub(crate) write: bool,
     /// Confirm that the contents of this target may be destroyed

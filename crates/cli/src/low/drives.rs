@@ -14,7 +14,7 @@ pub(crate) struct Import {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportFrom {
-    /// Import a drive from parameter files of DiskSim 4.0
+    /// Import a drive from DiskSim 4.0 parameter files
     Disksim(ImportDisksim),
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum ImportFrom {
 pub(crate) struct ImportDisksim {
     /// The .parv, .diskspecs or .model files
     ///
-    /// Files that these include are read from the same folder, unless they are also given.
+    /// Files that these include are looked up in the folder of the including file, then among the given files.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Write the profile to this file [default: print it]
@@ -37,17 +37,17 @@ pub(crate) struct ImportDisksim {
     /// Select a drive by name if the files describe several
     #[arg(long, help_heading = "Import", value_name = "NAME")]
     pub(crate) disk: Option<String>,
-    /// Assume MS milliseconds per sector read over the bus
+    /// Assume a bus transfer time of MS milliseconds per sector read
     ///
     /// MS replaces the value in the .parv file.
     #[arg(long, help_heading = "Import", value_name = "MS", value_parser = milliseconds)]
     pub(crate) bus_read_ms: Option<f64>,
-    /// Assume MS milliseconds per sector written over the bus
+    /// Assume a bus transfer time of MS milliseconds per sector written
     ///
     /// MS replaces the value in the .parv file.
     #[arg(long, help_heading = "Import", value_name = "MS", value_parser = milliseconds)]
     pub(crate) bus_write_ms: Option<f64>,
-    /// Choose when a drive that reads on arrival begins to read
+    /// Choose how to simulate drives that read on arrival at a track
     #[arg(long, help_heading = "Import", value_name = "HOW", value_enum, default_value_t = ArrivalArg::AsDisksim)]
     pub(crate) arrival: ArrivalArg,
     #[command(flatten)]
@@ -57,9 +57,9 @@ pub(crate) struct ImportDisksim {
 /// How reading on arrival is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArrivalArg {
-    /// A read waits for its first sector, as in DiskSim 4.0's code
+    /// Reading begins at the first requested sector, as in DiskSim 4.0's code
     AsDisksim,
-    /// A read begins with the sector under the head, as in DiskSim's manual
+    /// Reading begins with the sector under the head, as in DiskSim's manual
     AsDocumented,
 }
 

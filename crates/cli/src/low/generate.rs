@@ -16,15 +16,15 @@ pub(crate) struct Generate {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Kind {
-    /// Independent arrivals with exponential times between them
+    /// Independent arrivals with exponentially distributed intervals
     Poisson(Rate),
     /// Arrivals at constant intervals
     Constant(Rate),
-    /// Poisson arrivals in on and off phases; heavy-tailed with --pareto
+    /// On-off Poisson arrivals; the phases are heavy-tailed with --pareto
     OnOff(OnOff),
     /// Self-similar arrivals from a biased cascade
     BModel(BModel),
-    /// Self-similar arrivals with a rate of fractional Gaussian noise
+    /// Self-similar arrivals whose rate is fractional Gaussian noise
     Noise(Noise),
     /// One burst per second, growing until the device cannot keep up
     Bursts(Bursts),
@@ -34,7 +34,7 @@ pub(crate) enum Kind {
     Impulse(Impulse),
     /// Requests that reveal a disk's parameters, for 'iosonar calibrate'
     Probe(Probe),
-    /// A load that resembles a recorded one, and a comparison of both
+    /// A load that resembles a recorded one, and a comparison of the two
     Like(Box<Like>),
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Destination {
         value_name = "OUT"
     )]
     pub(crate) out: PathBuf,
-    /// Write the load even if it takes most of the free space
+    /// Write the load even if it fills most of the free space
     #[arg(long, help_heading = "Output")]
     pub(crate) force: bool,
     #[command(flatten)]
@@ -97,9 +97,9 @@ pub(crate) struct Shape {
     /// N is a number, geometric=MEAN, or a table of probabilities such as 1:0.7,8:0.3.
     #[arg(long, help_heading = "Requests", value_name = "N", default_value = "1")]
     pub(crate) batch: String,
-    /// Choose addresses by this law
+    /// Choose addresses from this distribution
     ///
-    /// LAW is one of uniform, sequential=RUN, zipf=EXPONENT, hot=SPACE:REQUESTS and mixed=FOLLOW:EXPONENT.
+    /// LAW is uniform, sequential=RUN, zipf=EXPONENT, hot=SPACE:REQUESTS or mixed=FOLLOW:EXPONENT.
     #[arg(
         long,
         help_heading = "Requests",
@@ -137,10 +137,10 @@ pub(crate) struct Rate {
 
 #[derive(Args, Debug)]
 pub(crate) struct OnOff {
-    /// Generate PER_S arrivals/s while on
+    /// Generate PER_S arrivals per second in on phases
     #[arg(long, help_heading = "Arrivals", alias = "rate_iops", value_name = "PER_S", default_value_t = 1000.0, value_parser = above_zero)]
     pub(crate) rate: f64,
-    /// Stay on for TIME, on average
+    /// Set the mean length of on phases
     #[arg(
         long,
         help_heading = "Arrivals",
@@ -148,7 +148,7 @@ pub(crate) struct OnOff {
         default_value = "1s"
     )]
     pub(crate) on: Nanos,
-    /// Stay off for TIME, on average
+    /// Set the mean length of off phases
     #[arg(
         long,
         help_heading = "Arrivals",
@@ -158,7 +158,7 @@ pub(crate) struct OnOff {
     pub(crate) off: Nanos,
     /// Draw Pareto phase lengths with this shape (above 1)
     ///
-    /// With a shape below 2, the load is self-similar. By default, phase lengths are exponential.
+    /// With a shape below 2, the load is self-similar. By default, phase lengths are exponentially distributed.
     #[arg(long = "pareto", help_heading = "Arrivals", value_name = "SHAPE", value_parser = above_one)]
     pub(crate) pareto: Option<f64>,
     #[command(flatten)]
@@ -172,8 +172,8 @@ pub(crate) struct BModel {
     pub(crate) rate: f64,
     /// Set the busier half's share of arrivals
     ///
-    /// Each halving gives this share of the arrivals to one half, chosen at random. The share is from 0.5 (a Poisson
-    /// process) to below 1.
+    /// Each halving gives this share of the arrivals to one half, chosen at random. The share is at least 0.5
+    /// (a Poisson process) and less than 1.
     #[arg(long, help_heading = "Arrivals", value_name = "SHARE", default_value_t = 0.7, value_parser = bias)]
     pub(crate) bias: f64,
     /// Generate cascades of this length
@@ -196,12 +196,12 @@ pub(crate) struct Noise {
     /// Generate this many arrivals per second
     #[arg(long, help_heading = "Arrivals", alias = "rate_iops", value_name = "PER_S", default_value_t = 100.0, value_parser = above_zero)]
     pub(crate) rate: f64,
-    /// Set the Hurst parameter, 0.5 to below 1
+    /// Set the Hurst parameter (at least 0.5 and less than 1)
     #[arg(long, help_heading = "Arrivals", value_name = "H", default_value_t = 0.8, value_parser = bias)]
     pub(crate) hurst: f64,
     /// Set the rate's coefficient of variation
     ///
-    /// This is the standard deviation of the rate, divided by its mean.
+    /// The coefficient is the standard deviation of the rate, divided by its mean.
     #[arg(long, help_heading = "Arrivals", value_name = "CV", default_value_t = 0.5, value_parser = above_zero)]
     pub(crate) variation: f64,
     /// Keep the rate constant for TIME
@@ -258,7 +258,9 @@ pub(crate) struct Bursts {
     /// PER_S2 is in requests per second, per second.
     #[arg(long, help_heading = "Arrivals", value_name = "PER_S2", default_value_t = 10.0, value_parser = above_zero)]
     pub(crate) slope: f64,
-    /// Space the requests of a burst TIME apart (1ns: ultra-fine)
+    /// Start the requests of a burst TIME apart
+    ///
+    /// 1ns is the spacing of blkreplay's bursts-ultrafine.
     #[arg(
         long,
         help_heading = "Arrivals",
@@ -281,7 +283,7 @@ pub(crate) struct Sweep {
     /// Advance by SIZE per request [default: space/1000]
     #[arg(long, help_heading = "Arrivals", value_name = "SIZE", value_parser = super::traces::whole_sectors)]
     pub(crate) step: Option<Bytes>,
-    /// Sweep the space N times, back and forth
+    /// Sweep the space N times, in alternating directions
     #[arg(long, help_heading = "Arrivals", value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) ways: u64,
     #[command(flatten)]
@@ -319,7 +321,7 @@ pub(crate) struct Probe {
     pub(crate) requests: u64,
     /// Submit requests TIME apart
     ///
-    /// TIME is the mean interval, and should be longer than the drive needs for one request.
+    /// TIME is the mean interval. It should be longer than the drive needs for one request.
     #[arg(
         long,
         help_heading = "Probe",
@@ -389,11 +391,11 @@ fn above_zero(text: &str) -> Result<f64, String> {
 fn above_one(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(x) if x > 1.0 && x <= 100.0 => Ok(x),
-        _ => Err("expected a number above 1, at most 100".to_owned()),
+        _ => Err("expected a number above 1 and at most 100".to_owned()),
     }
 }
 
 fn bias(text: &str) -> Result<f64, String> {
-    let expected = "a share from 0.5 to below 1, such as 0.7 or 70%";
+    let expected = "a share of at least 0.5 and less than 1, such as 0.7 or 70%";
     Share::within(text, 0.5..1.0, expected)
 }

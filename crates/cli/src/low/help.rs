@@ -31,11 +31,11 @@ const TEMPLATE_OF_ALL: &str = "{about-with-newline}\n{usage-heading} {usage}{aft
 const NOTE: &str = "'iosonar COMMAND -h' shows a command's options, 'iosonar --help' all commands.";
 /// Notes on all commands.
 pub(crate) const NOTES: &str = "Run 'iosonar COMMAND --help' for a command's options and examples, and 'iosonar \
-    COMMAND -h' for the most common options. 'iosonar -V' prints the version, 'iosonar --version' also details of the \
+    COMMAND -h' for the most common options. 'iosonar -V' prints the version; 'iosonar --version' adds details of the \
     build.\n\
     \n\
-    TIME is a number with a unit: 60s, 1.5ms, 20us, 250ns, 2min, 1h; without one, seconds.\n\
-    SIZE is in bytes: 4096, 128KiB, 128K, 1MB, 2GiB; 8s is 8 sectors of 512 B.\n\
+    TIME is a number with a unit: 60s, 1.5ms, 20us, 250ns, 2min, 1h. A number without a unit is in seconds.\n\
+    SIZE is in bytes: 4096, 128KiB, 128K, 1MB, 2GiB. The unit s stands for sectors of 512 B: 8s is 4096 bytes.\n\
     \n\
     Exit status: 0 success, 1 failure, 2 usage error or refusal, 3 finished with a missed target or a flagged result, \
     130 interrupted.";

@@ -11,11 +11,11 @@ use crate::exit::Usage;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Hosts")]
 pub(crate) struct HostArgs {
-    /// Replay on these targets of other hosts, over ssh
+    /// Replay on these targets on other hosts, over ssh
     ///
-    /// Give targets such as 'node1:/dev/sdb'. Each replays the whole load, and all follow one clock. With
-    /// NAME=HOST:DEV, a target replays the requests for the trace's device NAME, as with --map. --destroy also accepts
-    /// HOST:DEV.
+    /// An example of a target is 'node1:/dev/sdb'. Each target replays the whole load, and all targets share one clock.
+    /// With NAME=HOST:DEV, a target replays only the requests to the trace's device NAME, as with --map. --destroy also
+    /// accepts HOST:DEV.
     #[arg(
         long,
         value_name = "HOST:DEV,...",
@@ -35,7 +35,8 @@ pub(crate) struct HostArgs {
 pub(crate) struct ConnectionArgs {
     /// Use this ssh client, with its options
     ///
-    /// The command is called as 'COMMAND OPTIONS HOST LINE', where LINE starts the agent in the host's shell.
+    /// The client is run as 'COMMAND OPTIONS HOST LINE', where LINE is the shell command that starts iosonar on the
+    /// host.
     #[arg(
         long,
         alias = "remote-shell",
@@ -87,7 +88,7 @@ impl std::str::FromStr for HostTarget {
         };
         if !is_host_name(host) {
             return Err(format!(
-                "'{host}' is not a host (a name that ssh accepts, with or without USER@); {expected}"
+                "'{host}' is not a valid host name (as ssh accepts it, with or without USER@); {expected}"
             ));
         }
         Ok(Self {
@@ -120,8 +121,8 @@ impl HostArgs {
             0 => Ok((self.hosts.iter().map(HostTarget::name).collect(), map)),
             n if n == self.hosts.len() => Ok((Vec::new(), map)),
             _ => Err(Usage(
-                "--hosts: some targets name a device of the trace (NAME=HOST:DEV) and some do not: name one for all \
-                 targets or for none"
+                "--hosts: some targets name a device of the trace (NAME=HOST:DEV) and others do not: name a device for \
+                 every target or for none"
                     .to_owned(),
             )),
         }

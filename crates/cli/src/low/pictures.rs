@@ -84,7 +84,7 @@ pub(crate) struct Plot {
     /// name ends in .parquet, .arrow or .feather, the file has that format.
     #[arg(long, help_heading = "Output", value_name = "OUT.csv")]
     pub(crate) data: Option<PathBuf>,
-    /// Write the files of --data in this format (with 'all')
+    /// Write the --data files in this format (with 'all')
     ///
     /// FORMAT is csv, parquet, arrow or feather.
     #[arg(long, help_heading = "Output", value_name = "FORMAT", default_value = "csv", value_parser = TABLES, hide_possible_values = true)]
@@ -112,9 +112,9 @@ pub(crate) struct Plot {
         default_value = "light"
     )]
     theme: ThemeName,
-    /// Draw a linear x axis where it is logarithmic by default
+    /// Use a linear x axis in charts where it is logarithmic by default
     ///
-    /// For example, in distribution functions.
+    /// Distribution functions are an example of such charts.
     #[arg(long, help_heading = "Charts")]
     pub(crate) linear_x: bool,
     /// Overlay the points of several inputs instead of stacking charts
@@ -129,10 +129,10 @@ pub(crate) struct Plot {
 /// The resolution of the bitmaps of pictures.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct PixelArgs {
-    /// Multiply the pixels of .png pictures by N along each side
+    /// Draw .png pictures with N times the width and height in pixels
     ///
-    /// N is 1 to 4, and the layout stays the same; 2 suits slides and high-resolution screens. An .svg has no pixels,
-    /// so --scale is refused for it.
+    /// N is 1 to 4. The layout does not change; 2 suits slides and high-resolution screens. --scale is refused for
+    /// .svg pictures, which have no pixels.
     #[arg(long, help_heading = "Output", value_name = "N", value_parser = pixel_scale)]
     scale: Option<PixelScale>,
 }
@@ -169,7 +169,8 @@ pub(crate) struct LookArgs {
     group: Nanos,
     /// Choose how to count working sets
     ///
-    /// 'sliding' counts all sectors in sliding windows; 'tumbling,first' counts as blkreplay's graph.sh does.
+    /// 'sliding' counts all sectors of each request in sliding windows; 'tumbling,first' counts only the first one, in
+    /// consecutive windows, as blkreplay's graph.sh does.
     #[arg(long, value_name = "HOW", default_value = "sliding", value_parser = ["sliding", "tumbling,first"])]
     ws: String,
     /// Check a target, such as 'read p99 < 20ms'
@@ -186,7 +187,7 @@ pub(crate) struct LookArgs {
     /// Draw this limit for start delays, and report whether it is met
     #[arg(long, value_name = "TIME", value_parser = above_zero)]
     bad_delay: Option<Nanos>,
-    /// Mark the end of a device of SIZE in charts of positions
+    /// Mark SIZE as the end of the device in charts of positions
     #[arg(long, value_name = "SIZE")]
     device_size: Option<Bytes>,
 }
@@ -271,7 +272,7 @@ pub(crate) struct Report {
     pub(crate) title: Option<String>,
     /// Expand all charts and tables, even in print
     ///
-    /// By default, the page shows (and prints) only its answer and four charts.
+    /// By default, only the page's answer and four charts are visible, on the screen and in print.
     #[arg(long, help_heading = "Output")]
     pub(crate) all: bool,
     /// Open the page in a browser, if there is a desktop

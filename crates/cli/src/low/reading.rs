@@ -43,7 +43,7 @@ struct FormatArgs {
     /// A warning reports what was skipped or is missing.
     #[arg(long)]
     lenient: bool,
-    /// Widen byte ranges to whole sectors (out)
+    /// Widen byte ranges to whole sectors
     ///
     /// By default, ranges that are not whole sectors are refused.
     #[arg(long, value_name = "HOW", value_parser = ["out"])]
@@ -51,14 +51,14 @@ struct FormatArgs {
     /// Use only this device's requests, by name or number [repeatable]
     #[arg(long, value_name = "NAME")]
     device: Vec<String>,
-    /// Start requests of kernel traces at this event
+    /// Take start times of requests in kernel traces from this event
     ///
-    /// EVENT is auto, q, g, i, d or c.
+    /// EVENT is auto, q (queue), g (get), i (insert), d (issue) or c (complete).
     #[arg(long, value_name = "EVENT", default_value = "auto")]
     start_event: StartEvent,
     /// Measure latencies of kernel traces from this event
     ///
-    /// 'queue' is the first event of a request; with 'issue', the time before that event counts as delay.
+    /// 'queue' is the first event of a request; with 'issue', the time before the issue event counts as delay.
     #[arg(long, value_name = "EVENT", default_value = "queue", value_parser = ["queue", "issue"])]
     start_at: String,
     /// Map columns of a CSV file to fields
@@ -83,7 +83,7 @@ struct FormatArgs {
     /// The default is the system's folder for temporary files.
     #[arg(long, value_name = "DIR")]
     spill_dir: Option<PathBuf>,
-    /// Keep at most SIZE of a packed load in memory
+    /// Use at most SIZE of memory to store a load
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     spill_memory: Bytes,
 }
@@ -98,10 +98,10 @@ struct ChangeArgs {
     /// Drop requests that start at or after this time in the load
     #[arg(long, value_name = "TIME", conflicts_with = "duration")]
     until: Option<Nanos>,
-    /// Use a part of this length, starting at --from
+    /// Use only this much of the load, starting at --from
     #[arg(long, alias = "replay-duration", value_name = "TIME")]
     duration: Option<Nanos>,
-    /// Keep requests that start from A until before B
+    /// Keep requests that start at or after A and before B
     #[arg(long, value_name = "A..B")]
     select: Vec<Window>,
     /// Replay the load FACTOR times as fast as recorded
@@ -111,7 +111,7 @@ struct ChangeArgs {
     speed: Vec<Ratio>,
     /// Keep only these operations, separated by commas
     ///
-    /// KIND is one or several of read, write, discard, flush and write-zeroes.
+    /// KIND is one or more of read, write, discard, flush and write-zeroes.
     #[arg(long, value_name = "KIND")]
     ops: Vec<Ops>,
     /// Add TIME to all start times
@@ -123,7 +123,7 @@ struct ChangeArgs {
     /// Repeat the load N times, or until TIME (with a unit)
     #[arg(long, alias = "loops", value_name = "N|TIME")]
     repeat: Vec<Rounds>,
-    /// Move each repetition by this many sectors
+    /// Shift each repetition SECTORS further than the previous one
     #[arg(long, value_name = "SECTORS", default_value_t = 0, requires = "repeat", value_parser = clap::value_parser!(u64).range(..1 << 62))]
     repeat_offset: u64,
     /// Merge N independent copies of the load (1 to 1000)
@@ -133,7 +133,7 @@ struct ChangeArgs {
     scale_load: Vec<Copies>,
     /// Handle start times that go backwards: error, shift or sort
     ///
-    /// 'shift' delays the rest of the load.
+    /// 'shift' delays the request and all later ones; 'sort' sorts the load by start time.
     #[arg(long, value_name = "HOW")]
     on_backstep: Option<OnBackstep>,
     /// Sort by start time (short for --on-backstep sort)
@@ -145,7 +145,7 @@ struct ChangeArgs {
     /// Replace one operation with another, such as W=R
     #[arg(long, value_name = "OP=OP")]
     subst: Vec<Substitution>,
-    /// Multiply positions by F, aligned to ALIGN sectors, and add OFF
+    /// Multiply positions by F in steps of ALIGN sectors, then add OFF
     #[arg(long, value_name = "F,ALIGN,OFF", num_args = 0..=1, default_missing_value = "2.0,8,0", require_equals = true)]
     spread: Vec<Spread>,
     /// Permute the chunks of the load within OVER sectors
@@ -153,13 +153,13 @@ struct ChangeArgs {
     /// Each chunk of CHUNK sectors [default: 2048] moves to a different place, so that the chunks are spread evenly.
     #[arg(long, value_name = "OVER,CHUNK")]
     scatter: Vec<Scatter>,
-    /// Multiply lengths by F, within MIN and MAX sectors
+    /// Multiply lengths by F, and clamp them to MIN..MAX sectors
     #[arg(long, value_name = "F,MIN,MAX", num_args = 0..=1, default_missing_value = "2.0,0,65536", require_equals = true)]
     resize: Vec<Resize>,
     /// Reverse the order of the requests, but keep the start times
     #[arg(long)]
     reverse: bool,
-    /// Replace the start times with a rate that grows by R/s each second
+    /// Start requests at a rate that grows by R/s each second
     #[arg(long, value_name = "R", num_args = 0..=1, default_missing_value = "10", require_equals = true, value_parser = ramp)]
     ramp_load: Option<f64>,
     /// Pipe the text of the load through a shell command

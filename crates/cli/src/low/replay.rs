@@ -25,7 +25,7 @@ pub(crate) use engine::EngineArgs;
 
 #[derive(Args, Debug)]
 pub(crate) struct Replay {
-    /// The load; several are assigned to the targets in turn (- is stdin)
+    /// The loads to replay, assigned to the targets in turn (- is stdin)
     #[arg(required_unless_present = "spec", value_name = "TRACE")]
     pub(crate) traces: Vec<PathBuf>,
     /// Read the load, targets and all options from this JSON file
@@ -65,7 +65,7 @@ pub(crate) struct Replay {
     pub(crate) find: FindArgs,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
-    /// Write every request with its delay and latency as a trace
+    /// Write every request, with its delay and latency, to this trace
     #[arg(
         short,
         long,
@@ -74,7 +74,7 @@ pub(crate) struct Replay {
         value_name = "OUT"
     )]
     pub(crate) out: Option<PathBuf>,
-    /// Sync the records to their medium once per second
+    /// Sync the records to storage once per second
     ///
     /// The records then survive a power loss [implied by --durable-tables].
     #[arg(long, help_heading = "Output", requires = "out")]
@@ -127,7 +127,7 @@ pub(crate) struct TargetArgs {
     /// Use at most N of the targets
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_targets: Option<u32>,
-    /// Start each further target TIME later in the load
+    /// Start each target TIME further into the load than the previous one
     ///
     /// The peaks of the load then occur at different times on the targets.
     #[arg(long, value_name = "TIME")]
@@ -143,7 +143,7 @@ pub(crate) struct TargetArgs {
     /// Required with --write if the target seems to hold data.
     #[arg(long, value_name = "DEV")]
     pub(crate) destroy: Vec<PathBuf>,
-    /// Create the target as a file of SIZE with random data
+    /// Create the target file with SIZE of random data
     #[arg(long, value_name = "SIZE")]
     pub(crate) create: Option<FileSize>,
     /// Use the page cache: results are flagged as fake
@@ -174,17 +174,17 @@ pub(crate) struct TargetArgs {
         default_value = "random"
     )]
     pub(crate) data: Data,
-    /// Wait for the medium on every write: none, dsync or sync
+    /// Wait until each write is on stable storage: none, dsync or sync
     ///
     /// With 'none', only writes with FUA wait.
     #[arg(long, help_heading = "Data", value_name = "HOW", default_value = "none", value_parser = ["none", "dsync", "sync"])]
     pub(crate) sync: String,
     /// Use this I/O scheduler during the replay
     ///
-    /// The previous one is restored at the end.
+    /// The previous scheduler is restored at the end.
     #[arg(long, help_heading = "Kernel settings", value_name = "NAME")]
     pub(crate) scheduler: Option<String>,
-    /// Allow or forbid the kernel to merge requests
+    /// Allow or forbid merging of requests by the kernel
     ///
     /// The previous setting is restored at the end.
     #[arg(long, help_heading = "Kernel settings", value_name = "HOW", default_value = "allow", value_parser = ["allow", "forbid"])]
@@ -216,7 +216,7 @@ pub(crate) struct PaceArgs {
     /// of processors minus one.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroU32>,
-    /// Read ahead and fill the queues for TIME before time zero
+    /// Read ahead and fill the queues for TIME before the start
     #[arg(long, value_name = "TIME", default_value = "200ms")]
     pub(crate) start_grace: Nanos,
     /// Stop the replay after this time
@@ -231,12 +231,12 @@ pub(crate) struct PaceArgs {
 pub(crate) struct LimitArgs {
     /// Keep at most N requests in flight
     ///
-    /// A separate limit, also N, applies to requests that waited for an overlapping one to complete.
+    /// A separate limit, also N, applies to requests that waited for an overlapping request to complete.
     #[arg(long, alias = "iodepth", value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub(crate) in_flight: u32,
-    /// Keep at most N requests in flight in total
+    /// Keep at most N requests in flight, including delayed ones
     ///
-    /// The total includes requests that had waited because of a conflict. The default is twice --in-flight.
+    /// This limit also counts requests that were delayed by a conflict. The default is twice --in-flight.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=32768))]
     pub(crate) in_flight_total: Option<u32>,
     /// Allow at most N accepted but incomplete requests
@@ -257,13 +257,14 @@ pub(crate) struct LimitArgs {
 pub(crate) struct ConflictArgs {
     /// Choose how to handle a request that overlaps one in flight
     ///
-    /// HOW is allow, drop, partial (the request waits), partial-loose (later requests may overtake it) or order
-    /// (everything waits). blkreplay's names work as well.
+    /// HOW is allow, drop, partial (the request waits, and later requests that overlap it wait behind it),
+    /// partial-loose (later requests may overtake it) or order (all later requests wait). blkreplay's names work as
+    /// well.
     #[arg(long, value_name = "HOW", default_value = "partial")]
     pub(crate) conflicts: Conflicts,
     /// Count these overlaps as conflicts
     ///
-    /// 0: overlaps of two writes; 1: all overlaps except those of two reads; 2: all overlaps.
+    /// 0: two writes; 1: a write and any other request; 2: any two requests.
     #[arg(long, value_name = "0..2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=2))]
     pub(crate) strong: u8,
     /// Flag the results if more than PERCENT of the requests are dropped

@@ -13,7 +13,7 @@ use crate::live::address;
 /// The live page of a long-running command.
 #[derive(Args, Debug, Default)]
 pub(crate) struct ServeArgs {
-    /// Serve a live page of the run [default: only to this machine]
+    /// Serve a live page of the run [default: 127.0.0.1, this machine only]
     ///
     /// The URL is printed, with a random token. ADDR is an address of this machine such as 0.0.0.0:8080, or a port.
     #[arg(
@@ -40,7 +40,7 @@ pub(crate) struct Serve {
     /// For records that are still being written, give their final name.
     #[arg(value_name = "DIR|FILE")]
     pub(crate) path: PathBuf,
-    /// Serve at ADDR [default: only to this machine]
+    /// Serve at ADDR [default: 127.0.0.1, this machine only]
     ///
     /// ADDR is an address of this machine such as 0.0.0.0:8080, or a port. The URL is printed, with a random token.
     #[arg(

@@ -20,7 +20,7 @@ use super::{LookArgs, Named, OutputArgs, PixelArgs, ReadArgs, ServeArgs, key_and
 pub(crate) struct Sweep {
     /// An experiment file, or a folder of runs
     ///
-    /// The folder is that of an earlier sweep, or a tree whose innermost folders are runs.
+    /// DIR is the folder of an earlier sweep, or a tree of folders in which each innermost folder is a run.
     #[arg(value_name = "FILE|DIR")]
     pub(crate) what: PathBuf,
     /// Keep the runs in DIR [default: FILE without .toml]
@@ -40,7 +40,7 @@ pub(crate) struct Sweep {
     /// Without * and ?, PATTERN matches all paths that contain it.
     #[arg(long, help_heading = "Runs", value_name = "PATTERN")]
     pub(crate) only: Vec<String>,
-    /// Set a key of all runs [repeatable]
+    /// Set a key in all runs [repeatable]
     ///
     /// For example, --set load.requests=1000.
     #[arg(long, help_heading = "Runs", value_name = "KEY=VALUE", value_parser = key_and_value)]
@@ -72,7 +72,7 @@ pub(crate) struct Sweep {
     pub(crate) on: Where,
     /// Replay on these hosts at once, over ssh
     ///
-    /// All replays follow one clock. Give host names to use each run's own targets, or pairs such as 'host:/dev/sdb'.
+    /// All replays share one clock. Give host names to use each run's own targets, or pairs such as 'host:/dev/sdb'.
     #[arg(
         help_heading = "Hosts",
         long,
@@ -166,13 +166,14 @@ pub(crate) struct Compare {
 
 #[derive(Args, Debug)]
 pub(crate) struct Calibrate {
-    /// Records of the device: thousands of requests spread all over it
+    /// Records of thousands of requests, spread over the whole device
     #[arg(value_name = "RECORDS")]
     pub(crate) records: PathBuf,
     /// Fit this kind of device: ssd, or a profile
     ///
-    /// A disk profile (its name, or a .toml file) keeps its geometry; the profile of an SSD with flash is fitted to a
-    /// long write run; 'ssd' is a device that serves several requests at a time.
+    /// PROFILE is 'ssd' for a device that serves several requests at a time, or the name or .toml file of a profile.
+    /// The fit keeps the geometry of a disk profile. For the profile of an SSD with flash, the records must be of a
+    /// long run of writes.
     #[arg(long, help_heading = "Model", value_name = "PROFILE")]
     pub(crate) profile: String,
     /// Write the profile to this file [default: print it]
@@ -186,12 +187,12 @@ pub(crate) struct Calibrate {
     pub(crate) out: Option<PathBuf>,
     /// Assume this device capacity, with --profile ssd
     ///
-    /// By default, the device ends at the last sector in the records.
+    /// By default, the last sector in the records is taken as the end of the device.
     #[arg(long, help_heading = "Model", value_name = "SIZE")]
     pub(crate) capacity: Option<Bytes>,
-    /// Draw the fit on the held-out half (.png, .svg)
+    /// Draw the held-out half and the model's prediction (.png, .svg)
     ///
-    /// The chart shows the records and the model.
+    /// The chart shows the distributions of the measured and the predicted latencies.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) cdf: Option<PathBuf>,
     #[command(flatten)]

@@ -18,7 +18,7 @@ pub(crate) struct Common {
     pub(crate) seed: Option<u64>,
     /// Use N threads [default: all processors]
     ///
-    /// The number does not change the results.
+    /// The number of threads does not affect the results.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
     #[command(flatten)]
@@ -35,10 +35,10 @@ pub(crate) struct Model {
     /// Charts then show both curves.
     #[arg(long, help_heading = "Comparison")]
     pub(crate) with_sim: bool,
-    /// Show measured points with the answer
+    /// Compare the results with measured points
     ///
-    /// For a scenario, records in any trace format; for a networked system, CSV with the columns 'jobs', 'response_s'
-    /// and, if known, 'stderr_s'.
+    /// For a scenario, FILE contains records in any trace format; for a networked system, it is a CSV file with the
+    /// columns 'jobs', 'response_s' and, if known, 'stderr_s'.
     #[arg(long, help_heading = "Comparison", value_name = "FILE")]
     pub(crate) measured: Option<PathBuf>,
     /// Draw the response-time distributions (.png, .svg)
@@ -46,7 +46,7 @@ pub(crate) struct Model {
     pub(crate) cdf: Option<PathBuf>,
     /// Draw response times against jobs (.png, .svg)
     ///
-    /// This applies to networked systems.
+    /// Only for networked systems.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) curve: Option<PathBuf>,
     #[command(flatten)]
@@ -62,7 +62,7 @@ pub(crate) struct Model {
     /// Find the best upgrades that cost at most COST in total
     #[arg(long, help_heading = "Networked systems", value_name = "COST")]
     pub(crate) budget: Option<f64>,
-    /// Simulate service times that follow this law
+    /// Use this distribution of service times in simulations
     #[arg(
         long,
         help_heading = "Networked systems",
@@ -70,9 +70,9 @@ pub(crate) struct Model {
         default_value = "exponential"
     )]
     pub(crate) services: ServicesName,
-    /// Visit the storage servers one by one, or all at once
+    /// Visit the storage servers one after another, or all at once
     ///
-    /// The formulas assume that jobs visit them one by one.
+    /// The formulas assume that each job visits one server after another.
     #[arg(
         long,
         help_heading = "Networked systems",
@@ -85,7 +85,7 @@ pub(crate) struct Model {
     /// If the name ends in .parquet, .arrow or .feather, the file has that format.
     #[arg(long, help_heading = "Results", value_name = "OUT")]
     pub(crate) csv: Option<PathBuf>,
-    /// Run each simulation N times [default: the scenario's number]
+    /// Run each simulation N times [default: as in the scenario]
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) replications: Option<u32>,
     #[command(flatten)]
@@ -102,9 +102,9 @@ pub(crate) enum ServicesName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StructureName {
-    /// One after the other
+    /// One server after another
     Serial,
-    /// All at once
+    /// All servers at once
     ForkJoin,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Plan {
     pub(crate) file: PathBuf,
     /// Plan with this trace instead of the scenario's load
     ///
-    /// The answer is the factor by which the trace may be sped up.
+    /// The result is the factor by which the trace can be sped up.
     #[arg(long, help_heading = "Load", value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// Check these targets, such as 'p99 < 20ms'
@@ -125,10 +125,10 @@ pub(crate) struct Plan {
     /// second: 'throughput > 200'. Separate several targets with commas; all of them must be met.
     #[arg(long, help_heading = "Question", value_name = "TARGET", alias = "slo")]
     pub(crate) target: String,
-    /// Find
+    /// Choose the quantity to find
     ///
-    /// The default is the rate, for a trace the factor by which it may be sped up, and for closed loops and networked
-    /// systems the number of jobs.
+    /// The default is the highest rate; with --trace, the factor by which the trace can be sped up; for closed loops
+    /// and networked systems, the number of jobs.
     #[arg(long, help_heading = "Question", value_name = "WHAT")]
     pub(crate) find: Option<Find>,
     /// Plan for each of these values of a key [repeatable]
@@ -137,12 +137,12 @@ pub(crate) struct Plan {
     /// combinations are tried.
     #[arg(long, help_heading = "Question", value_name = "KEY=VALUES", value_parser = super::key_and_values, conflicts_with = "curve")]
     pub(crate) vary: Vec<(String, Vec<String>)>,
-    /// Find the highest rate to this relative precision
+    /// Find the highest rate with this relative precision
     #[arg(long, help_heading = "Runs", value_name = "SHARE", default_value = "0.01", value_parser = super::precision)]
     pub(crate) within: f64,
     /// Try at most N disks, jobs or copies [default: 64]
     ///
-    /// For a networked system, the default is its jobs.most.
+    /// For a networked system, the default is jobs.most in its file.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) most: Option<u32>,
     /// Draw response time against load (.png, .svg)
@@ -154,7 +154,7 @@ pub(crate) struct Plan {
     pub(crate) pixels: PixelArgs,
     /// Confirm each point with N runs (at least 5)
     ///
-    /// The default is the number in the scenario.
+    /// The default is the number in the scenario, but at least 5.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
     pub(crate) replications: Option<u32>,
     #[command(flatten)]
@@ -170,7 +170,7 @@ pub(crate) struct Plan {
 pub(crate) enum Find {
     /// The highest arrival rate that meets the target
     Rate,
-    /// The most independent copies of a trace (--scale-load) that meet the target, each with its own data
+    /// The largest number of independent copies of a trace, each with its own data, that meet the target (--scale-load)
     Copies,
     /// The fewest disks that meet the target
     Disks,

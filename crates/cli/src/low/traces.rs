@@ -17,10 +17,10 @@ pub(crate) struct Convert {
     /// The traces to read, merged by time (- for standard input)
     #[arg(required = true, value_name = "IN")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Write this trace; its ending selects the format
+    /// Write to this file; its ending selects the format
     ///
-    /// The endings are .ios, .load, .csv, .jsonl and .fio, followed by .gz or .zst for compression; - is standard
-    /// output. If there are several outputs, the part's name is inserted before the ending.
+    /// The endings are .ios, .load, .csv, .jsonl and .fio, optionally followed by .gz or .zst for compression; - is
+    /// standard output. If the command writes several outputs, the name of each part is inserted before the ending.
     #[arg(
         short,
         long,
@@ -37,9 +37,10 @@ pub(crate) struct Convert {
     /// Each input gets its own range of sectors.
     #[arg(long, help_heading = "Conversion")]
     pub(crate) adjacent: bool,
-    /// Distribute the inputs' heaviest pieces over --parts outputs
+    /// Distribute pieces of the inputs over --parts outputs
     ///
-    /// The inputs are joined and cut into pieces of --piece, which are distributed over the outputs, heaviest first.
+    /// The inputs are joined and cut into pieces of --piece. The outputs receive the pieces in turn, those with the
+    /// most requests first. The incomplete last piece is dropped.
     #[arg(long, help_heading = "Conversion", conflicts_with_all = ["adjacent", "split"])]
     pub(crate) derive: bool,
     /// Cut pieces of this length, for --derive
@@ -104,7 +105,7 @@ pub(crate) struct WriteArgs {
     /// Drop and count requests that the format cannot represent
     #[arg(long)]
     lossy: bool,
-    /// Name this file in fio logs [default: the device's name]
+    /// Use this file name in fio logs [default: the device's name]
     #[arg(long, value_name = "NAME")]
     fio_file: Option<String>,
 }
@@ -161,12 +162,12 @@ pub(crate) struct Analyze {
     /// Set the peak hours [default: the busiest four periods in a row]
     #[arg(long, help_heading = "Disk activity", value_name = "A..B")]
     pub(crate) peak: Option<Window>,
-    /// Add a breakdown by
+    /// Add a breakdown by this attribute
     ///
     /// The additional table has a row for each device, operation or size.
     #[arg(long, help_heading = "Measurement", value_name = "BY", value_parser = ["device", "op", "size"])]
     pub(crate) by: Option<String>,
-    /// Sample pages when their tables exceed SIZE of memory
+    /// Sample pages if counting all of them needs more than SIZE of memory
     #[arg(
         long,
         help_heading = "Measurement",

@@ -34,12 +34,12 @@ pub(crate) struct VaryArgs {
     pub(crate) curve_of: Curves,
     /// Draw response times against this quantity
     ///
-    /// The default is the varied key, and for hockey-stick the throughput.
+    /// The default is the varied key, but for hockey-stick it is the throughput.
     #[arg(long, value_name = "WHAT", requires = "curve")]
     pub(crate) against: Option<Against>,
-    /// Draw theory's mean or percentile as a dashed curve
+    /// Draw the theoretical mean or percentile as a dashed curve
     ///
-    /// Nothing is drawn where theory has no answer.
+    /// Nothing is drawn where theory has no formula.
     #[arg(long, requires = "vary")]
     pub(crate) theory: bool,
     /// Draw a panel for each value of this key

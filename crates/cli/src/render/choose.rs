@@ -73,7 +73,7 @@ fn why_at_least(growth: &Growth) -> &'static str {
             ">=: more copies would reach beyond the end of the candidate; --fit or --wrap makes them fit"
         }
         Some(Bound::Recording) | None => {
-            ">=: the load is too short to show how much further it may grow"
+            ">=: the load is too short to show how much further it can grow"
         }
     }
 }

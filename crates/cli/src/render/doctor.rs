@@ -139,7 +139,7 @@ fn about(of: Subject) -> (&'static str, &'static str) {
             "raise the limit (ulimit -l unlimited), or grant CAP_IPC_LOCK",
         ),
         Subject::Root => (
-            "replaying on any block device, and recording",
+            "record, and replay on any block device",
             "run as root, or join the devices' group (usually 'disk')",
         ),
         Subject::Devices => (
@@ -151,11 +151,11 @@ fn about(of: Subject) -> (&'static str, &'static str) {
             "run as root, grant CAP_SYS_NICE, or raise the limit (ulimit -r 1)",
         ),
         Subject::TimerSlack => (
-            "exact start times of threads that sleep",
+            "exact wake-up times of sleeping threads",
             "allow prctl(PR_SET_TIMERSLACK) in the container's seccomp profile",
         ),
         Subject::Processors => (
-            "replays that pace, read and record at once; parallel sweeps",
+            "replays, which pace, read and record in parallel; parallel sweeps",
             "give the machine or container at least 2 processors",
         ),
         Subject::Governor => (

@@ -81,8 +81,9 @@ impl Found<'_> {
                  a longer --find-time\n",
                 last.wanted, last.completed
             ),
-            Answer::TooNoisy => "  this machine is too noisy for an answer: rates that met the limit did not \
-                                 meet it again, even at half the rate; try again when it is idle, or with a longer --find-time\n"
+            Answer::TooNoisy => "  this machine is too noisy for an answer: rates that met the limit at first \
+                                 missed it when repeated, even at half the rate; try again when the \
+                                 machine is idle, or with a longer --find-time\n"
                 .to_owned(),
             Answer::Interrupted => "  stopped by the user before a rate was found\n".to_owned(),
         }

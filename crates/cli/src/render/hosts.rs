@@ -76,7 +76,7 @@ pub(crate) fn text(outcome: &Outcome) -> String {
         text += &line(
             "RECORDS LOST",
             &format!(
-                "{error}; the records written until then are in the file whose name ends in .part"
+                "{error}; the records written so far are in the file whose name ends in .part"
             ),
         );
     }

@@ -39,7 +39,7 @@ pub(crate) fn warnings_of_load(remarks: &[Remark], fitted: &Fitted) -> Vec<(Warn
 pub(crate) fn of_fitted(fitted: &Fitted) -> String {
     let parts: Vec<String> = [
         (fitted.wrapped, "wrapped"),
-        (fitted.moved_back, "moved back from the end"),
+        (fitted.moved_back, "moved to fit before the end"),
         (fitted.clipped, "cut off at the end"),
         (fitted.left_out, "left out beyond the end"),
         (fitted.scaled, "scaled"),

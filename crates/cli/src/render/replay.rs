@@ -49,7 +49,7 @@ pub(crate) fn text(summary: &Summary) -> String {
     text += &line(
         "time",
         &format!(
-            "{} for {} of load: {:.1} requests/s ({} wanted), {:.2} MiB/s, at most {} in flight",
+            "{} for {} of load: {:.1} requests/s (demanded: {}), {:.2} MiB/s, at most {} in flight",
             summary.elapsed,
             summary.intended,
             summary.throughput(),
@@ -62,7 +62,7 @@ pub(crate) fn text(summary: &Summary) -> String {
     let mut engine = summary.engine.to_owned();
     if summary.completed > 0 {
         let per_request = summary.processor_time.get() as f64 / 1e3 / summary.completed as f64;
-        engine += &format!(", {per_request:.2} µs of CPU time per request, including waiting");
+        engine += &format!(", {per_request:.2} µs of CPU time per request, including busy-waiting");
     }
     text += &line("engine", &engine);
     text += &line("scheduling", &scheduling(summary));
@@ -100,7 +100,7 @@ pub(crate) fn text(summary: &Summary) -> String {
         text += &line(
             "RECORDS LOST",
             &format!(
-                "{error}; the records written until then are in the file whose name ends in .part"
+                "{error}; the records written so far are in the file whose name ends in .part"
             ),
         );
     }
@@ -231,7 +231,7 @@ fn of_target(target: &TargetSummary, summary: &Summary) -> String {
         text += &line(
             "overload rate",
             &format!(
-                "{rate:.1} requests/s, measured from the first request that started a second late"
+                "{rate:.1} requests/s, measured from the first request submitted more than a second late"
             ),
         );
     }

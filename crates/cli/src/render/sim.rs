@@ -39,7 +39,7 @@ pub(crate) fn subtitle(simulation: &Prepared, result: &SimulationResult) -> Stri
     let band = if result.sections.is_empty() {
         match result.no_interval() {
             Some(NoInterval::TooFew) => "too few requests for a 95 % band",
-            Some(NoInterval::Unlike) => "no 95 % band: each array has a load of its own",
+            Some(NoInterval::Unlike) => "no 95 % band: each array has its own load",
             Some(NoInterval::Events) => {
                 "no 95 % band: devices fail or slow down during the run; use --replications"
             }
@@ -160,7 +160,7 @@ fn reach(simulation: &Prepared, result: &SimulationResult) -> String {
         return String::new();
     };
     let advice = simulation.scatter().map_or(String::new(), |scatter| {
-        format!("; --scatter {} spreads it", scatter.over())
+        format!("; --scatter {} spreads the load", scatter.over())
     });
     format!(
         "  reach         {reach}{advice}{}\n",
@@ -184,7 +184,7 @@ pub(crate) fn reach_of(simulation: &Prepared, result: &SimulationResult) -> Opti
     }
     let bytes = |sectors: u64| Bytes::new(sectors * SECTOR_BYTES);
     Some(format!(
-        "the load lies within {} of {}: seeks are short, and caches may hold much of the data",
+        "the load spans only {} of {}: seeks are short, and caches may hold much of the data",
         bytes(span.sectors()),
         bytes(sectors)
     ))
@@ -255,13 +255,13 @@ fn at_the_ends(result: &SimulationResult) -> String {
     // An edge ten times smaller than the other explains nothing.
     if start > 0 && start >= end / 10 {
         why.push(format!(
-            "requests present when measuring began: {}, counted in time averages only",
+            "requests in the system when measurement began: {}, counted in time averages only",
             count(start)
         ));
     }
     if end > 0 && end >= start / 10 {
         why.push(format!(
-            "requests present when the load ended: {}; their time after the end counts only towards the mean",
+            "requests in the system when the load ended: {}; their time after that counts only towards the mean",
             count(end)
         ));
     }
@@ -304,10 +304,10 @@ fn mean(simulation: &Prepared, result: &SimulationResult) -> String {
         let why = match result.no_interval() {
             Some(NoInterval::TooFew) => {
                 let fewest = grouped(BatchMeans::FEWEST_SAMPLES);
-                format!("a confidence interval needs {fewest} requests, or --replications")
+                format!("a confidence interval needs at least {fewest} requests, or --replications")
             }
             Some(NoInterval::Unlike) => {
-                "each array has a load of its own, so there is no confidence interval".to_owned()
+                "each array has its own load, so there is no confidence interval".to_owned()
             }
             Some(NoInterval::Events) => {
                 "devices fail or slow down during the run, so a confidence interval needs \
@@ -368,7 +368,7 @@ fn overload(simulation: &Prepared, result: &SimulationResult) -> String {
         && result.response_time.count() >= 1000 * u64::from(result.replications);
     match simulation.load().requests_per_s().filter(|_| enough) {
         Some(rate) if result.throughput_per_s.mean < 0.95 * rate => format!(
-            "  OVERLOADED    {} requests/s arrive, {:.2} are completed: the queue only grows, and \
+            "  OVERLOADED    {} requests/s arrive, {:.2} are completed: the queue keeps growing, and \
              the times above depend on the length of the run{}\n",
             short(rate),
             result.throughput_per_s.mean,

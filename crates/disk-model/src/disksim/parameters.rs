@@ -51,7 +51,7 @@ pub const IRRELEVANT: &[Irrelevant] = &[
             "Allow write prebuffering",
             "Preseeking level",
         ],
-        why: "concurrent requests follow different rules here",
+        why: "iosonar uses different rules for concurrent requests",
     },
     Irrelevant {
         block: "disksim_disk",
@@ -86,7 +86,7 @@ pub const IRRELEVANT: &[Irrelevant] = &[
             "Arbitration time",
             "Print stats",
         ],
-        why: "a drive does not share its bus",
+        why: "the drive does not share its bus with other devices",
     },
     Irrelevant {
         block: "disksim_ctlr",

@@ -5,44 +5,44 @@ use serde::{Deserialize, Serialize};
 use super::ProfileError;
 use super::check::Refuse;
 
-/// How far a drive reads on when it has read what was asked for.
+/// How far a drive reads ahead after the requested sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadAhead {
     /// Not at all.
     #[default]
     None,
-    /// Up to the maximum, at most to the end of the track.
+    /// Up to the maximum, but not beyond the end of the track.
     Track,
-    /// Up to the maximum, at most to the end of the cylinder.
+    /// Up to the maximum, but not beyond the end of the cylinder.
     Cylinder,
     /// Up to the maximum.
     Maximum,
-    /// To the end of the track, and over the next one too if the stream came from an earlier track.
+    /// To the end of the track, and also of the next one if the stream began on an earlier track.
     NextTrack,
 }
 
-/// What happens to requested sectors while the drive reads ahead, if no maximum is given.
+/// What happens to the requested sectors while the drive reads ahead, if there is no maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Requested {
-    /// They stay: read-ahead only fills the rest of the segment.
+    /// They stay in the segment: read-ahead only fills the rest of it.
     #[default]
     Kept,
-    /// Read-ahead may push them out.
+    /// Read-ahead may overwrite them.
     PushedOut,
-    /// They are dropped as they are sent.
+    /// They are dropped when they have been sent.
     DroppedWhenSent,
 }
 
-/// Where reading begins when the head arrives in the middle of what was asked for.
+/// Where reading begins if the head arrives in the middle of the requested sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrival {
-    /// With the sector under the head, where `immediate_reads` or `free_blocks` say so.
+    /// At the sector under the head, if `immediate_reads` or `free_blocks` is set.
     #[default]
     AsDocumented,
-    /// Always with the first sector, as DiskSim 4.0 does against its manual.
+    /// Always at the first sector, as in DiskSim 4.0, contrary to its manual.
     AsDisksim,
 }
 
@@ -51,50 +51,52 @@ pub enum Arrival {
 #[serde(default, deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools)]
 pub struct CacheProfile {
-    /// How many segments there are.
+    /// The number of segments.
     pub segments: u32,
-    /// The size of each, in sectors of 512 bytes.
+    /// The size of a segment, in sectors of 512 bytes.
     pub segment_sectors: u64,
-    /// How many segments may hold data that are not yet on the medium.
+    /// The maximum number of segments that may hold data not yet written to the medium.
     pub write_segments: u32,
-    /// Whether writes use the first segment only, and reads all others.
+    /// Whether writes use only the first segment, and reads only the others.
     pub separate_write_segment: bool,
-    /// Whether data stay in the buffer for later requests; otherwise it only matches speeds.
+    /// Whether data stay in the buffer for later requests; otherwise the buffer only matches the speeds of medium and
+    /// bus.
     pub keeps_data: bool,
-    /// Whether data of writes serve reads.
+    /// Whether reads can hit data that were written.
     pub read_hits_on_written: bool,
-    /// Whether a read that begins with the sector that is read ahead next counts as a hit.
+    /// Whether a read counts as a hit if it begins at the sector that is read ahead next.
     pub almost_read_hits: bool,
     /// How far the drive reads ahead.
     pub read_ahead: ReadAhead,
-    /// Read-ahead that is not interrupted.
+    /// The number of sectors that are read ahead without interruption.
     pub minimum_read_ahead_sectors: u64,
-    /// The limit of read-ahead; 0: what the segment holds.
+    /// The maximum number of sectors that are read ahead; 0 for as many as the segment holds.
     pub maximum_read_ahead_sectors: u64,
-    /// What happens to requested sectors if there is no maximum.
+    /// What happens to the requested sectors during read-ahead without a maximum.
     pub requested: Requested,
-    /// Whether a read that is served from the buffer starts read-ahead at the end of its segment.
+    /// Whether a read hit starts read-ahead at the end of its segment.
     pub read_ahead_on_hit: bool,
-    /// Whether read-ahead is stopped in the middle of a sector, not at its end.
+    /// Whether read-ahead can be stopped within a sector, and not only at the end of a sector.
     pub stop_in_sector: bool,
-    /// Whether read-ahead that seeks or transfers finishes that step before the next request has the drive.
+    /// Whether read-ahead completes a seek or transfer in progress before the drive starts the next request.
     pub finish_step: bool,
-    /// Whether sectors before those asked for are kept if they pass on the same track.
+    /// Whether the drive keeps sectors that precede the requested ones on the same track and pass under the head first.
     pub free_blocks: bool,
-    /// Whether reading begins with any sector asked for that passes.
+    /// Whether reading may begin at any requested sector that passes under the head.
     pub immediate_reads: bool,
-    /// Where reading begins when the head arrives.
+    /// Where reading begins if the head arrives in the middle of the requested sectors.
     pub arrival: Arrival,
-    /// Whether a sector is read only if there is room when it begins to pass, not when it has passed.
+    /// Whether the segment must have room for a sector when the sector begins to pass under the head, instead of when
+    /// it has passed.
     pub reads_directly: bool,
-    /// Whether what is in the buffer is sent at once, if that is only the first part of a request.
+    /// Whether the drive sends the first part of a request at once if only that part is in the buffer.
     pub sends_partial_hits: bool,
-    /// Whether a write is complete when its data are in the buffer.
+    /// Whether a write completes when its data are in the buffer.
     pub fast_writes: bool,
-    /// Whether a write that begins where the one before ends is appended to its segment.
+    /// Whether a write that begins where the previous one ends is appended to the segment of that write.
     pub combine_writes: bool,
-    /// Whether the data of a write wait until the medium is done with the writes before, even if there is a free
-    /// segment, as in DiskSim. Drives with a command queue take them at once.
+    /// Whether the data of a write wait until the earlier writes are on the medium, even if a segment is free, as in
+    /// DiskSim. Drives with a command queue accept the data at once.
     pub writes_wait_for_medium: bool,
 }
 
@@ -141,7 +143,7 @@ impl CacheProfile {
             .segment_sectors
             .saturating_mul(u64::from(self.segments));
         if sectors > 1 << 40 {
-            let expected = "at most 2^40 sectors in all segments";
+            let expected = "at most 2^40 sectors in all segments together";
             return refuse(
                 "cache.segments x cache.segment_sectors",
                 sectors as f64,
@@ -153,7 +155,7 @@ impl CacheProfile {
             return refuse("cache.write_segments", seen, "1 to the number of segments");
         }
         if self.separate_write_segment && self.segments < 2 {
-            let expected = "at least 2 segments, as reads need one too";
+            let expected = "at least 2 segments, because reads also need one";
             return refuse("cache.separate_write_segment", 1.0, expected);
         }
         for (key, sectors) in [

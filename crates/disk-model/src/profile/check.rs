@@ -130,7 +130,8 @@ impl DiskProfile {
             return refuse(
                 "geometry.zones",
                 zones.len() as f64,
-                "zones whose first cylinders ascend from 0 within the disk, each with at least 1 sector per track",
+                "zones in ascending order of first_cylinder, the first at 0 and all within the disk, \
+                 each with 1 to 2^20 sectors per track",
             );
         }
         Ok(())

@@ -30,34 +30,34 @@ const COMMAND_MS: f64 = 0.1;
 /// Capacity per surface above which a drive of this decade has another platter.
 const GB_PER_SURFACE: f64 = 1_100.0;
 
-/// What a data sheet says of a drive.
+/// The figures of a data sheet of a drive.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataSheet {
     /// The capacity in 10^9 bytes.
     pub capacity_gb: f64,
-    /// Revolutions per minute.
+    /// The rotational speed, in revolutions per minute.
     pub rpm: f64,
     /// The sustained rate on the outermost tracks, in 10^6 bytes per second.
     pub outer_mb_per_s: f64,
-    /// On the innermost tracks.
+    /// The sustained rate on the innermost tracks, in 10^6 bytes per second.
     pub inner_mb_per_s: Option<f64>,
-    /// The average seek of reads, which makers of nearline drives state no more.
+    /// The average seek time of reads, which vendors of nearline drives no longer state.
     pub read_seek_ms: Option<f64>,
-    /// Of writes.
+    /// The average seek time of writes.
     pub write_seek_ms: Option<f64>,
-    /// The seek of a read to the next track.
+    /// The seek time of a read to the next track.
     pub track_to_track_ms: Option<f64>,
-    /// How many surfaces have a head.
+    /// The number of surfaces that have a head.
     pub heads: Option<u32>,
-    /// The buffer.
+    /// The size of the buffer in MiB.
     pub cache_mib: Option<u32>,
     /// The rate of the interface, in 10^6 bytes per second.
     pub interface_mb_per_s: Option<f64>,
 }
 
 impl DataSheet {
-    /// The drive, shingled or not, with what its parameters come from.
+    /// The drive, shingled or not, with the sources of its parameters.
     pub fn profile(
         &self,
         description: &str,
@@ -66,7 +66,7 @@ impl DataSheet {
         let mut found = Derivation::default();
         let revolution_ms = found.add("revolution_ms", 60_000.0 / self.rpm, "60000 / rpm");
         let read_seek_ms = found.given_or(
-            "average seek of reads",
+            "average read seek time",
             self.read_seek_ms,
             usual_seek_ms(self.rpm),
             "typical of this rotational speed",
@@ -75,7 +75,7 @@ impl DataSheet {
             "seek.read.track_to_track_ms",
             self.track_to_track_ms,
             (0.1 * read_seek_ms).min(0.8),
-            "a tenth of the average seek, at most 0.8",
+            "a tenth of the average read seek time, at most 0.8",
         );
         let (outer, inner) = self.sectors_at_the_ends(&mut found, revolution_ms, track_to_track_ms);
         let capacity_sectors = (self.capacity_gb * 1e9 / 512.0).floor() as u64;
@@ -175,7 +175,7 @@ impl DataSheet {
             "track to track + (average - track to track) / {root:.4}, the mean square root of the distance"
         );
         let write_ms = found.given_or(
-            "average seek of writes",
+            "average write seek time",
             self.write_seek_ms,
             read_ms + 0.6,
             "that of reads plus 0.6 ms to settle",
@@ -184,7 +184,7 @@ impl DataSheet {
         let write_first = found.add(
             "seek.write.track_to_track_ms",
             track_to_track_ms + settle,
-            "that of reads plus the difference between the average seeks",
+            "that of reads plus the difference between the average seek times",
         );
         let read_full = full(track_to_track_ms, read_ms);
         let write_full = full(write_first, write_ms);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::ProfileError;
 use super::check::Refuse;
 
-/// What a water mark is a share of.
+/// The quantity of which a water mark is a share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaterMarkOf {
@@ -16,87 +16,89 @@ pub enum WaterMarkOf {
     Segment,
 }
 
-/// How data cross between the buffer and the host.
+/// The bus between the buffer and the host.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools)]
 pub struct BusProfile {
-    /// A sector of 512 bytes from the buffer to the host.
+    /// The time to transfer a sector of 512 bytes from the buffer to the host.
     pub read_ms_per_sector: f64,
-    /// A sector from the host to the buffer.
+    /// The time to transfer a sector of 512 bytes from the host to the buffer.
     pub write_ms_per_sector: f64,
-    /// Whether the drive keeps the bus when it has sent all that it has read so far.
+    /// Whether the drive holds the bus while it has no more data to send for a read.
     pub hold_reads: bool,
-    /// Whether it keeps the bus when its segment is full of data to be written.
+    /// Whether the drive holds the bus during a write while its segment is full of unwritten data.
     pub hold_writes: bool,
-    /// Whether it keeps the bus from the command to the completion.
+    /// Whether the drive holds the bus from the command to the completion.
     pub never_disconnect: bool,
-    /// A disconnected read goes on when this share is there; 0: with the first sector.
+    /// The share of data that must be in the buffer before a disconnected read continues; with 0, it continues after
+    /// the first sector.
     pub read_water_mark: f64,
-    /// A disconnected write goes on when at most this share is not yet on the medium.
+    /// The maximum share of data not yet on the medium at which a disconnected write continues.
     pub write_water_mark: f64,
-    /// Of what.
+    /// The quantity of which the water marks are shares.
     pub water_mark_of: WaterMarkOf,
 }
 
-/// How long the drive's electronics take, in milliseconds. *After read* and *after write* say what the request
-/// was that the drive completed last.
+/// The overheads of the drive's electronics, in milliseconds. `after_read` and `after_write` refer to the last request
+/// that the drive completed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OverheadsProfile {
-    /// At the arrival of each request.
+    /// The overhead at the arrival of each request.
     pub per_request_ms: f64,
-    /// A command to read what is in the buffer.
+    /// The command overhead of a read hit after a read.
     pub read_hit_after_read_ms: f64,
-    /// The same.
+    /// The command overhead of a read hit after a write.
     pub read_hit_after_write_ms: f64,
-    /// A command to read what is not in the buffer.
+    /// The command overhead of a read miss after a read.
     pub read_miss_after_read_ms: f64,
-    /// The same.
+    /// The command overhead of a read miss after a write.
     pub read_miss_after_write_ms: f64,
-    /// A command to write with fast writes.
+    /// The command overhead of a write after a read, with `cache.fast_writes`.
     pub write_hit_after_read_ms: f64,
-    /// The same.
+    /// The command overhead of a write after a write, with `cache.fast_writes`.
     pub write_hit_after_write_ms: f64,
-    /// A command to write without fast writes.
+    /// The command overhead of a write after a read, without `cache.fast_writes`.
     pub write_miss_after_read_ms: f64,
-    /// The same.
+    /// The command overhead of a write after a write, without `cache.fast_writes`.
     pub write_miss_after_write_ms: f64,
-    /// After the last data of a read.
+    /// The overhead after the last data of a read.
     pub read_completion_ms: f64,
-    /// After the last step of a write.
+    /// The overhead after the last step of a write.
     pub write_completion_ms: f64,
-    /// Before data cross the bus, after a command or a reconnection.
+    /// The overhead between a command or reconnection and the transfer of data on the bus.
     pub data_preparation_ms: f64,
-    /// A reconnection.
+    /// The time of a reconnection to the bus.
     pub first_reselect_ms: f64,
-    /// The second reconnection of a write with an extra disconnection.
+    /// The time of the second reconnection of a write with an extra disconnection.
     pub other_reselect_ms: f64,
-    /// Leaving the bus in a read.
+    /// The time to disconnect from the bus during a read after a read.
     pub read_disconnect_after_read_ms: f64,
-    /// The same.
+    /// The time to disconnect from the bus during a read after a write.
     pub read_disconnect_after_write_ms: f64,
-    /// Leaving the bus in a write.
+    /// The time to disconnect from the bus during a write.
     pub write_disconnect_ms: f64,
-    /// The least seek before a write that is not appended.
+    /// The minimum seek time before a write that is not appended to a segment.
     pub minimum_write_seek_ms: f64,
-    /// Writes that leave the bus once more, between the command and the data.
+    /// An extra disconnection of writes, between the command and the data.
     pub extra_write_disconnect: Option<ExtraDisconnect>,
 }
 
-/// A write that follows on a write in the same segment, and does not continue it, leaves the bus after its command.
+/// The extra disconnection of a write that uses the same segment as the previous write, but does not continue it: the
+/// write disconnects from the bus after its command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExtraDisconnect {
-    /// The command.
+    /// The command overhead.
     pub command_ms: f64,
-    /// Leaving the bus after it.
+    /// The time to disconnect after the command.
     pub disconnect_ms: f64,
-    /// From there to the reconnection.
+    /// The time from the disconnection to the reconnection.
     pub between_ms: f64,
-    /// Leaving the bus after the data.
+    /// The time to disconnect after the data.
     pub second_disconnect_ms: f64,
-    /// The arm sets out this long after the command.
+    /// The time from the end of the command overhead until the arm starts to move.
     pub seek_delta_ms: f64,
 }
 

@@ -8,20 +8,20 @@ use crate::DiskProfile;
 use crate::geometry::HeadOrder;
 use crate::sparing::{Numbering, Sparing};
 
-/// Where sectors lie.
+/// The positions of sectors.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutProfile {
-    /// In which order the sectors of a cylinder are numbered.
+    /// The order in which the sectors of a cylinder are numbered.
     #[serde(default)]
     pub heads: HeadOrder,
-    /// Where the spare places are.
+    /// The positions of the spares.
     #[serde(default)]
     pub sparing: Sparing,
-    /// Cylinders of a range, for sparing by range.
+    /// The number of cylinders in a range, for `sparing = "range"`.
     #[serde(default = "one")]
     pub range_cylinders: u32,
-    /// The zones in the order of their sectors. There may be cylinders between them that hold nothing.
+    /// The zones, in the order of their sectors. Cylinders that belong to no zone hold no data.
     pub zones: Vec<LayoutZone>,
 }
 
@@ -33,31 +33,33 @@ fn one() -> u32 {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutZone {
-    /// The outermost cylinder.
+    /// The outermost cylinder of the zone.
     pub first_cylinder: u32,
-    /// The innermost one.
+    /// The innermost cylinder of the zone.
     pub last_cylinder: u32,
-    /// Sectors per track.
+    /// The number of sectors per track.
     pub sectors_per_track: u32,
-    /// Where on its track the zone's first sector begins, in sectors from the index.
+    /// The position of the zone's first sector on its track, in sectors from the index.
     #[serde(default)]
     pub offset_sectors: f64,
-    /// How much later a track begins than the one of the head before, in sectors.
+    /// The number of sectors by which a track begins later than the track of the previous head.
     #[serde(default)]
     pub track_skew_sectors: f64,
-    /// How much later a cylinder's first track begins than the last of the cylinder before, in sectors.
+    /// The number of sectors by which the first track of a cylinder begins later than the last track of the previous
+    /// cylinder.
     #[serde(default)]
     pub cylinder_skew_sectors: f64,
-    /// Sectors at the zone's front that hold no data.
+    /// The number of sectors at the front of the zone that hold no data.
     #[serde(default)]
     pub skipped_sectors: u64,
-    /// Spare sectors (or tracks) of each unit of the sparing.
+    /// The number of spare sectors in each sparing unit, or of spare tracks with `sparing = "tracks"`.
     #[serde(default)]
     pub spares: u64,
-    /// Defective places that the numbering skips, ascending: sectors (or tracks) of the zone.
+    /// Defective positions that the numbering skips, in ascending order: sectors of the zone, or tracks with `sparing =
+    /// "tracks"`.
     #[serde(default)]
     pub slips: Vec<u64>,
-    /// Defective places and those that replace them.
+    /// Pairs of a defective position and its replacement.
     #[serde(default)]
     pub remaps: Vec<(u64, u64)>,
 }
@@ -97,7 +99,7 @@ impl DiskProfile {
         let heads = u64::from(self.geometry.surfaces);
         let (first, last) = (zone.first_cylinder, zone.last_cylinder);
         if first > last || last >= self.cylinders {
-            let expected = "at least the first cylinder, within the disk";
+            let expected = "from the first cylinder of the zone to the last one of the disk";
             return refuse("layout.zones.last_cylinder", f64::from(last), expected);
         }
         if !(1..=1 << 20).contains(&zone.sectors_per_track) {
@@ -132,7 +134,8 @@ impl DiskProfile {
             return refuse(
                 "layout.zones.spares",
                 seen,
-                "less than the number of sectors in a sparing unit",
+                "less than the number of sectors in a sparing unit (of tracks in the zone, if \
+                 layout.sparing is 'tracks')",
             );
         }
         if zone.skipped_sectors >= sectors {
@@ -155,13 +158,13 @@ impl DiskProfile {
             .chain(remapped.map(|to| ("layout.zones.remaps", to)))
         {
             if place >= places {
-                let expected = "a location within the zone's geometry.surfaces x cylinders x sectors_per_track";
+                let expected = "less than the number of sectors in the zone (of tracks, if layout.sparing is 'tracks')";
                 return refuse(key, place as f64, expected);
             }
         }
         if Numbering::of_zone(layout, zone, heads).is_overfull() {
             let expected = "no more slips than spares in each sparing unit (track, cylinder, range of cylinders, \
-                            zone): sectors pushed beyond it would overlap others";
+                            zone): sectors that slip beyond the unit would overlap others";
             return refuse("layout.zones.slips", zone.slips.len() as f64, expected);
         }
         Ok(())

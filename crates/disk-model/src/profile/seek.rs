@@ -6,33 +6,33 @@ use super::ProfileError;
 use super::check::{Refuse, is_positive};
 use crate::{DiskProfile, SeekCurve, SeekCurves};
 
-/// The seek curves: of reads and of writes, or one of both.
+/// The seek curves: one for reads and one for writes, or a common one.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeekProfile {
-    /// Before a read. It may be left out if there is a `curve`.
+    /// Seeks before a read. May be left out if `curve` is given.
     #[serde(default, skip_serializing_if = "SeekPoints::are_left_out")]
     pub read: SeekPoints,
-    /// Before a write, which needs a better settled head. It may be left out if there is a `curve`.
+    /// Seeks before a write, for which the head must settle more precisely. May be left out if `curve` is given.
     #[serde(default, skip_serializing_if = "SeekPoints::are_left_out")]
     pub write: SeekPoints,
-    /// A curve of reads and writes, for the positional model.
+    /// A common curve for reads and writes, for the positional model.
     pub curve: Option<SeekLaw>,
-    /// How much longer the head settles before a write, after a seek by the `curve` or a switch of heads.
+    /// The additional settling time before a write, after a seek by the `curve` or a head switch.
     #[serde(default)]
     pub write_settle_ms: f64,
 }
 
-/// A seek curve: two points of a + b sqrt(distance), or measured points.
+/// A seek curve: `a + b sqrt(distance)` through two points, or measured points.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeekPoints {
-    /// To the next cylinder.
+    /// The time of a seek to the next cylinder.
     pub track_to_track_ms: f64,
-    /// Across all cylinders.
+    /// The time of a seek across all cylinders.
     pub full_stroke_ms: f64,
-    /// More points between, as [cylinders, ms], ascending in cylinders: the curve is then measured, and
-    /// interpolated between the points.
+    /// Measured points between these two, as `[cylinders, ms]`, in ascending order of cylinders. With them, the curve
+    /// is interpolated between the points.
     #[serde(default)]
     pub measured: Vec<(f64, f64)>,
 }
@@ -62,40 +62,41 @@ impl SeekPoints {
     }
 }
 
-/// How long seeks take, for reads and writes alike.
+/// The seek times of reads and writes.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum SeekLaw {
-    /// The same over all distances.
+    /// The same time for all distances.
     Constant {
-        /// In milliseconds.
+        /// The time of a seek.
         seek_ms: f64,
     },
-    /// Straight lines between points, from (0, 0) on, and on beyond the last two. They need not ascend in time.
+    /// Straight lines between the points, starting at (0, 0); the last line is extended beyond the last point. The
+    /// times need not ascend.
     Measured {
-        /// [cylinders, ms], ascending in cylinders.
+        /// Pairs `[cylinders, ms]`, in ascending order of cylinders.
         points: Vec<(f64, f64)>,
     },
     /// `t1 + a sqrt(d - 1) + b (d - 1)` through the three times (Lee and Katz, "An analytic performance model of
     /// disk arrays", SIGMETRICS 1993).
     ThreePoint {
-        /// To the next cylinder.
+        /// The time of a seek to the next cylinder.
         track_to_track_ms: f64,
-        /// On average, over a third of the cylinders.
+        /// The average time of a seek, over a third of the cylinders.
         average_ms: f64,
-        /// Across all cylinders.
+        /// The time of a seek across all cylinders.
         full_stroke_ms: f64,
     },
-    /// A root for short seeks, a line for long ones (Ruemmler and Wilkes 1994).
+    /// A square root for short seeks and a line for long ones (Ruemmler and Wilkes 1994).
     TwoPiece {
-        /// Over 1, 2, ... cylinders.
+        /// The times of seeks over 1, 2, ... cylinders.
         #[serde(default)]
         first_ms: Vec<f64>,
-        /// From this distance on the line holds.
+        /// The distance from which the line applies.
         line_from_cylinders: f64,
-        /// a and b of `a + b sqrt(d)`, in milliseconds.
+        /// The coefficients a and b of `a + b sqrt(d)`, in milliseconds.
         root_ms: (f64, f64),
-        /// a and b of `a + b d`, in milliseconds.
+        /// The coefficients a and b of `a + b d`, in milliseconds.
         line_ms: (f64, f64),
     },
 }
@@ -211,8 +212,7 @@ impl DiskProfile {
         ] {
             if !points.ascend(self.cylinders) {
                 let key = "seek.read.measured or seek.write.measured";
-                let expected =
-                    "pairs [cylinders, ms]: cylinders ascending from 1 to all, 0 to 1e6 ms";
+                let expected = "pairs [cylinders, ms] in ascending order: above 1, below a full stroke; 0 to 1e6 ms";
                 return refuse(key, points.measured.len() as f64, expected);
             }
             let full = points.full_stroke_ms;
@@ -252,8 +252,7 @@ impl DiskProfile {
                 .iter()
                 .all(|&(d, t)| d >= 0.0 && (0.0..=1e6).contains(&t));
             if points.is_empty() || !ascend || !times {
-                let expected =
-                    "at least one pair [cylinders, ms]: cylinders ascending, 0 to 1e6 ms";
+                let expected = "at least one pair [cylinders, ms], in ascending order of cylinders, 0 to 1e6 ms";
                 return refuse("seek.curve.points", points.len() as f64, expected);
             }
         }

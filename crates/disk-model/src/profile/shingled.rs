@@ -9,13 +9,13 @@ use super::ProfileError;
 use super::check::Refuse;
 use crate::{DiskProfile, Geometry};
 
-/// Where on the platters the media cache is.
+/// The position of the media cache on the platters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CachePlace {
     /// On the outermost tracks.
     Outer,
-    /// In the middle of the sectors.
+    /// In the middle of the range of sectors.
     Middle,
     /// On the innermost tracks.
     Inner,
@@ -25,32 +25,34 @@ pub enum CachePlace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BandCleaning {
-    /// When no request has come for `idle_ms`, until the cache is empty; and when it is full.
+    /// When no request has arrived for `idle_ms`, until the media cache is empty; and when the media cache is full.
     Aggressive,
-    /// Only when the cache, or its map, is full.
+    /// Only when the media cache or its map is full.
     Lazy,
 }
 
-/// A drive whose tracks overlap: a band is written as a whole, and other writes go to a media cache. Needs a `[cache]`.
+/// A drive whose tracks overlap: a band of tracks is written as a whole, and other writes go to a media cache. Needs a
+/// `[cache]`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShingledProfile {
-    /// Tracks of a band, so that bands of outer zones are larger.
+    /// The number of tracks in a band; bands of outer zones are therefore larger.
     pub band_tracks: u32,
-    /// The size of the media cache in 10^9 bytes, beside the drive's capacity.
+    /// The size of the media cache in 10^9 bytes. The cache is not part of the drive's capacity.
     pub media_cache_gb: f64,
-    /// Where it is.
+    /// The position of the media cache.
     pub media_cache_place: CachePlace,
-    /// How many extents its map holds.
+    /// The number of extents that the map of the media cache holds.
     pub map_entries: u32,
-    /// Revolutions that the record of the map takes after the data of an append.
+    /// The number of whole revolutions needed to record the map after the data of an append.
     #[serde(default)]
     pub map_record_revolutions: u32,
-    /// A run of writes this long that comes to the beginning of a band goes on in the band, past the cache.
+    /// The minimum length of a run of writes that, when it reaches the beginning of a band, continues directly in this
+    /// band instead of in the media cache.
     pub stream_sectors: u64,
     /// When bands are cleaned.
     pub cleaning: BandCleaning,
-    /// How long no request has come before cleaning begins.
+    /// The time without requests after which cleaning begins.
     #[serde(default)]
     pub idle_ms: f64,
 }

@@ -50,7 +50,7 @@ impl fmt::Display for Use {
             Self::Mounted { device, at } => {
                 write!(f, "a file system ({device}) is mounted at {at}")
             }
-            Self::Swap => f.write_str("it is swap space"),
+            Self::Swap => f.write_str("it is used as swap space"),
             Self::Held { by } => write!(f, "it is held by {by}"),
             Self::BacksLoop { device } => write!(f, "it is the backing storage of {device}"),
             Self::BackingUsed { backing, by } => {
@@ -59,7 +59,8 @@ impl fmt::Display for Use {
             Self::Unknown { missing } => {
                 write!(
                     f,
-                    "this is assumed, as {missing} cannot be read; mount it, or run as a user who can read it"
+                    "this is only assumed, because {missing} cannot be read; mount its file system, or run as a user \
+                     who can read it"
                 )
             }
         }

@@ -327,7 +327,7 @@ fn listen(
                 wall,
             }) => {
                 let Some(sample) = Sample::of(sent, received, answered, now) else {
-                    return Loss::Garbled("its times are in an impossible order".to_owned());
+                    return Loss::Garbled("its timestamps are in an impossible order".to_owned());
                 };
                 locked(&link.clock).add(sample, wall);
                 link.answered.notify_all();

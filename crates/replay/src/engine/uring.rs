@@ -260,7 +260,7 @@ impl<D: Dialect> Engine for Uring<D> {
             return match &mut self.side {
                 Some(side) => side.prepare(slot, access),
                 None => Err(io::Error::other(
-                    "a discard in a load that was to contain none",
+                    "a discard in a load that was expected to contain none",
                 )),
             };
         }

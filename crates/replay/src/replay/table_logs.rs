@@ -17,7 +17,7 @@ pub(super) fn log_path(path: &Path, number: usize) -> PathBuf {
 
 pub(super) fn log_exists(path: &Path) -> ReplayError {
     ReplayError::Refused(format!(
-        "{} already exists, but a log of tables must be a new file: choose a different name",
+        "{} already exists, but the log of --keep-tables must be a new file: choose a different name",
         path.display()
     ))
 }
@@ -54,7 +54,7 @@ pub(super) fn verifier(
                 std::io::ErrorKind::AlreadyExists => log_exists(&path),
                 _ => ReplayError::Io {
                     path,
-                    action: "start a log of tables",
+                    action: "create the log of --keep-tables",
                     source,
                 },
             })?)

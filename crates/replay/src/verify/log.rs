@@ -212,7 +212,7 @@ impl TableLog {
         match waiting.has_ended {
             false => Ok(()),
             true => Err(io::Error::other(
-                "the log of tables cannot be written, but each discard must be logged before it begins",
+                "the log of --keep-tables cannot be written, but each discard must be logged before it is submitted",
             )),
         }
     }
@@ -339,7 +339,7 @@ pub(crate) fn read_log_from(
     let mut header = [0; HEADER];
     let no_log = || {
         format!(
-            "{shown} is not a log of tables (expected 'iosonarV' and a header of {HEADER} bytes)"
+            "{shown} is not a log written by --keep-tables (expected 'iosonarV' and a header of {HEADER} bytes)"
         )
     };
     file.read_exact(&mut header).map_err(|_| no_log())?;
@@ -349,7 +349,7 @@ pub(crate) fn read_log_from(
     let version = u64::from(word(&header, 8, 4) as u32);
     if version != u64::from(VERSION) {
         return Err(format!(
-            "{shown} is of version {version}; this program reads only version {VERSION}"
+            "{shown} has version {version}, but this program reads only version {VERSION}"
         ));
     }
     let mut kept = KeptTables {
@@ -402,7 +402,7 @@ fn read_up_to(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 fn take(kept: &mut KeptTables, record: &[u8; RECORD]) -> Result<(), String> {
     let op = *Op::ALL
         .get(usize::from(record[1]))
-        .ok_or_else(|| format!("operation {} is unknown", record[1]))?;
+        .ok_or_else(|| format!("unknown operation {}", record[1]))?;
     let request = Request {
         op,
         sector: Sector::new(word(record, 16, 8)),
@@ -440,7 +440,7 @@ fn take(kept: &mut KeptTables, record: &[u8; RECORD]) -> Result<(), String> {
             let (done, durable) = (record[2] & DONE != 0, record[2] & DURABLE != 0);
             kept.tables.write_ends(number, &request, done, durable);
         }
-        (other, _) => return Err(format!("records of kind {other} are unknown")),
+        (other, _) => return Err(format!("unknown record kind {other}")),
     }
     Ok(())
 }

@@ -93,12 +93,16 @@ pub(crate) fn concurrency(input: &Measured) -> Option<Chart> {
             ("active in an interval: median", Colour::Curve(0), &|g| {
                 g.concurrency[0] as f64
             }),
-            ("in flight at its start: p75", Colour::Curve(3), &|g| {
-                g.in_flight[1] as f64
-            }),
-            ("in flight at its start: median", Colour::Curve(2), &|g| {
-                g.in_flight[0] as f64
-            }),
+            (
+                "in flight at the start of an interval: p75",
+                Colour::Curve(3),
+                &|g| g.in_flight[1] as f64,
+            ),
+            (
+                "in flight at the start of an interval: median",
+                Colour::Curve(2),
+                &|g| g.in_flight[0] as f64,
+            ),
         ],
     )?;
     let activity = &input.outcome()?.activity;
@@ -229,7 +233,7 @@ pub(crate) fn atomic_share(input: &Measured) -> Option<Chart> {
     if activity.sizes.iter().all(|c| c.first_and_total.is_none()) {
         return None;
     }
-    let mut y = Axis::from_zero("requests of one I/O", Unit::Share);
+    let mut y = Axis::from_zero("requests served by a single I/O", Unit::Share);
     y.range = Some((0.0, 1.02));
     over_groups(
         input,

@@ -342,23 +342,51 @@ fn each_window(
     Some(Windows { begin, width })
 }
 
-/// How many requests took longer than this, and the share of time that has four fifths of them, in the windows that have
-/// most; `None` where nothing was measured over time.
-pub(crate) fn slow_windows(input: &Measured, above: f64) -> Option<(u64, f64)> {
+/// When slow requests start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SlowWindows {
+    /// How many requests are slow.
+    pub(crate) count: u64,
+    /// The share of time of the busiest windows that together contain four fifths of them.
+    pub(crate) busiest: f64,
+    /// The share of time of the shortest stretch that contains four fifths of them.
+    pub(crate) stretch: f64,
+}
+
+/// When the requests start that took longer than this; `None` where nothing was measured over time.
+pub(crate) fn slow_windows(input: &Measured, above: f64) -> Option<SlowWindows> {
     let cloud = input.cloud(View::Started)?;
     let mut counts = Vec::new();
     each_window(&cloud, None, |values| {
         let slow = values.iter().filter(|(value, _)| *value > above);
         counts.push(slow.map(|(_, n)| n).sum::<u64>());
     })?;
-    let all: u64 = counts.iter().sum();
-    counts.sort_unstable_by_key(|n| std::cmp::Reverse(*n));
-    let (mut sum, mut windows) = (0, 0);
-    while (sum as f64) < 0.8 * all as f64 {
-        sum += counts[windows];
-        windows += 1;
+    let count: u64 = counts.iter().sum();
+    let most = |sum: u64| sum as f64 >= 0.8 * count as f64;
+    let share = |windows: usize| windows as f64 / counts.len() as f64;
+    let (mut stretch, mut first, mut sum) = (counts.len(), 0, 0);
+    for (last, n) in counts.iter().enumerate() {
+        sum += n;
+        while first < last && most(sum - counts[first]) {
+            sum -= counts[first];
+            first += 1;
+        }
+        if most(sum) {
+            stretch = stretch.min(last + 1 - first);
+        }
     }
-    Some((all, windows as f64 / counts.len() as f64))
+    let mut sorted = counts.clone();
+    sorted.sort_unstable_by_key(|n| std::cmp::Reverse(*n));
+    let (mut sum, mut busiest) = (0, 0);
+    while !most(sum) {
+        sum += sorted[busiest];
+        busiest += 1;
+    }
+    Some(SlowWindows {
+        count,
+        busiest: share(busiest),
+        stretch: share(stretch),
+    })
 }
 
 /// The smallest value with at least a share `p` at or below it; NaN without any.

@@ -95,7 +95,7 @@ pub(crate) fn submit_ahead(input: &Measured) -> Option<Chart> {
         input,
         "Read ahead",
         y,
-        "requests read and not yet submitted",
+        "requests read ahead, not yet submitted",
         |row| row.ahead,
     )
 }

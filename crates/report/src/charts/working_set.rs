@@ -86,9 +86,10 @@ fn sets(input: &Measured, kind: &str, y: Axis, of: fn(f64, f64) -> f64) -> Optio
         }
     }
     if input.tumbling().is_some() {
-        chart
-            .notes
-            .push("consecutive windows, first sectors only, as in graph.sh".to_owned());
+        chart.notes.push(
+            "as in graph.sh: consecutive windows, and only the first sector of each request"
+                .to_owned(),
+        );
     } else if load.sampling_rate < 1.0 {
         let error = 100.0 * load.working_set_stderr;
         chart.notes.push(format!(

@@ -14,6 +14,8 @@ const RANDOM: f64 = 0.4;
 const SEQUENTIAL: f64 = 0.1;
 /// The largest share of time that is a part of it rather than all of it.
 const CONCENTRATED: f64 = 0.25;
+/// Slow requests come in one stretch if four fifths of them start within this share of the time.
+const ONE_STRETCH: f64 = 0.5;
 
 impl Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,9 +44,10 @@ impl Display for Finding {
             }
             Self::Slow {
                 above,
-                share_of_time,
+                busiest,
+                stretch,
                 ..
-            } => slow_requests(f, *above, *share_of_time),
+            } => slow_requests(f, *above, *busiest, *stretch),
             Self::Pace(text) | Self::Targets(text) => f.write_str(text),
             Self::Rates { high, low } => rates_of(f, high, low),
             Self::InFlight { most, fewest } => in_flight_of(f, most, fewest),
@@ -56,7 +59,7 @@ impl Display for Finding {
             ),
             Self::Half(share) => write!(
                 f,
-                "Half of the requests start within {} of the range in use.",
+                "Half of the requests start in {} of the accessed range.",
                 percent(*share)
             ),
             Self::Hot { pages, accesses } => write!(
@@ -106,18 +109,25 @@ fn differs(
     }
 }
 
-fn slow_requests(f: &mut fmt::Formatter<'_>, above: Nanos, share_of_time: f64) -> fmt::Result {
-    let share = percent(share_of_time);
-    match share_of_time <= CONCENTRATED {
-        true => write!(
-            f,
-            "Slow requests come in bursts: 80 % of those above {above} (10 times the median) start in {share} of the time."
-        ),
-        false => write!(
-            f,
-            "Slow requests are spread over time: 80 % of those above {above} (10 times the median) start in {share} of it."
-        ),
-    }
+fn slow_requests(
+    f: &mut fmt::Formatter<'_>,
+    above: Nanos,
+    busiest: f64,
+    stretch: f64,
+) -> fmt::Result {
+    // Slow requests fill one stretch if its busiest windows are most of it.
+    let (when, share) = if stretch <= ONE_STRETCH && stretch <= 2.0 * busiest {
+        ("come in one stretch", stretch)
+    } else if busiest <= CONCENTRATED {
+        ("come in bursts", busiest)
+    } else {
+        ("are spread over time", busiest)
+    };
+    let share = percent(share);
+    write!(
+        f,
+        "Slow requests {when}: 80 % of those above {above} (10 times the median) start in {share} of the time."
+    )
 }
 
 fn rates_of(f: &mut fmt::Formatter<'_>, high: &Of<f64>, low: &Of<f64>) -> fmt::Result {

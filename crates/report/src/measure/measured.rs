@@ -238,7 +238,7 @@ impl Measured {
         }
         cloud.set_label(
             FAILED,
-            &format!("{}, at the upper edge", self.failures_in_words()),
+            &format!("{} (drawn at the upper edge)", self.failures_in_words()),
         );
         Some(cloud)
     }

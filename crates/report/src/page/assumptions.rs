@@ -101,8 +101,8 @@ fn not_recorded(input: &Measured) -> Option<String> {
     if !matches!(Kind::of(input), Kind::Simulation(_)) && input.delays() == 0 {
         let is_judged = input.options().targets.iter().any(is_of_response_time);
         missing.push(match is_judged {
-            true => "how late requests were submitted, so targets are judged by the latency",
-            false => "how late requests were submitted",
+            true => "start delays (so response-time targets are judged by the latency)",
+            false => "start delays",
         });
     }
     if input.metadata().origin_ns.is_none() {
@@ -127,7 +127,7 @@ fn left_out(input: &Measured) -> Vec<String> {
     let is_measured = input.longest(quantity).is_some();
     if is_measured && !without.is_empty() {
         all.push(format!(
-            "Left out of all figures of the {}: {without}.",
+            "Left out of all {} figures: {without}.",
             quantity.name()
         ));
     }
@@ -135,7 +135,7 @@ fn left_out(input: &Measured) -> Vec<String> {
     all.extend(
         remarks
             .iter()
-            .map(|of| format!("Notices of the reader: {}.", remark(of))),
+            .map(|of| format!("Reported while reading: {}.", remark(of))),
     );
     all
 }
@@ -211,7 +211,7 @@ mod tests {
             "{simulated}"
         );
         assert!(
-            simulated.contains("Notices of the reader: 1 rows skipped (the first: line 7)."),
+            simulated.contains("Reported while reading: 1 rows skipped (the first: line 7)."),
             "{simulated}"
         );
         let replayed = of(&[("replayed", "x"), ("target", "/dev/sdz")], &[done]);
@@ -221,7 +221,7 @@ mod tests {
         );
         let recorded = of(&[("recorded", "sda")], &[late_unknown]);
         assert!(
-            recorded.contains("Not recorded: how late requests were submitted"),
+            recorded.contains("Not recorded: start delays"),
             "{recorded}"
         );
         let load = of(&[], &[Outcome::default()]);

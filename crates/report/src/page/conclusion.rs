@@ -152,7 +152,7 @@ impl Pace {
                 fell_behind,
             } => {
                 let backlog = format!(
-                    "at most {} in flight, and when the last request was due, {} of {} ({}) were incomplete",
+                    "at most {} in flight, and {} of {} ({}) were incomplete when the last request was due",
                     grouped(most_in_flight),
                     grouped(unfinished),
                     grouped(of),
@@ -169,7 +169,7 @@ impl Pace {
                         };
                     }
                     Submitted::NeverLate => "no request was submitted late",
-                    Submitted::Unknown => "how late requests were submitted was not recorded",
+                    Submitted::Unknown => "start delays were not recorded",
                 };
                 match fell_behind {
                     false => format!("No backlog was left: {backlog}; {delays}."),
@@ -436,9 +436,8 @@ mod tests {
             [
                 "2 000 requests in 2 s (1 000/s): 100.0 % reads.",
                 "The latency has a median of 500 µs and a p99 of 500 µs; the longest is 500 µs.",
-                "No backlog was left: at most 1 in flight, and when the last request was due, \
-                 1 of 2 000 (0.05 %) were incomplete; how \
-                 late requests were submitted was not recorded."
+                "No backlog was left: at most 1 in flight, and 1 of 2 000 (0.05 %) were incomplete \
+                 when the last request was due; start delays were not recorded."
             ]
         );
         let mut load = Look::new("a", needs_of(CATALOGUE), &LookOptions::default());

@@ -11,17 +11,17 @@ use crate::words::Given;
 table_of_keys! {
     /// The table `[array]`.
     pub struct ArrayFile {
-        /// `"raid0"`, `"raid1"`, `"raid10"`, `"raid01"`, `"raid5"`, `"raid6"`, `"raid50"`, `"raid60"`, `"jbod"`,
-        /// `"concat"`; or a level that [the program registers](extend.md)
+        /// the level of the array: `"raid0"`, `"raid1"`, `"raid10"`, `"raid01"`, `"raid5"`, `"raid6"`, `"raid50"`,
+        /// `"raid60"`, `"jbod"`, `"concat"`, or the name of a level that [the program registers](extend.md)
         pub level: Spanned<GivenLevel>,
-        /// for a registered level: what it takes
+        /// options of a registered level
         #[table = "[array.options]"]
         pub options: Option<Spanned<toml::Table>>,
         /// number of identical disks, excluding spares
         #[comment = "number of disks, excluding spares"]
         pub disks: Spanned<usize>,
-        /// `"linux-md"`: the array has the layout and the rules of [Linux's software RAID](md.md), and requests have
-        /// addresses; for RAID 0, 1, 10, 5 and 6
+        /// `"linux-md"` gives the array the layout and the rules of [Linux's software RAID](md.md), and requests have
+        /// addresses; only for RAID 0, 1, 10, 5 and 6
         #[default = "as in the literature"]
         #[comment = "layout and rules of Linux md"]
         pub like: Option<Spanned<LikeName>>,
@@ -33,13 +33,13 @@ table_of_keys! {
         #[default = "128 KiB"]
         #[comment = "size in bytes"]
         pub stripe_unit: Option<Spanned<String>>,
-        /// where requests go: `"random"` (to random stripe units, as in the literature) or `"addressed"` (to their
-        /// addresses)
+        /// how requests are placed: `"random"` (on random stripe units, as in the literature) or `"addressed"` (at
+        /// their addresses)
         #[default = "random for synthetic loads with sizes in blocks and without `addresses`, on sampled disks and with a built-in level; otherwise addressed"]
         #[comment = "where requests are placed"]
         pub placement: Option<Spanned<Given<Placement>>>,
-        /// for parity levels with `"addressed"`: `"left-symmetric"`, `"left-asymmetric"`, `"right-symmetric"`,
-        /// `"right-asymmetric"`
+        /// for parity levels with `placement = "addressed"`, the arrangement of parity and data: `"left-symmetric"`,
+        /// `"left-asymmetric"`, `"right-symmetric"`, `"right-asymmetric"`
         #[default = "left-symmetric"]
         #[comment = "arrangement of parity and data"]
         pub layout: Option<Given<ParityLayout>>,
@@ -49,9 +49,9 @@ table_of_keys! {
         #[comment = "first disk of a write"]
         pub write_start: Option<Given<WriteStart>>,
         /// for RAID 1, 10 and 01, which copy is read: `"random"`, `"turns"`, `"shorter-queue"`, `"nearer-arm"`
-        /// (positional disks only); as in the literature `"halves"`, `"round-robin"`, `"alternating-rows"`,
+        /// (positional disks only), or, as in the literature, `"halves"`, `"round-robin"`, `"alternating-rows"`,
         /// `"random-per-block"`
-        #[default = "RAID 01: halves, else random"]
+        #[default = "halves for RAID 01, otherwise random"]
         #[comment = "which copy is read"]
         pub mirror_read: Option<Given<MirrorRead>>,
         /// for parity levels with random placement, how a read continues in the next stripe: `"continue"` (with the
@@ -59,8 +59,8 @@ table_of_keys! {
         #[default = "continue"]
         #[comment = "how a read continues in the next stripe"]
         pub read_layout: Option<Given<ReadLayout>>,
-        /// for parity levels, what happens first when the last pre-read ends: the writes are issued (`"writes-first"`),
-        /// or the disk takes its next job (`"disk-first"`)
+        /// for parity levels, what happens first after the last pre-read of a request: the writes are issued
+        /// (`"writes-first"`), or the disk starts its next job (`"disk-first"`)
         #[default = "writes-first"]
         #[comment = "what happens after the last pre-read"]
         pub join: Option<Given<JoinOrder>>,
@@ -68,13 +68,14 @@ table_of_keys! {
         #[default = "read"]
         #[comment = "seek curve used for pre-reads"]
         pub preread_seek: Option<Given<PrereadSeek>>,
-        /// for parity levels, the rotation between the read and the write of a read-modify-write: a full
-        /// `"revolution"`, or a revolution less the transfer (`"less-transfer"`)
+        /// for parity levels, how far the disk rotates between the read and the write of a read-modify-write: a full
+        /// `"revolution"`, or a revolution minus the transfer (`"less-transfer"`)
         #[default = "revolution"]
-        #[comment = "rotation between read and write back"]
+        #[comment = "rotation between reading and writing back"]
         pub full_turn: Option<Given<FullTurn>>,
-        /// for parity levels, the track on which a write is assumed to be: that of the `"last-access"` of its request
-        /// to the disk, or `"one-per-request"`
+        /// for parity levels, which track is assumed when a write request accesses a disk several times:
+        /// `"last-access"` (the write of a partial stripe uses the track of the request's last access to the disk, all
+        /// other accesses a new track) or `"one-per-request"` (all accesses use the same track)
         #[default = "last-access"]
         #[comment = "how the track of a write is chosen"]
         pub transfer_memory: Option<Given<TransferMemory>>,
@@ -90,12 +91,12 @@ table_of_keys! {
         #[default = "none"]
         #[comment = "numbers of the failed disks"]
         pub failed: Option<Spanned<Vec<usize>>>,
-        /// number of identical arrays to simulate ([`sim` only](simulate.md#several-arrays)); each has its own random
-        /// load, or serves one device of the trace
+        /// number of identical arrays to simulate ([`sim` only](simulate.md#several-arrays)); each array has its own
+        /// random load, or serves one device of the trace
         #[default = "1"]
         #[comment = "number of identical arrays"]
         pub count: Option<Spanned<u32>>,
-        /// `"fork-join"` (requests overlap) or `"split-merge"` (one request at a time)
+        /// how requests are processed: `"fork-join"` (requests overlap) or `"split-merge"` (one request at a time)
         #[default = "fork-join"]
         #[comment = "whether requests overlap"]
         pub mode: Option<ModeName>,
@@ -103,7 +104,7 @@ table_of_keys! {
 }
 
 impl ArrayFile {
-    /// One device, and nothing in front of it.
+    /// A single device without an array.
     pub(crate) fn of_one() -> Self {
         Self {
             level: Spanned::new(0..0, GivenLevel::BuiltIn(LevelName::Jbod)),
@@ -129,18 +130,18 @@ impl ArrayFile {
         }
     }
 
-    /// Whether the file has a table for it.
+    /// Whether the file contains the table `[array]`.
     pub(crate) fn is_given(&self) -> bool {
         self.disks.span() != (0..0)
     }
 }
 
-/// The level as the file gives it.
+/// The level as written in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GivenLevel {
-    /// One that every program has.
+    /// A built-in level.
     BuiltIn(LevelName),
-    /// A name that may be registered.
+    /// A name that the program may have registered.
     Other(String),
 }
 
@@ -154,23 +155,24 @@ impl ArrayFile {
     }
 }
 
-/// Whether requests overlap.
+/// How requests are processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModeName {
-    /// Each request forks when it comes.
+    /// Each request forks on arrival.
     ForkJoin,
-    /// The next request forks when the last has joined.
+    /// A request forks when the previous one has joined.
     SplitMerge,
 }
 
 table_of_keys! {
     /// The table `[rebuild]`.
     pub struct RebuildFile {
-        /// maximum rate; stripes are rebuilt on hot spares one at a time, while the disks are idle
+        /// maximum rate of the rebuild, in stripes per second; stripes are rebuilt on hot spares one at a time, while
+        /// the disks are idle
         #[default = "as fast as possible"]
         #[comment = "maximum rate"]
         pub stripes_per_s: Option<Spanned<f64>>,
-        /// number of stripes, from the first
+        /// number of stripes to rebuild, starting with the first
         #[default = "all"]
         #[comment = "number of stripes to rebuild"]
         pub stripes: Option<Spanned<u64>>,
@@ -180,32 +182,32 @@ table_of_keys! {
 table_of_keys! {
     /// An entry `[[event]]`.
     pub struct EventFile {
-        /// when it happens, from the beginning of the run: `"30s"`, `"2h"`
-        #[comment = "from the beginning of the run"]
+        /// time of the event, counted from the start of the run, such as `"30s"` or `"2h"`
+        #[comment = "time from the start of the run"]
         pub at: Spanned<String>,
-        /// the number of a disk that fails, from 0; each fails at most once
+        /// number of the disk that fails, counted from 0; each disk can fail only once
         #[comment = "this disk fails"]
         pub fail: Option<Spanned<usize>>,
-        /// how long the array waits for the failed disk before it continues without it
+        /// time for which the array waits for the failed disk before it continues without it
         #[default = "0s"]
-        #[comment = "how long the array waits for it"]
+        #[comment = "wait before the array continues without the disk"]
         pub noticed_after: Option<Spanned<String>>,
-        /// a disk that slows down, how many times as long its accesses take (more than 1), and for how long:
-        /// `{ disk = 3, factor = 20, for = "10s" }`
-        #[comment = "this disk slows down by this factor"]
+        /// slows a disk down: the number of the disk, the factor by which its service times are multiplied (more than
+        /// 1), and the duration, such as `{ disk = 3, factor = 20, for = "10s" }`
+        #[comment = "number of the disk, slowdown factor and duration"]
         pub slow: Option<SlowFile>,
     }
 }
 
-/// A disk that slows down for some time.
+/// A temporary slowdown of a disk.
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlowFile {
-    /// Which one.
+    /// The number of the disk.
     pub disk: Spanned<usize>,
-    /// How many times as long its services take.
+    /// The factor by which its service times are multiplied.
     pub factor: Spanned<f64>,
-    /// For how long they begin so.
+    /// The duration: accesses that begin within it are slow.
     #[serde(rename = "for")]
     pub lasts: Spanned<String>,
 }
@@ -213,9 +215,9 @@ pub struct SlowFile {
 /// RAID levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelName {
-    /// Striping; of one disk: a disk.
+    /// Striping; with one disk, a single disk.
     Raid0,
-    /// Every disk a copy.
+    /// Mirroring: every disk holds a copy.
     Raid1,
     /// A stripe of mirrors.
     Raid10,

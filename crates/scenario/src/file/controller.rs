@@ -5,18 +5,18 @@ use toml::Spanned;
 use super::table_of_keys;
 use crate::words::{Given, Word};
 
-/// A kind of controller that people have: what the keys of `[controller]` are by default.
+/// A common kind of controller, which sets the defaults of the keys of `[controller]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControllerLike {
-    /// None: what it would take is not counted.
+    /// No controller: its times are not simulated.
     Nothing,
     /// A host bus adapter: eight lanes of PCIe 3.0 and of 12 Gb/s SAS, no cache.
     Hba,
-    /// A RAID card with the same lanes and 1 GiB of cache that survives a loss of power.
+    /// A RAID card with the same lanes and 1 GiB of cache that survives a power failure.
     RaidCard,
 }
 
-/// What the keys of `[controller]` are by default.
+/// The default values of the keys of `[controller]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ControllerDefaults {
     pub(crate) command_us: f64,
@@ -37,7 +37,7 @@ impl ControllerLike {
     /// RAID performance factors", technology brief, 2012): one in 5 us.
     const RAID_COMMAND_US: f64 = 5.0;
 
-    /// What a scenario calls it.
+    /// Its name in a scenario.
     pub fn name(self) -> &'static str {
         self.word()
     }
@@ -62,8 +62,8 @@ impl ControllerLike {
 }
 
 impl ControllerDefaults {
-    /// Those of a controller of this kind. What takes writes into a cache has a processor and a link to the host, of
-    /// whatever kind it is.
+    /// The defaults of this kind of controller. A controller with a cache always has a processor and a link to the
+    /// host.
     pub(crate) fn of(like: Option<ControllerLike>, has_cache: bool) -> Self {
         match like.unwrap_or(ControllerLike::Nothing) {
             ControllerLike::Nothing if has_cache => Self {
@@ -84,25 +84,27 @@ table_of_keys! {
         #[default = "none"]
         #[comment = "sets the defaults of the keys below"]
         pub like: Option<Spanned<Given<ControllerLike>>>,
-        /// time from the arrival of a request until its data begin to cross the link to the host or its sub-requests
-        /// are issued
-        #[default = "0; with a `cache` 6.5"]
+        /// time from the arrival of a request until its data start to cross the link to the host, or until its
+        /// sub-requests are issued
+        #[default = "0, or 6.5 with a `cache`"]
         #[comment = "time from arrival to issue"]
         pub command_us: Option<Spanned<f64>>,
-        /// rate of the link to the host in each direction, in 10^6 bytes/s. The data of a write cross it before they
-        /// reach the cache or the disks, and the data of a read before the read is complete
-        #[default = "no link; with a `cache` 7877"]
+        /// rate of the link to the host in each direction, in 10^6 bytes/s. Write data cross the link before they reach
+        /// the cache or the disks; read data cross it before the read completes
+        #[default = "no link, or 7877 with a `cache`"]
         #[comment = "rate of the link to the host, each way"]
         pub host_mb_per_s: Option<Spanned<f64>>,
-        /// time for the exclusive-or, per byte, before parity is written and when lost data are reconstructed
+        /// time per byte for the exclusive-or, which is computed before parity is written and when lost data are
+        /// reconstructed
         #[default = "0"]
         #[comment = "time for the exclusive-or, per byte"]
         pub xor_ns_per_byte: Option<Spanned<f64>>,
-        /// rate of a bus that all disks share, in 10^6 bytes/s
+        /// rate of the bus that all disks share, in 10^6 bytes/s
         #[default = "no bus"]
         #[comment = "rate of the bus shared by all disks"]
         pub bus_mb_per_s: Option<Spanned<f64>>,
-        /// size of a write-back cache, such as `"64MiB"`, in which writes complete; `"0"` means no cache
+        /// size of the write-back cache, such as `"64MiB"`, or `"0"` for no cache; a write completes when its data are
+        /// in the cache
         #[default = "none"]
         #[comment = "size of the write cache, in sectors of 512 B"]
         pub cache: Option<Spanned<String>>,
@@ -110,7 +112,7 @@ table_of_keys! {
         #[default = "0: at once"]
         #[comment = "dirty share at which destaging starts"]
         pub destage_above: Option<Spanned<f64>>,
-        /// the dirty share at which destaging ends
+        /// the dirty share of the cache at which destaging ends
         #[default = "0"]
         #[comment = "dirty share at which destaging ends"]
         pub destage_below: Option<Spanned<f64>>,

@@ -9,15 +9,17 @@ use crate::words::Given;
 table_of_keys! {
     /// The table `[disk]`.
     pub struct DiskFile {
-        /// a built-in profile, or a `.toml` file
+        /// name of a built-in profile, or path of a `.toml` file
         pub profile: Option<String>,
-        /// instead of a profile: what a data sheet says of the drive
+        /// figures from the data sheet of the drive, instead of a profile
         #[table = "[disk.from_data_sheet]"]
         pub from_data_sheet: Option<DataSheet>,
-        /// `"positional"` (with arm and rotation) or `"sampled"` (every position is random, as in the literature)
-        #[default = "positional if requests have addresses and the profile has a geometry; otherwise, and for profiles from papers, sampled"]
+        /// how positioning is modelled: `"positional"` (with arm and rotation) or `"sampled"` (every position is
+        /// random, as in the literature)
+        #[default = "positional if requests have addresses and the profile has a geometry and is not from a paper; otherwise sampled"]
         pub model: Option<DiskModelName>,
-        /// `"fcfs"`; for sampled disks also `"rpo"`; for positional disks also `"sstf"`, `"look"`, `"c-look"`, `"sptf"`
+        /// the order in which a disk serves waiting jobs: `"fcfs"`; for sampled disks also `"rpo"`; for positional
+        /// disks also `"sstf"`, `"look"`, `"c-look"`, `"sptf"`
         #[default = "the drive's, or fcfs"]
         pub scheduler: Option<Spanned<SchedulerName>>,
         /// for positional disks, the number of jobs from which the disk chooses the next one
@@ -26,30 +28,30 @@ table_of_keys! {
         pub queue_depth: Option<Spanned<usize>>,
         /// for positional disks, the waiting time after which a job takes precedence over all others
         #[default = "2 000 for SSTF and SPTF, else no limit"]
-        #[comment = "wait after which a job is served next"]
+        #[comment = "wait after which a job takes precedence"]
         pub most_wait_ms: Option<Spanned<f64>>,
-        /// for positional disks, whether the buffer of the profile's drive is simulated
+        /// for positional disks, whether to simulate the drive's buffer as described in the profile
         #[default = "the profile's"]
         #[comment = "whether the buffer is simulated"]
         pub buffer: Option<Spanned<bool>>,
-        /// for positional disks, whether writes complete in the drive's buffer
+        /// for positional disks, whether writes complete when their data are in the drive's buffer
         #[default = "the profile's"]
         #[comment = "whether writes complete in the buffer"]
         pub write_back: Option<Spanned<bool>>,
-        /// for RPO, whether the number of waiting jobs includes the one that starts: `"including"` or `"excluding"`
+        /// for RPO, whether the number of waiting jobs includes the job that starts: `"including"` or `"excluding"`
         #[default = "including"]
-        #[comment = "whether the job that starts is counted"]
+        #[comment = "whether the starting job counts as waiting"]
         pub rpo_count: Option<Given<RpoCount>>,
-        /// for RPO, the maximum number of draws of a positioning time
+        /// for RPO, the maximum number of positioning times to draw for a job
         #[default = "no limit"]
         #[comment = "maximum number of positioning times drawn"]
         pub rpo_most: Option<Spanned<usize>>,
-        /// what changes linearly from the outermost to the innermost cylinder: the sectors per track
+        /// which quantity changes linearly from the outermost to the innermost cylinder: the sectors per track
         /// (`"sectors-per-track-linear"`) or the time per sector (`"time-per-sector-linear"`)
         #[default = "the profile's"]
-        #[comment = "what changes from outer to inner cylinders"]
+        #[comment = "what varies linearly across the cylinders"]
         pub zoning: Option<Given<Zoning>>,
-        /// Disks of other kinds.
+        /// Disks with other profiles.
         #[serde(default)]
         #[table = "[[disk.other]]"]
         pub other: Vec<OtherDisksFile>,
@@ -59,24 +61,24 @@ table_of_keys! {
 table_of_keys! {
     /// An entry `[[disk.other]]`.
     pub struct OtherDisksFile {
-        /// which disks, from 0; spares follow those of the array
+        /// numbers of the disks, counted from 0; the spares are numbered after the disks of the array
         #[comment = "numbers of these disks"]
         pub disks: Spanned<Vec<usize>>,
-        /// their profile
+        /// the profile of these disks
         pub profile: String,
     }
 }
 
-/// How a disk comes to the place of a job.
+/// How a disk positions itself for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskModelName {
-    /// Every place is random.
+    /// Every position is random.
     Sampled,
-    /// By the arm and the angle of the platter.
+    /// The arm and the angle of the platter are simulated.
     Positional,
 }
 
-/// What a disk does with the jobs that wait.
+/// The order in which a disk serves waiting jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchedulerName {
     /// First come, first served.
@@ -85,10 +87,10 @@ pub enum SchedulerName {
     Rpo,
     /// The shortest seek.
     Sstf,
-    /// Back and forth.
+    /// Back and forth across the cylinders.
     Look,
-    /// Inwards, and back to the outermost.
+    /// Inwards only, then back to the outermost waiting job.
     CLook,
-    /// The shortest positioning.
+    /// The shortest positioning time.
     Sptf,
 }

@@ -8,12 +8,13 @@ pub(crate) struct Key {
     /// What it means: its row in the manual.
     #[cfg(test)]
     pub(crate) meaning: &'static str,
-    /// What holds where it is not given; empty if it must be given, or need not hold at all.
+    /// Its default value; empty if the key is required, or has no effect unless it is given.
     #[cfg(test)]
     pub(crate) default: &'static str,
     /// What `--explain` prints beside its value.
     pub(crate) comment: &'static str,
-    /// The header of the table that it opens, which has a paragraph and not a row; empty of a value.
+    /// The header of the table that the key opens; the manual describes it in a paragraph, not in a row. Empty if the
+    /// key has a value.
     pub(crate) table: &'static str,
 }
 

@@ -11,28 +11,28 @@ use super::{SizeFile, table_of_keys};
 use crate::words::Given;
 
 table_of_keys! {
-    /// The table `[load]`: a trace, or the laws of a synthetic load.
+    /// The table `[load]`: a trace, or the distributions of a synthetic load.
     pub struct LoadFile {
-        /// a trace; or use `--trace`
+        /// path of a trace; can also be given with `--trace`
         #[comment = "requests at their recorded times"]
         pub trace: Option<Spanned<PathBuf>>,
-        /// what happens to requests of a trace beyond the end of the array: `"refuse"`, `"fit"` (all positions are
-        /// scaled), `"wrap"` (sector modulo size) or `"clip"` (requests are cut at the end, and those past it are left
-        /// out); `--fit`, `--wrap` and `--clip` do the same
+        /// how to treat requests of a trace beyond the end of the array: `"refuse"` (report an error), `"fit"` (scale
+        /// all positions), `"wrap"` (sector modulo size) or `"clip"` (cut requests at the end, and drop those past it);
+        /// `--fit`, `--wrap` and `--clip` have the same effect
         #[default = "refuse"]
         #[comment = "how to treat requests beyond the end of the array"]
         pub beyond: Option<Spanned<Given<Beyond>>>,
-        /// speed-up factor of a trace, such as `2.5`; applied before the options of the command line; `--speed` has the
-        /// same effect
+        /// speed-up factor of a trace, such as `2.5`; applied before the command-line options; `--speed` has the same
+        /// effect
         #[default = "1"]
-        #[comment = "speed-up factor over the recording"]
+        #[comment = "speed-up factor relative to the recording"]
         pub speed: Option<Spanned<f64>>,
         /// number of independent copies of a trace, made after `speed` is applied: each accesses different data and is
         /// shifted in time; `--scale-load` has the same effect ([transformations](transform.md#transformations))
         #[default = "1"]
         #[comment = "number of copies, shifted in time and space"]
         pub copies: Option<Spanned<u64>>,
-        /// number of requests that each run measures
+        /// number of requests measured in each run
         #[comment = "requests measured in each run"]
         pub requests: Option<Spanned<u64>>,
         /// the arrival process: one of those listed below
@@ -42,40 +42,41 @@ table_of_keys! {
         #[serde(alias = "rate")]
         #[comment = "requests per second, Poisson"]
         pub rate_per_s: Option<Spanned<f64>>,
-        /// instead of `arrivals`: `{ outstanding = 8, think_ms = 5.0 }` is 8 users who each wait for a request and then
-        /// think for an exponential time of 5 ms on average; with `think` instead of `think_ms`, think times follow one
-        /// of the distributions below; `requests` must be at least the number of users, and 10 per user are enough for
-        /// a steady state
+        /// a closed loop, used instead of `arrivals`: `{ outstanding = 8, think_ms = 5.0 }` simulates 8 users who each
+        /// wait for a request to complete and then think for 5 ms on average, exponentially distributed; with `think`
+        /// instead of `think_ms`, think times follow one of the distributions below; `requests` must be at least the
+        /// number of users, and 10 requests per user are enough for a steady state
         #[comment = "users who wait for their requests"]
         pub closed: Option<Spanned<ClosedFile>>,
-        /// number of requests at each arrival: `{ requests = 3 }` or `{ geometric_mean = 3.0 }`, `{ table = [{ requests
+        /// number of requests at each arrival: `{ requests = 3 }`, `{ geometric_mean = 3.0 }` or `{ table = [{ requests
         /// = 1, share = 0.7 }, { requests = 8, share = 0.3 }] }`
         #[default = "one"]
         #[comment = "requests per arrival"]
         pub batch: Option<Spanned<BatchFile>>,
-        /// in bytes: `"8KiB"` or `{ bytes = "8KiB" }`, `{ geometric_mean_bytes = "16KiB" }` or `{ table = [{ bytes =
-        /// "4KiB", share = 0.75 }, { bytes = "64KiB", share = 0.25 }] }`; from a distribution, rounded up to whole
-        /// blocks: `{ log_normal = { mean = "64KiB", cv = 1.5 } }` or `gamma`, `{ pareto = { mean = "64KiB", shape =
-        /// 1.5 } }` or `weibull`, each also with `at_least` and `at_most` (`mean` is the mean within these bounds), and
-        /// `{ empirical = { trace = "monday.ios" } }`, the sizes of a recording; in blocks: `{ blocks = 4 }`, `{
-        /// geometric_mean_blocks = 4.0 }` or `{ table = [{ blocks = 1, share = 1.0 }] }`; separately for reads and
-        /// writes: `{ read = "8KiB", write = "64KiB" }`, where each value may have any of these forms
+        /// size of a request; in bytes: `"8KiB"` or `{ bytes = "8KiB" }`, `{ geometric_mean_bytes = "16KiB" }` or `{
+        /// table = [{ bytes = "4KiB", share = 0.75 }, { bytes = "64KiB", share = 0.25 }] }`; from a distribution,
+        /// rounded up to whole blocks: `{ log_normal = { mean = "64KiB", cv = 1.5 } }` or `gamma`, `{ pareto = { mean =
+        /// "64KiB", shape = 1.5 } }` or `weibull`, each also with `at_least` and `at_most` (`mean` is the mean within
+        /// these bounds), and `{ empirical = { trace = "monday.ios" } }`, the sizes in a recording; in blocks: `{
+        /// blocks = 4 }`, `{ geometric_mean_blocks = 4.0 }` or `{ table = [{ blocks = 1, share = 1.0 }] }`; separately
+        /// for reads and writes: `{ read = "8KiB", write = "64KiB" }`, where each value may have any of these forms
         pub size: Option<Spanned<SizeFile>>,
         /// the unit of sizes and the alignment of addresses, such as `"4KiB"`; allowed only if requests have addresses
         #[default = "for sizes in bytes, the greatest common divisor of all sizes, or 4 KiB with a distribution; for sizes in blocks, the stripe unit, or 4 KiB for SSDs"]
         #[comment = "unit of sizes, in bytes"]
         pub block: Option<Spanned<String>>,
-        /// probability of a read, `0.7` or `"70%"`
+        /// probability that a request is a read, such as `0.7` or `"70%"`
         #[default = "1"]
         #[comment = "share of reads"]
         pub read_share: Option<Spanned<Share>>,
-        /// the distribution of the positions: `{ sequential_run = 16.0 }` (the mean number of requests of a sequential
-        /// run, or `inf`), `{ zipf = 0.9 }` (the exponent), `{ mixed = { follow = 0.3, zipf = 0.9, used = 0.1 } }`
-        /// (`follow` is the share of requests that continue the previous one, `used` the share of blocks that are ever
-        /// accessed), `{ hot = { space = 0.1, requests = 0.9 } }` (10 % of the space receive 90 % of the requests)
+        /// the distribution of the positions of requests: `{ sequential_run = 16.0 }` (the mean number of requests in a
+        /// sequential run, or `inf`), `{ zipf = 0.9 }` (the exponent), `{ mixed = { follow = 0.3, zipf = 0.9, used =
+        /// 0.1 } }` (`follow` is the share of requests that continue the previous one, `used` the share of blocks that
+        /// are ever accessed), `{ hot = { space = 0.1, requests = 0.9 } }` (10 % of the space receives 90 % of the
+        /// requests)
         #[default = "uniform"]
         pub addresses: Option<Spanned<AddressesFile>>,
-        /// Several classes, each with laws of its own, in place of the laws above.
+        /// Several classes, each with its own distributions, instead of those above.
         #[table = "[[load.class]]"]
         pub class: Option<Vec<ClassFile>>,
     }
@@ -85,48 +86,48 @@ table_of_keys! {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassFile {
-    /// When its requests come.
+    /// The arrival process of its requests.
     pub arrivals: Option<Spanned<ArrivalsFile>>,
-    /// Poisson arrivals per second, in place of `arrivals`.
+    /// The rate of Poisson arrivals per second, instead of `arrivals`.
     #[serde(alias = "rate")]
     pub rate_per_s: Option<Spanned<f64>>,
-    /// How many come at each arrival; one if it is not given.
+    /// The number of requests at each arrival; 1 by default.
     pub batch: Option<Spanned<BatchFile>>,
-    /// How large they are.
+    /// The size of its requests.
     pub size: Option<Spanned<SizeFile>>,
-    /// The probability that one is a read; 1 if it is not given.
+    /// The probability that a request is a read; 1 by default.
     pub read_share: Option<Spanned<Share>>,
-    /// Where they lie; anywhere if it is not given.
+    /// The distribution of the positions of its requests; uniform by default.
     pub addresses: Option<Spanned<AddressesFile>>,
 }
 
-/// `arrivals = { poisson_per_s = 10.0 }`: one of the laws.
+/// `arrivals = { poisson_per_s = 10.0 }`: an arrival process.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalsFile {
-    /// `arrivals = "alone"`: each request starts when the one before is complete and nothing else happens.
+    /// `arrivals = "alone"`: each request starts when the previous one is complete and the system is idle.
     Alone,
-    /// Poisson arrivals per second.
+    /// Poisson arrivals at this rate per second.
     PoissonPerS(f64),
-    /// Arrivals at equal intervals, per second.
+    /// Arrivals at equal intervals, at this rate per second.
     ConstantPerS(f64),
     /// A Poisson process whose rate changes from phase to phase.
     Phases(Vec<PhaseFile>),
-    /// A source that is on and off in turn.
+    /// A source that alternates between on and off.
     OnOff(OnOffFile),
     /// A biased cascade.
     BModel(BModelFile),
     /// A Poisson process whose rate is fractional Gaussian noise.
     Noise(NoiseFile),
-    /// Independent intervals from a gamma law.
+    /// Independent intervals from a gamma distribution.
     Gamma(SpreadFile),
-    /// Independent intervals from a log-normal law.
+    /// Independent intervals from a log-normal distribution.
     LogNormal(SpreadFile),
-    /// Independent intervals from a Weibull law.
+    /// Independent intervals from a Weibull distribution.
     Weibull(TailFile),
-    /// Independent intervals from a Pareto law.
+    /// Independent intervals from a Pareto distribution.
     Pareto(TailFile),
-    /// Independent intervals, each one of those of a recording.
+    /// Independent intervals, each drawn from those of a recording.
     Empirical(EmpiricalFile),
 }
 
@@ -157,7 +158,7 @@ impl SpreadFile {
 pub struct TailFile {
     /// Mean arrivals per second.
     pub per_s: f64,
-    /// The shape parameter of the law.
+    /// The shape parameter of the distribution.
     pub shape: f64,
     /// The shortest interval.
     pub at_least_ms: Option<f64>,
@@ -176,9 +177,9 @@ impl TailFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EmpiricalFile {
-    /// The recording whose intervals are drawn from.
+    /// The recording from which the intervals are drawn.
     pub trace: PathBuf,
-    /// Mean arrivals per second; those of the recording if it is not given.
+    /// Mean arrivals per second; by default, those of the recording.
     pub per_s: Option<f64>,
 }
 
@@ -186,9 +187,9 @@ pub struct EmpiricalFile {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseFile {
-    /// Arrivals per second while it lasts; may be 0.
+    /// Arrivals per second during the phase; may be 0.
     pub per_s: f64,
-    /// How long it lasts on average.
+    /// The mean duration of the phase.
     pub mean_s: f64,
 }
 
@@ -196,13 +197,13 @@ pub struct PhaseFile {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OnOffFile {
-    /// Arrivals per second while it is on.
+    /// Arrivals per second while the source is on.
     pub per_s: f64,
-    /// How long it is on, on average.
+    /// The mean duration of the on phase.
     pub on_s: f64,
-    /// How long it is off, on average.
+    /// The mean duration of the off phase.
     pub off_s: f64,
-    /// The exponent of the tails of both times; exponential times if it is not given.
+    /// The tail exponent of both durations; they are exponential by default.
     pub pareto_shape: Option<f64>,
 }
 
@@ -216,7 +217,7 @@ pub struct BModelFile {
     pub bias: f64,
     /// The length of a window.
     pub window_s: f64,
-    /// How often it is halved.
+    /// The number of times that a window is halved.
     pub levels: u32,
 }
 
@@ -238,31 +239,31 @@ pub struct NoiseFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosedFile {
-    /// How many users there are, each with one request at a time.
+    /// The number of users, each with one request at a time.
     pub outstanding: u32,
-    /// The mean of their exponential think times; 0 if it is not given.
+    /// The mean of their exponential think times; 0 by default.
     pub think_ms: Option<f64>,
-    /// Another law of think times, in place of `think_ms`.
+    /// Another distribution of think times, instead of `think_ms`.
     pub think: Option<TimeLawFile>,
 }
 
-/// `think = { log_normal = { mean_ms = 5.0, cv = 2.0 } }`: one of the laws of times.
+/// `think = { log_normal = { mean_ms = 5.0, cv = 2.0 } }`: a distribution of times.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeLawFile {
-    /// Exponential with this mean.
+    /// An exponential distribution with this mean.
     ExponentialMs(f64),
-    /// Always the same.
+    /// A constant time.
     ConstantMs(f64),
-    /// A gamma law.
+    /// A gamma distribution.
     Gamma(TimeSpreadFile),
-    /// A log-normal law.
+    /// A log-normal distribution.
     LogNormal(TimeSpreadFile),
-    /// A Weibull law.
+    /// A Weibull distribution.
     Weibull(TimeTailFile),
-    /// A Pareto law.
+    /// A Pareto distribution.
     Pareto(TimeTailFile),
-    /// The times of a recording, each as likely as the others.
+    /// The times of a recording, each with the same probability.
     Empirical(TimeEmpiricalFile),
 }
 
@@ -286,7 +287,7 @@ pub struct TimeSpreadFile {
 pub struct TimeTailFile {
     /// The mean.
     pub mean_ms: f64,
-    /// The shape parameter of the law.
+    /// The shape parameter of the distribution.
     pub shape: f64,
     /// The shortest time.
     pub at_least_ms: Option<f64>,
@@ -298,43 +299,43 @@ pub struct TimeTailFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeEmpiricalFile {
-    /// The recording whose times are drawn from.
+    /// The recording from which the times are drawn.
     pub trace: PathBuf,
-    /// The mean; that of the recording if it is not given.
+    /// The mean; by default, that of the recording.
     pub mean_ms: Option<f64>,
 }
 
-/// `batch = { geometric_mean = 3.0 }`: one of the laws.
+/// `batch = { geometric_mean = 3.0 }`: a distribution of batch sizes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchFile {
     /// Always this many requests at each arrival.
     Requests(u32),
-    /// Geometric with this mean, at least 1.
+    /// A geometric distribution with this mean; at least 1.
     GeometricMean(f64),
-    /// One of these numbers.
+    /// One of these numbers, each with its probability.
     Table(Vec<BatchRowFile>),
 }
 
-/// A row of the table of batches.
+/// A row of the table of batch sizes.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BatchRowFile {
-    /// How many requests come at once.
+    /// The number of requests that arrive at once.
     pub requests: u32,
-    /// The share of the arrivals that bring as many.
+    /// The share of arrivals with this number of requests.
     pub share: Share,
 }
 
-/// `addresses = { zipf = 0.9 }`: one of the patterns.
+/// `addresses = { zipf = 0.9 }`: an access pattern.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AddressesFile {
-    /// Runs of requests that follow on each other, of this mean number.
+    /// Sequential runs with this mean number of requests.
     SequentialRun(f64),
-    /// Zipf's law with this exponent over the blocks.
+    /// A Zipf distribution over the blocks, with this exponent.
     Zipf(f64),
-    /// Some requests follow on the one before, the others go where Zipf's law says.
+    /// Some requests continue the previous one; the positions of the others follow a Zipf distribution.
     Mixed(MixedFile),
     /// A hot region at the beginning.
     Hot(HotFile),
@@ -344,11 +345,11 @@ pub enum AddressesFile {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MixedFile {
-    /// The share of the requests that follow.
+    /// The share of requests that continue the previous one.
     pub follow: Share,
-    /// The exponent of the others; 0 where all places are alike.
+    /// The Zipf exponent of the other requests; 0 for a uniform distribution.
     pub zipf: f64,
-    /// The share of the blocks that are ever gone to.
+    /// The share of blocks that are ever accessed.
     #[serde(default = "everything")]
     pub used: Share,
 }
@@ -361,8 +362,8 @@ fn everything() -> Share {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HotFile {
-    /// Its share of the space.
+    /// The share of the space that the hot region covers.
     pub space: Share,
-    /// Its share of the requests.
+    /// The share of requests that go to the hot region.
     pub requests: Share,
 }

@@ -6,7 +6,7 @@ use toml::Spanned;
 use super::table_of_keys;
 use crate::words::Given;
 
-/// Whose arrays are meant.
+/// The software whose arrays are simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LikeName {
     /// Linux's software RAID.
@@ -17,7 +17,7 @@ table_of_keys! {
     /// The table `[array.md]`.
     #[derive(Default)]
     pub struct MdFile {
-        /// the start of the data on each disk, which `mdadm --examine` shows as `Data Offset`
+        /// the offset of the data on each disk, which `mdadm --examine` prints as `Data Offset`
         #[default = "1 MiB"]
         #[comment = "bytes before the start of the data"]
         pub data_offset: Option<Spanned<String>>,
@@ -29,19 +29,19 @@ table_of_keys! {
         #[default = "near"]
         #[comment = "placement of the copies"]
         pub copies_lie: Option<Spanned<Given<CopiesLie>>>,
-        /// for RAID 5 and 6, when a read-modify-write is used: `"never"` (md's `rmw_level` 0), `"allowed"` (1: where it
-        /// reads less than a reconstruct-write) or `"preferred"` (2: where it does not read more)
+        /// for RAID 5 and 6, when read-modify-writes are used: `"never"` (md's `rmw_level` 0), `"allowed"` (1: if they
+        /// read less than a reconstruct-write) or `"preferred"` (2: if they do not read more)
         #[default = "allowed"]
         #[comment = "when read-modify-writes are used"]
         pub rmw: Option<Spanned<Given<RmwLevel>>>,
-        /// for RAID 5 and 6, the number of rows of pages in the stripe cache, 17 to 32768
+        /// for RAID 5 and 6, the size of the stripe cache in rows of pages, from 17 to 32768
         #[default = "256"]
         #[comment = "size of the stripe cache, in rows of pages"]
         pub stripe_cache_size: Option<Spanned<usize>>,
     }
 }
 
-/// How the copies of RAID 10 lie.
+/// How the copies of RAID 10 are placed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CopiesLie {
     /// On neighbouring disks.

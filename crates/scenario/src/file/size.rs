@@ -8,20 +8,20 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-/// What may be written for a size, for messages.
+/// The accepted forms of a size, for error messages.
 pub(crate) const SIZES: &str = "a size with a unit, such as \"8KiB\", { read = \"8KiB\", write = \"64KiB\" } or { blocks = 4 }";
 
-/// A size, a law of sizes, or one for reads and another for writes.
+/// A size or a distribution of sizes, for all requests or separately for reads and writes.
 #[derive(Clone, Debug)]
 pub enum SizeFile {
     /// The same for all requests.
     All(SizeLawFile),
-    /// Of reads and of writes.
+    /// One for reads, and one for writes.
     Each(SizeLawFile, SizeLawFile),
 }
 
 impl SizeFile {
-    /// All laws.
+    /// All distributions.
     pub fn laws(&self) -> impl Iterator<Item = &SizeLawFile> {
         let (first, second) = match self {
             Self::All(law) => (law, None),
@@ -31,28 +31,28 @@ impl SizeFile {
     }
 }
 
-/// A law of sizes. A block is that of the load, or a stripe unit.
+/// A distribution of sizes. A block is the block of the load, or a stripe unit.
 #[derive(Clone, Debug)]
 pub enum SizeLawFile {
     /// Always this many blocks.
     Blocks(u32),
-    /// Geometric with this mean, at least 1 block.
+    /// A geometric distribution with this mean; at least 1 block.
     GeometricMeanBlocks(f64),
     /// Always this size.
     Bytes(String),
-    /// Geometric with this mean.
+    /// A geometric distribution with this mean.
     GeometricMeanBytes(String),
-    /// One of these sizes, each with its share.
+    /// One of these sizes, each with its probability.
     Table(Vec<SizeRowFile>),
-    /// Gamma, rounded up to whole blocks.
+    /// A gamma distribution, rounded up to whole blocks.
     Gamma(SizeSpreadFile),
-    /// Log-normal, rounded up to whole blocks.
+    /// A log-normal distribution, rounded up to whole blocks.
     LogNormal(SizeSpreadFile),
-    /// Weibull, rounded up to whole blocks.
+    /// A Weibull distribution, rounded up to whole blocks.
     Weibull(SizeTailFile),
-    /// Pareto, rounded up to whole blocks.
+    /// A Pareto distribution, rounded up to whole blocks.
     Pareto(SizeTailFile),
-    /// Those of a recording, rounded up to whole blocks.
+    /// The sizes in a recording, rounded up to whole blocks.
     Empirical(SizeEmpiricalFile),
 }
 
@@ -76,7 +76,7 @@ pub struct SizeSpreadFile {
 pub struct SizeTailFile {
     /// The mean within the bounds, before rounding.
     pub mean: SizeText,
-    /// The shape parameter of the law.
+    /// The shape parameter of the distribution.
     pub shape: f64,
     /// The smallest size.
     pub at_least: Option<SizeText>,
@@ -88,7 +88,7 @@ pub struct SizeTailFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizeEmpiricalFile {
-    /// The recording whose sizes are drawn from.
+    /// The recording from which the sizes are drawn.
     pub trace: PathBuf,
 }
 
@@ -100,7 +100,7 @@ pub struct SizeRowFile {
     pub blocks: Option<u32>,
     /// ... or in bytes.
     pub bytes: Option<SizeText>,
-    /// The share of the requests that have it.
+    /// The share of requests with this size.
     pub share: Share,
 }
 
@@ -108,7 +108,7 @@ pub struct SizeRowFile {
 #[derive(Clone, Debug, Deserialize)]
 pub struct SizeText(#[serde(deserialize_with = "scalar")] pub String);
 
-/// The table of a size as it is written.
+/// The table of a size as written in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Keys {

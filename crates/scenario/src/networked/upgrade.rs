@@ -63,7 +63,7 @@ impl Upgrade {
         }
         if let Some((key, _)) = self.set.iter().find(|(key, _)| key.starts_with("upgrade")) {
             return Err(wrong(format!(
-                "it sets '{key}', but an upgrade cannot change upgrades"
+                "'set' contains '{key}', but an upgrade cannot change upgrades"
             )));
         }
         let system = with(&[self], text, path, overrides).map_err(|e| wrong(e.to_string()))?;

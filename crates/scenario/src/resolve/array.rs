@@ -183,8 +183,8 @@ pub(super) fn wrong_geometry(
             "array.disks",
             seen,
             match array.like {
-                Some(_) => format!("at least {copies}, the copies of {level}"),
-                None => format!("a multiple of the {copies} copies (at least 2) of {level}"),
+                Some(_) => format!("at least {copies}, the number of copies"),
+                None => format!("a multiple of {copies}, the number of copies"),
             },
         ),
         GeometryError::UnequalGroups { groups, seen } => check.wrong(
@@ -198,7 +198,7 @@ pub(super) fn wrong_geometry(
                 failed,
                 "array.failed",
                 format!("{:?}", failed.get_ref()),
-                format!("at most what {level} tolerates: the loss of {most}"),
+                format!("no more failed disks than {level} tolerates (the loss of {most})"),
             ),
             None => check.incomplete(&error.to_string()),
         },

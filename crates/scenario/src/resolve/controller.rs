@@ -163,7 +163,7 @@ pub(super) fn rebuild(
     }
     if matches!(level, LevelOptions::Parity { groups: 2.., .. }) {
         return Err(check.incomplete(
-            "[rebuild] supports only a single group: simulate the group that is rebuilt as RAID 5 or 6",
+            "[rebuild] does not support RAID 50 and 60: simulate only the group to rebuild, as RAID 5 or 6",
         ));
     }
     let distance = match stripes_per_s {

@@ -152,7 +152,10 @@ fn others(
     for other in &disk.other {
         for &disk in other.disks.get_ref() {
             if disk >= all || seen.contains(&disk) {
-                let expected = format!("disks from 0 to {}, each once", all.saturating_sub(1));
+                let expected = format!(
+                    "disks from 0 to {}, each at most once",
+                    all.saturating_sub(1)
+                );
                 return Err(check.wrong(&other.disks, "disk.other.disks", disk, expected));
             }
             seen.push(disk);

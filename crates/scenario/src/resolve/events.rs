@@ -28,7 +28,10 @@ pub(super) fn events(
             }
             (None, Some(slow)) => {
                 if let Some(after) = &given.noticed_after {
-                    let (seen, expected) = (after.get_ref(), "no value, as it applies to 'fail'");
+                    let (seen, expected) = (
+                        after.get_ref(),
+                        "no value, as the key applies only to 'fail'",
+                    );
                     return Err(check.wrong(after, "event.noticed_after", seen, expected));
                 }
                 let event = slowness(check, file, devices, at, slow)?;
@@ -37,16 +40,16 @@ pub(super) fn events(
             _ => return Err(check.incomplete("each [[event]] needs either 'fail' or 'slow'")),
         };
         if failed.contains(&event.device) {
-            let expected = "a disk that 'array.failed' does not contain";
+            let expected = "a disk that is not listed in 'array.failed'";
             return Err(check.wrong(disk, key, event.device, expected));
         }
         if events.iter().any(|other| collide(other, &event)) {
             let expected = match event.kind {
                 DeviceEventKind::Failure { .. } => {
-                    "a disk that no other [[event]] fails, or slows down after that"
+                    "a disk that no other [[event]] fails, and that none slows down after this failure"
                 }
                 DeviceEventKind::Slowness { .. } => {
-                    "a disk that no other [[event]] slows down at the same time, or fails before that"
+                    "a disk that no other [[event]] slows down at the same time, and that has not failed by then"
                 }
             };
             return Err(check.wrong(disk, key, event.device, expected));
@@ -97,13 +100,13 @@ fn slowness(
 ) -> Result<DeviceEvent, ScenarioError> {
     if !matches!(devices, Devices::Disks(_) | Devices::Servers(_)) {
         return Err(check.incomplete(
-            "[[event]] with 'slow' supports only [disk], and [device] with 'service': remove it, or use 'fail'",
+            "[[event]] with 'slow' supports only [disk] and [device] with 'service': remove it, or use 'fail'",
         ));
     }
     if works_behind_its_host(devices) {
         return Err(check.incomplete(
-            "[[event]] with 'slow' does not support drives with a buffer or shingled tracks, which work on their own \
-             between requests: add disk.buffer = false, or use disk.model = \"sampled\"",
+            "[[event]] with 'slow' does not support drives with a buffer or shingled tracks, which do \
+             background work between requests: add disk.buffer = false, or use disk.model = \"sampled\"",
         ));
     }
     let factor = *slow.factor.get_ref();

@@ -217,7 +217,7 @@ fn arrivals_law(
             if let Some(shape) = given.pareto_shape
                 && !(1.05..=100.0).contains(&shape)
             {
-                let expected = "1.05 to 100, as the mean converges too slowly closer to 1";
+                let expected = "1.05 to 100, as means converge too slowly for shapes near 1";
                 return law.refuse(format!("pareto_shape = {shape}"), expected);
             }
             let (per_s, on_s) = (law.rate(given.per_s)?, law.time("on_s", given.on_s)?);
@@ -232,7 +232,7 @@ fn arrivals_law(
         ArrivalsFile::BModel(given) => {
             if !(0.5..=1.0).contains(&given.bias) || given.levels > 40 {
                 let seen = format!("bias = {}, levels = {}", given.bias, given.levels);
-                return law.refuse(seen, "a bias of 0.5 to 1, at most 40 levels");
+                return law.refuse(seen, "a bias of 0.5 to 1, and at most 40 levels");
             }
             let per_s = law.rate(given.per_s)?;
             let window_s = law.time("window_s", given.window_s)?;
@@ -247,7 +247,8 @@ fn arrivals_law(
         ArrivalsFile::Noise(given) => {
             if !(0.5..1.0).contains(&given.hurst) || !(0.0..=1.0).contains(&given.variation) {
                 let seen = format!("hurst = {}, variation = {}", given.hurst, given.variation);
-                let expected = "a Hurst parameter from 0.5 to below 1, a variation of 0 to 1";
+                let expected =
+                    "a Hurst parameter of at least 0.5 and below 1, and a variation of 0 to 1";
                 return law.refuse(seen, expected);
             }
             let (per_s, bin_s) = (law.rate(given.per_s)?, law.time("bin_s", given.bin_s)?);
@@ -338,8 +339,8 @@ fn batch_law(check: &Checker<'_>, batch: &Spanned<BatchFile>) -> Result<Batch, S
         batch,
         "load.batch",
         seen,
-        "{ requests = 3 }, { geometric_mean = 3.0 } or { table = [{ requests = 1, share = 1.0 }] }, 1 to a \
-         million, shares that sum to 1",
+        "{ requests = 3 }, { geometric_mean = 3.0 } or { table = [{ requests = 1, share = 1.0 }] }, \
+         with 1 to a million requests per batch, and shares that sum to 1",
     ))
 }
 

@@ -28,8 +28,7 @@ fn fitter(
         Beyond::Scale => {
             if path == Path::new("-") || std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
                 return Err(check.incomplete(
-                    "--fit reads the load twice: give it as a file, or use \
-                     --wrap or --clip",
+                    "--fit reads the trace twice, and thus needs a regular file; otherwise, use --wrap or --clip",
                 ));
             }
             end_of(path, reading)?
@@ -113,8 +112,8 @@ fn check_no_changes(
         let expected = "no value, as a synthetic load always lies within the array";
         return Err(check.wrong(beyond, "load.beyond", seen.quoted(), expected));
     }
-    let expected = "no value: scale a synthetic load by its arrival rate (load.rate_per_s or load.arrivals), a closed \
-                    one by its users (load.closed.outstanding)";
+    let expected = "no value: to scale a synthetic load, change its arrival rate (load.rate_per_s or load.arrivals) \
+                    or, for a closed load, its number of users (load.closed.outstanding)";
     if let Some(speed) = &load.speed {
         return Err(check.wrong(speed, "load.speed", speed.get_ref(), expected));
     }
@@ -156,8 +155,9 @@ fn check_users(
         "load.requests",
         requests,
         format!(
-            "at least one for each of the {outstanding} users of load.closed.outstanding, or some would never start \
-             (preferably {REQUESTS_PER_USER} each): increase load.requests, or reduce load.closed.outstanding"
+            "at least one for each of the {outstanding} users of load.closed.outstanding, as otherwise some would \
+             never start (preferably {REQUESTS_PER_USER} each): increase load.requests, or reduce \
+             load.closed.outstanding"
         ),
     ))
 }
@@ -265,7 +265,7 @@ fn check_length(
     };
     let with_warmup = format!("{all} including the warm-up");
     if all > MOST_REQUESTS {
-        let expected = "at most 10^12, including those of the warm-up";
+        let expected = "at most 10^12, including warm-up requests";
         return Err(match (warmup, &file.warmup_requests) {
             (Warmup::Requests(n), Some(given)) if requests <= MOST_REQUESTS => {
                 check.wrong(given, "warmup_requests", n, expected)
@@ -316,7 +316,8 @@ fn synthetic(
             || load.class.is_some()
         {
             return Err(check.incomplete(
-                "[load] has 'closed' and 'arrivals', 'rate_per_s', 'batch' or classes: a closed load cannot have these",
+                "[load] combines 'closed' with 'arrivals', 'rate_per_s', 'batch' or classes: \
+                 remove either 'closed' or these",
             ));
         }
         let outstanding = closed.get_ref().outstanding;

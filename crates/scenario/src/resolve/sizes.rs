@@ -22,8 +22,8 @@ const UNIT_OF_LAWS: Sectors = Sectors::new(8);
 const LAWS: &str = "\"8KiB\", { geometric_mean_bytes = \"16KiB\" }, { table = [{ bytes = \"4KiB\", share = 1.0 }] }, \
     { log_normal = { mean = \"64KiB\", cv = 1.5 } } (or gamma), { pareto = { mean = \"64KiB\", shape = 1.5, at_most = \"4MiB\" } } \
     (or weibull), { empirical = { trace = \"monday.ios\" } }, { blocks = 4 }, { geometric_mean_blocks = 4.0 } or \
-    { table = [{ blocks = 1, share = 1.0 }] }, at least 1 block, at \
-    most a million and what the array holds, shares that sum to 1";
+    { table = [{ blocks = 1, share = 1.0 }] }, with sizes of at least 1 block, at \
+    most a million blocks and at most the size of the array, and shares that sum to 1";
 
 /// The sizes of a load and its classes.
 fn all(load: &LoadFile) -> impl Iterator<Item = &Spanned<SizeFile>> {
@@ -318,8 +318,8 @@ impl Resolver<'_> {
                 Some(Kind::Reads) => "reads",
                 Some(Kind::Writes) => "writes",
             };
-            let seen = format!("no {of} with data in {}", trace.display());
-            return Err(self.wrong(seen, "a recording that has some".to_owned()));
+            let seen = format!("{}, which has no {of} with data", trace.display());
+            return Err(self.wrong(seen, format!("a recording that has {of} with data")));
         }
         // Not that of all requests: sizes would be scaled to it.
         let sum: f64 = times.iter().map(|size| size.get() as f64).sum();
@@ -356,7 +356,7 @@ impl Resolver<'_> {
                 let seen = format!(
                     "a distribution in which {percent:.2} % of the data lie beyond the limit of {largest} per request"
                 );
-                let expected = "sizes that fit in the array, at most a million blocks: set at_most";
+                let expected = "sizes that fit in the array, each of at most a million blocks: set at_most";
                 self.wrong(seen, expected.to_owned())
             }
         })

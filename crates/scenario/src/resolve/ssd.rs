@@ -44,7 +44,7 @@ fn check_cost(
     if overwritten > MOST_OVERWRITES {
         let most = flash.overwrites * MOST_OVERWRITES / overwritten;
         let expected = format!(
-            "at most {most:.3} for {disks} SSDs, which is 2 x 10^8 page writes, or precondition = \"steady-state\", \
+            "at most {most:.3} for {disks} SSDs (2 x 10^8 page writes), or precondition = \"steady-state\", \
              which takes no time"
         );
         return wrong("flash.overwrites", flash.overwrites.to_string(), expected);
@@ -58,7 +58,7 @@ fn check_cost(
     if flash.overwrites > 0.0 {
         let seen = format!("{}, {needs}", flash.overwrites);
         let expected = format!(
-            "less than {most} for the maps: fewer overwrites, or precondition = \"steady-state\""
+            "fewer overwrites or precondition = \"steady-state\", so that the maps need at most {most}"
         );
         return wrong("flash.overwrites", seen, expected);
     }
@@ -67,7 +67,7 @@ fn check_cost(
         "{}, {needs}",
         unit.map_or("missing".to_owned(), |u| format!("\"{u}\""))
     );
-    let expected = format!("less than {most} for the maps: a larger unit, or a smaller SSD");
+    let expected = format!("a larger unit or a smaller SSD, so that the maps need at most {most}");
     wrong("flash.mapping_unit", seen, expected)
 }
 

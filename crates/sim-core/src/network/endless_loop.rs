@@ -31,7 +31,7 @@ impl fmt::Display for EndlessLoop {
         };
         write!(
             f,
-            "at {}, job {} goes round in a loop that takes no time: {}{others}. Make one of these nodes delay the job, \
+            "at {}, job {} is caught in a loop that takes no time: {}{others}. Make one of these nodes delay the job, \
              or route it differently",
             self.at,
             self.job,

@@ -148,7 +148,7 @@ impl fmt::Display for BuildError {
                 outputs,
             } => write!(
                 f,
-                "router '{node}' selects output {seen}, but has {outputs}"
+                "router '{node}' selects output {seen} (counted from 0), but its number of outputs is {outputs}"
             ),
             Self::Name { node } => write!(
                 f,
@@ -164,14 +164,14 @@ impl fmt::Display for BuildError {
             ),
             Self::Population { node } => write!(
                 f,
-                "the finite queue '{node}' may not have room for all jobs of the populations that reach it at time \
-                 zero: enlarge it, start with fewer jobs before it, or use Builder::unserved to route the jobs that \
-                 find no room"
+                "the finite queue '{node}' could overflow if all jobs of the populations upstream reach it at time \
+                 zero: enlarge it, start with fewer jobs upstream, or use Builder::unserved to route the jobs that \
+                 do not fit"
             ),
             Self::CannotWait { node, kind, queue } => write!(
                 f,
                 "{kind} '{node}' leads to the finite queue '{queue}', but jobs cannot wait there: put a station \
-                 between them, or use Builder::unserved to route the jobs that find no room"
+                 between them, or use Builder::unserved to route the jobs that do not fit"
             ),
             Self::ServesAll { node, kind } => write!(
                 f,

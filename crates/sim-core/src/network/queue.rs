@@ -153,7 +153,9 @@ impl Queue {
         if self.servers == 0 {
             Err("it needs at least one server")
         } else if self.batch.0 == 0 || self.batch.1 < self.batch.0 {
-            Err("a batch must have at least one job, and its maximum must not be below its minimum")
+            Err(
+                "a batch must have at least one job, and the maximum batch size must not be below the minimum",
+            )
         } else if self.batch != (1, 1) && preempts {
             Err("batches support neither processor sharing nor preemption")
         } else if self.room.is_some_and(|room| room < self.batch.0) {

@@ -91,7 +91,7 @@ impl FlashParameters {
         let most = MOST_OVERWRITES / (f64::from(plane.logical_pages) * f64::from(planes));
         if !(0.0..=most).contains(&overwrites) {
             let expected = format!(
-                "0 to {most:.3}, which is 2 x 10^8 page writes, or precondition = \"steady-state\", which takes no time"
+                "0 to {most:.3} (2 x 10^8 page writes), or precondition = \"steady-state\", which takes no time"
             );
             return Err(check.wrong("flash.overwrites", overwrites, expected));
         }
@@ -247,7 +247,7 @@ fn page_sizes(check: &Checker<'_>, flash: &FlashProfile) -> Result<(u64, u64), S
     };
     let sectors = unit.is_multiple_of(SECTOR_BYTES) && unit > 0 && unit <= 1 << 20;
     if !sectors || !page.is_multiple_of(unit) || page / unit > MOST_UNITS {
-        let seen = format!("{unit} bytes of a page of {page}");
+        let seen = format!("{unit} bytes with a page of {page} bytes");
         let expected = "a multiple of 512 bytes up to 1MiB, with 1 to 64 units per page";
         return Err(check.wrong("flash.mapping_unit", seen, expected));
     }
@@ -276,7 +276,7 @@ fn shape(
 ) -> Result<PlaneShape, SsdProfileError> {
     let over = flash.over_provisioning;
     if !(1e-4..=5.0).contains(&over) {
-        let expected = "physical / logical pages - 1, from 0.0001 to 5; 0.15 means 15 %";
+        let expected = "(physical pages / logical pages) - 1, from 0.0001 to 5; 0.15 means 15 %";
         return Err(check.wrong("flash.over_provisioning", over, expected));
     }
     let blocks = check.count("flash.blocks", flash.blocks, 1 << 24)?;

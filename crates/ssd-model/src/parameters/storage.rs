@@ -65,7 +65,7 @@ pub struct CacheParameters {
 pub(super) fn capacity(check: &Checker<'_>, key: &str, text: &str) -> Result<u64, SsdProfileError> {
     let sectors = check.bytes(key, text)? / SECTOR_BYTES;
     if !(BIO_SECTORS..1 << 40).contains(&sectors) {
-        return Err(check.wrong(key, text, "4KiB to 512 TiB"));
+        return Err(check.wrong(key, text, "at least 4 KiB and less than 512 TiB"));
     }
     Ok(sectors)
 }
@@ -113,8 +113,9 @@ fn measured_service(
     if quantiles.len() < 2 || !ascends || !ends || !times {
         return Err(check.wrong(
             &format!("measured.{op}_quantiles"),
-            format!("a list of {}", quantiles.len()),
-            "[probability, microseconds], both ascending, probabilities from 0.0 to 1.0, times 0 to 1e7",
+            format!("a list of length {}", quantiles.len()),
+            "at least two pairs [probability, microseconds], both ascending, with probabilities from 0.0 to 1.0 and \
+             times from 0 to 1e7",
         ));
     }
     check.micros(&format!("measured.{op}_us_per_kib"), us_per_kib)?;

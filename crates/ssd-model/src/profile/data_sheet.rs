@@ -32,39 +32,39 @@ use super::{
 use flash::Flash;
 use host::Host;
 
-/// What a data sheet says of an SSD. Rates in 10^6 bytes per second, times in microseconds.
+/// The figures of a data sheet of an SSD. Rates in 10^6 bytes per second, times in microseconds.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataSheet {
-    /// How it is connected.
+    /// The interface of the drive.
     pub interface: SheetInterface,
-    /// What stores the bits.
+    /// The type of the cells.
     pub cell: Cell,
     /// The capacity in 10^9 bytes.
     pub capacity_gb: f64,
-    /// All of the flash by the capacity, less 1.
+    /// The size of the flash divided by the capacity, minus 1.
     pub over_provisioning: Option<f64>,
-    /// A random read of 4 KiB, one at a time.
+    /// The latency of random reads of 4 KiB, one at a time.
     pub read_latency_us: Option<f64>,
-    /// A random write of 4 KiB, one at a time.
+    /// The latency of random writes of 4 KiB, one at a time.
     pub write_latency_us: Option<f64>,
-    /// Random reads of 4 KiB.
+    /// The IOPS of random reads of 4 KiB.
     pub read_iops: SheetIops,
-    /// Random writes of 4 KiB.
+    /// The IOPS of random writes of 4 KiB.
     pub write_iops: SheetIops,
-    /// Sequential reads.
+    /// The rate of sequential reads.
     pub sequential_read: SheetRate,
-    /// Sequential writes.
+    /// The rate of sequential writes.
     pub sequential_write: SheetRate,
-    /// Whether memory holds all of the map of pages.
+    /// Whether the drive's memory holds the whole page map.
     #[serde(default = "yes")]
     pub dram: bool,
-    /// Whether the write cache outlives a loss of power.
+    /// Whether the contents of the write cache survive a power failure.
     #[serde(default)]
     pub write_cache: WriteCache,
-    /// How much the fast part of the flash takes, in 10^9 bytes.
+    /// The size of the SLC cache, the fast part of the flash, in 10^9 bytes.
     pub slc_cache_gb: Option<f64>,
-    /// Sequential writes when that is full.
+    /// The rate of sequential writes when the SLC cache is full.
     pub after_slc_mb_per_s: Option<f64>,
 }
 
@@ -72,7 +72,7 @@ fn yes() -> bool {
     true
 }
 
-/// How a drive is connected.
+/// The interface of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SheetInterface {
@@ -86,68 +86,69 @@ pub enum SheetInterface {
     Pcie5X4,
 }
 
-/// What stores the bits.
+/// The type of the cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cell {
-    /// Flash with a bit in a cell.
+    /// Flash with one bit per cell.
     Slc,
-    /// Flash with two bits.
+    /// Flash with two bits per cell.
     Mlc,
-    /// Flash with three bits.
+    /// Flash with three bits per cell.
     Tlc,
-    /// Flash with four bits.
+    /// Flash with four bits per cell.
     Qlc,
-    /// Memory such as Optane's: written in place, without erases.
+    /// Memory as in Optane drives, which is written in place, without erases.
     #[serde(rename = "3d-xpoint")]
     Xpoint,
 }
 
-/// Whether a write is complete in the drive's memory.
+/// The kind of write cache. A write completes when its data are in the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteCache {
-    /// Yes, and a loss of power loses it.
+    /// A power failure loses the contents of the cache.
     #[default]
     Volatile,
-    /// Yes, and capacitors save it.
+    /// Capacitors save the contents of the cache.
     Protected,
 }
 
-/// Random requests of 4 KiB.
+/// The IOPS of random requests of 4 KiB, and how they were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SheetIops {
-    /// How many per second.
+    /// The number of requests per second.
     pub iops: f64,
-    /// How many each job has outstanding.
+    /// The number of requests that each job keeps in flight.
     #[serde(default = "depth")]
     pub depth: u32,
-    /// Jobs at a time.
+    /// The number of concurrent jobs.
     #[serde(default = "super::one")]
     pub jobs: u32,
-    /// Whether it is what remains after long random writes; else a drive is measured that has spare blocks.
+    /// Whether the figure was measured after long random writes; otherwise it is that of a drive with free spare
+    /// blocks.
     #[serde(default)]
     pub sustained: bool,
 }
 
 impl SheetIops {
-    /// How many requests are outstanding.
+    /// The number of requests in flight.
     pub fn outstanding(&self) -> u32 {
         self.depth.saturating_mul(self.jobs)
     }
 }
 
-/// Sequential requests.
+/// The rate of sequential requests, and how it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SheetRate {
-    /// The rate.
+    /// The rate in 10^6 bytes per second.
     pub mb_per_s: f64,
-    /// The size of a request.
+    /// The size of a request in KiB.
     #[serde(default = "block")]
     pub block_kib: u32,
-    /// How many are outstanding.
+    /// The number of requests in flight.
     #[serde(default = "depth")]
     pub depth: u32,
 }
@@ -242,13 +243,13 @@ impl DataSheet {
             "read latency",
             self.read_latency_us,
             host.read_us + read_us + media,
-            "host, transfer, typical firmware and a page read of these cells",
+            "host, transfer and typical firmware times, plus a page read of these cells",
         );
         let write = found.given_or(
             "write latency",
             self.write_latency_us,
             host.write_us + write_us,
-            "host, transfer and typical firmware",
+            "host, transfer and typical firmware times",
         );
         let (read, write) = (read - host.read_us, write - host.write_us);
         let least = match self.cell.times() {
@@ -257,16 +258,13 @@ impl DataSheet {
         };
         if read <= least {
             let needs = format!(
-                "more than {:.2}, the time of host and transfer",
+                "more than {:.2}, the host and transfer time",
                 host.read_us + least
             );
             return Err(check.wrong("read_latency_us", read + host.read_us, needs));
         }
         if write <= 0.0 {
-            let needs = format!(
-                "more than {:.2}, the time of host and transfer",
-                host.write_us
-            );
+            let needs = format!("more than {:.2}, the host and transfer time", host.write_us);
             return Err(check.wrong("write_latency_us", write + host.write_us, needs));
         }
         let reads_us = 1e6 / self.read_iops.iops;
@@ -275,7 +273,7 @@ impl DataSheet {
         let commands = found.add(
             "controller.commands",
             servers.floor().clamp(1.0, 64.0),
-            "the number that matches both latencies at their IOPS",
+            "the number that fits the latencies and IOPS of reads and writes",
         );
         let command_us = found.add(
             "controller.command_us",
@@ -291,7 +289,8 @@ impl DataSheet {
         if self.cell != Cell::Xpoint && access > writes_us {
             let most = host.write_us + write_command_us + writes_us;
             let expected = format!(
-                "at most {most:.1}, as a write completes in the cache, where the drive needs {writes_us:.2} us for each"
+                "at most {most:.1}, as a write completes in the cache, which takes {writes_us:.2} us at \
+                 the write rate of the drive"
             );
             let seen = write + host.write_us;
             return Err(check.wrong("write_latency_us", format!("{seen:.1}"), expected));
@@ -328,12 +327,12 @@ impl DataSheet {
         let read_us = found.add(
             "dram.read_us",
             firmware.read_us,
-            "the read latency less host, transfer and firmware",
+            "the read latency minus the host, transfer and firmware times",
         );
         let write_us = found.add(
             "dram.write_us",
             firmware.write_us,
-            "the write latency less host, transfer and firmware",
+            "the write latency minus the host, transfer and firmware times",
         );
         let units = |rate: SheetRate| 1e6 * rate.mb_per_s / RANDOM_BYTES;
         let busy = (units(self.sequential_read).max(self.read_iops.iops) * read_us)

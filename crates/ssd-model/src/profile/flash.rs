@@ -4,88 +4,89 @@ use serde::{Deserialize, Serialize};
 
 use crate::ftl::{Cleaning, Filling};
 
-/// NAND flash under a page-mapped translation layer. The logical capacity follows: all pages / (1 +
+/// NAND flash with a page-mapped translation layer. The logical capacity is derived: all pages / (1 +
 /// over-provisioning).
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlashProfile {
-    /// Channels between the controller and the dies.
+    /// The number of channels between the controller and the dies.
     pub channels: u32,
-    /// Dies of each channel.
+    /// The number of dies per channel.
     pub dies: u32,
-    /// Planes of each die.
+    /// The number of planes per die.
     #[serde(default = "super::one")]
     pub planes: u32,
-    /// Blocks of each plane.
+    /// The number of blocks per plane.
     pub blocks: u32,
-    /// Flash pages of each block.
+    /// The number of flash pages per block.
     pub pages: u32,
     /// The size of a flash page.
     #[serde(deserialize_with = "super::size")]
     pub page: String,
-    /// The size of a logical page; that of a flash page if it is missing. Where it is smaller, a flash
-    /// page is programmed when it is full, so there must be a cache to wait in.
+    /// The size of a logical page; by default, the size of a flash page. If it is smaller, a flash page is programmed
+    /// when it is full, so a cache is required.
     #[serde(default, deserialize_with = "super::optional_size")]
     pub mapping_unit: Option<String>,
-    /// What its cells are: preset times, for those that are missing.
+    /// The type of the cells, which sets the times that are not given.
     pub cell: Option<CellType>,
-    /// To read a page into the die's register; several: by the page's place in its block, in turn.
+    /// The times to read a page into the die's register, used cyclically by the position of the page in its block.
     pub read_us: Option<Vec<f64>>,
-    /// To program a page from the register; several as above.
+    /// The times to program a page from the register, used in the same way.
     pub program_us: Option<Vec<f64>>,
-    /// To erase a block.
+    /// The time to erase a block.
     pub erase_us: Option<f64>,
     /// The rate of a channel.
     pub channel_mb_per_s: f64,
-    /// Command and address cycles of an operation, on the channel.
+    /// The time of the command and address cycles of an operation on the channel.
     #[serde(default)]
     pub command_us: f64,
-    /// Whether the planes of a die work independently.
+    /// The unit that performs one operation at a time: a die, or each of its planes.
     #[serde(default)]
     pub parallelism: Parallelism,
-    /// On how many planes of a die one command reads, programs or erases at once: at the same page of a block of each.
+    /// The number of planes of a die that one command reads, programs or erases at once, at the same page of a block of
+    /// each plane.
     #[serde(default = "super::one")]
     pub multi_plane: u32,
-    /// How much longer each plane after the first makes a command, on the channel.
+    /// The time that each plane after the first adds to a command on the channel.
     #[serde(default)]
     pub multi_plane_command_us: f64,
-    /// Whether reads go before writes.
+    /// The order in which a die performs operations.
     #[serde(default)]
     pub scheduling: Scheduling,
-    /// Whether a read interrupts a program or an erase.
+    /// The cost of interrupting a program or an erase for a read; by default, reads do not interrupt them.
     #[serde(default)]
     pub suspend_us: Option<f64>,
-    /// Whether cleaning copies within the die, without the channel.
+    /// Whether cleaning copies pages within the die, without using the channel.
     #[serde(default)]
     pub copyback: bool,
-    /// All pages by the logical ones, less 1.
+    /// The number of physical pages divided by the number of logical pages, minus 1.
     pub over_provisioning: f64,
-    /// Which blocks are cleaned.
+    /// How the next block to clean is chosen.
     #[serde(default)]
     pub cleaning: Cleaning,
-    /// Free blocks that each plane keeps; 0: cleaning begins when no page is free.
+    /// The number of free blocks that each plane keeps; with 0, cleaning begins when no page is free.
     #[serde(default = "two")]
     pub reserve: u32,
-    /// A block is rewritten after this many reads of its pages; never if it is missing.
+    /// The number of reads of its pages after which a block is rewritten; by default, never.
     pub read_disturb_limit: Option<u32>,
-    /// A block is rewritten when it has been full for this many hours; never if it is missing.
+    /// The number of hours after which a full block is rewritten; by default, never.
     pub retention_h: Option<f64>,
-    /// By how many erases blocks may differ; unbounded if it is missing.
+    /// The largest allowed difference in erases between blocks; unbounded by default.
     pub wear_levelling: Option<u32>,
-    /// What it holds at the beginning.
+    /// The initial contents of the flash.
     #[serde(default)]
     pub precondition: Filling,
-    /// Whether a read of what was never written still reads a page.
+    /// Whether a read of data that were never written reads a page of flash anyway.
     #[serde(default)]
     pub read_unwritten: bool,
-    /// Whether such a read gives the page a place, as a write would.
+    /// Whether a read of data that were never written maps the page, as a write does.
     #[serde(default)]
     pub map_unwritten: bool,
-    /// Whether the drive knows which sectors of a page were written: a write of a part then reads no more than what
-    /// was written before and is not written now.
+    /// Whether the drive records which sectors of a page were written. A partial write then first reads only the other
+    /// sectors of the page, and only if they were written.
     #[serde(default)]
     pub partial_pages: bool,
-    /// How often all logical pages are overwritten then, at random, before the simulation begins.
+    /// The number of times that all logical pages are then overwritten at random, before the simulation begins.
     #[serde(default)]
     pub overwrites: f64,
 }
@@ -94,17 +95,17 @@ fn two() -> u32 {
     2
 }
 
-/// What cells are: how many bits each holds.
+/// The type of the cells: the number of bits per cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CellType {
-    /// One.
+    /// One bit per cell.
     Slc,
-    /// Two.
+    /// Two bits per cell.
     Mlc,
-    /// Three.
+    /// Three bits per cell.
     Tlc,
-    /// Four.
+    /// Four bits per cell.
     Qlc,
 }
 
@@ -121,24 +122,24 @@ impl CellType {
     }
 }
 
-/// Whether the planes of a die work independently.
+/// The unit that performs one operation at a time: a die, or each of its planes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Parallelism {
-    /// A die does one thing at a time.
+    /// A die performs one operation at a time.
     #[default]
     Die,
-    /// Each plane of a die does one thing at a time.
+    /// Each plane of a die performs one operation at a time.
     Plane,
 }
 
-/// Which operation a die does next.
+/// The order in which a die performs operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduling {
-    /// The first of the reads, then the first of the writes, then cleaning.
+    /// Reads in the order of arrival, then writes in the order of arrival, then cleaning.
     #[default]
     ReadsFirst,
-    /// The first of the host's, then cleaning.
+    /// Operations of the host in the order of arrival, then cleaning.
     Fcfs,
 }

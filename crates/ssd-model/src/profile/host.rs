@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interface {
-    /// One ring, in blocks of descriptors.
+    /// One ring, with blocks of descriptors.
     BlockQueue,
     /// Pairs of submission and completion queues.
     Nvme,
@@ -16,16 +16,16 @@ pub enum Interface {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DriverProfile {
-    /// To make a descriptor or command of a bio (`t_bio`).
+    /// The time to create a descriptor or command from a bio (`t_bio`).
     pub submit_us: f64,
-    /// To complete a bio (`t_complete`).
+    /// The time to complete a bio (`t_complete`).
     pub complete_us: f64,
-    /// From the interrupt to its handler's end.
+    /// The time from an interrupt to the end of its handler.
     pub interrupt_us: f64,
-    /// To choose the next block.
+    /// The time to choose the next block.
     #[serde(default)]
     pub select_us: f64,
-    /// To write the doorbell register.
+    /// The time to write the doorbell register.
     pub doorbell_us: f64,
 }
 
@@ -33,22 +33,22 @@ pub struct DriverProfile {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BlockQueueProfile {
-    /// How many descriptors the ring has: a power of two.
+    /// The number of descriptors in the ring, a power of two.
     pub ring: u32,
-    /// Static blocks wait until they are full, dynamic ones take the pending descriptors.
+    /// When a block is submitted: static blocks wait until they are full; dynamic blocks take the pending descriptors.
     pub dispatch: Dispatch,
-    /// How many descriptors a block has; at most, where it is dynamic.
+    /// The number of descriptors in a static block, or the maximum number in a dynamic block.
     pub block: u32,
-    /// How descriptors come back.
+    /// How descriptors are returned.
     #[serde(rename = "return")]
     pub strategy: ReturnStrategy,
-    /// How many come back together with `"subsets"`.
+    /// The number of descriptors that are returned together, with `"subsets"`.
     pub subset: u32,
-    /// Whether a DMA engine of their own brings descriptors back.
+    /// Whether a separate DMA engine returns descriptors.
     pub descriptor_engine: bool,
-    /// How many descriptors of the next block the device has while a block goes back.
+    /// The number of descriptors of the next block that are prefetched; they start while a block is returned.
     pub prefetch: u32,
-    /// Whether a block may wrap around the ring's end; else it is cut there.
+    /// Whether a block may continue from the end of the ring to its beginning; otherwise it ends there.
     pub wrap: bool,
     /// The size of a descriptor.
     pub descriptor_bytes: u32,
@@ -70,25 +70,25 @@ impl Default for BlockQueueProfile {
     }
 }
 
-/// When a block goes to the device.
+/// When a block is submitted to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dispatch {
-    /// When `block` descriptors wait.
+    /// When `block` descriptors are waiting.
     Static,
-    /// When the device is free, with as many as wait.
+    /// When the device is free, with all waiting descriptors up to `block`.
     Dynamic,
 }
 
-/// How descriptors come back.
+/// How descriptors are returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReturnStrategy {
-    /// All at once, with one interrupt.
+    /// The whole block at once, with one interrupt.
     CompleteBlock,
-    /// Each when it is done, with an interrupt of its own.
+    /// Each descriptor when it is complete, with its own interrupt.
     OneByOne,
-    /// `subset` at a time, with one interrupt.
+    /// `subset` descriptors at a time, with one interrupt.
     Subsets,
 }
 
@@ -96,30 +96,30 @@ pub enum ReturnStrategy {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NvmeProfile {
-    /// How many pairs, each with a CPU of its own.
+    /// The number of queue pairs, each with its own CPU.
     pub queues: u32,
-    /// How many commands each pair takes.
+    /// The maximum number of commands in each queue pair.
     pub depth: u32,
-    /// Which pair a request goes to.
+    /// The queue pair to which a request is assigned.
     pub assign: Assignment,
-    /// Which submission queue is fetched from next.
+    /// The submission queue from which the device fetches next.
     pub arbitration: Arbitration,
-    /// How many commands are fetched from one queue at a time.
+    /// The number of commands fetched from one queue at a time.
     pub burst: u32,
-    /// The burst of each queue, with `"weighted"`.
+    /// The number of commands fetched from each queue at a time, with `"weighted"`.
     pub weights: Vec<u32>,
-    /// How many commands the device has at most.
+    /// The maximum number of commands in the device.
     pub most_commands: u32,
-    /// The largest command.
+    /// The maximum size of a command.
     #[serde(deserialize_with = "super::size")]
     pub most_transfer: String,
-    /// How the host learns of completions.
+    /// How the host is notified of completions.
     pub notification: Notification,
-    /// Interrupt coalescing: how many completions one interrupt waits for ...
+    /// Interrupt coalescing: the number of completions that an interrupt waits for ...
     pub coalesce: u32,
-    /// ... but no longer than this.
+    /// ... and the longest wait; 0 disables coalescing.
     pub coalesce_us: f64,
-    /// The polling interval, with `"polling"`; 0: all the time.
+    /// The polling interval, with `"polling"`; with 0, the host polls all the time.
     pub poll_us: f64,
     /// The size of a command.
     pub command_bytes: u32,
@@ -148,51 +148,51 @@ impl Default for NvmeProfile {
     }
 }
 
-/// Which pair a request goes to.
+/// The queue pair to which a request is assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assignment {
-    /// The pairs in turn.
+    /// Requests are assigned to the pairs in turn.
     Turns,
-    /// That of its class, modulo the number of pairs.
+    /// The pair is the class of the request modulo the number of pairs.
     Class,
 }
 
-/// Which submission queue is fetched from next.
+/// The submission queue from which the device fetches next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arbitration {
-    /// In turn, `burst` commands each.
+    /// The queues in turn, `burst` commands from each.
     RoundRobin,
-    /// In turn, as many commands as each one's weight.
+    /// The queues in turn, from each the number of commands given by its weight.
     Weighted,
 }
 
-/// How the host learns of completions.
+/// How the host is notified of completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notification {
-    /// The device interrupts it.
+    /// The device interrupts the host.
     Interrupt,
-    /// It polls the completion queues.
+    /// The host polls the completion queues.
     Polling,
 }
 
-/// Between host and device.
+/// The PCIe link between host and device.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PcieProfile {
-    /// Until a DMA that moves descriptors or commands begins to move.
+    /// The setup time of a DMA transfer of descriptors or commands.
     pub descriptor_setup_us: f64,
-    /// Until a DMA of data to the host begins to move.
+    /// The setup time of a DMA transfer of data to the host.
     pub to_host_setup_us: f64,
-    /// Until a DMA of data from the host begins to move: a read request goes first.
+    /// The setup time of a DMA transfer of data from the host, which begins with a read request.
     pub from_host_setup_us: f64,
-    /// How fast data go to the host.
+    /// The rate of data transfers to the host.
     pub to_host_mb_per_s: f64,
-    /// How fast data come from the host: reads of host memory need more packets.
+    /// The rate of data transfers from the host; reads of host memory need more packets.
     pub from_host_mb_per_s: f64,
-    /// How many data transfers there are at once.
+    /// The number of simultaneous data transfers.
     #[serde(default = "super::one")]
     pub data_engines: u32,
 }

@@ -2,40 +2,41 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Limits in front of the device. Requests wait for them in the order of arrival; flushes and discards pass.
+/// Limits in front of the device. Limited requests wait in the order of arrival; flushes and discards pass.
 ///
-/// A drive whose fast part of the flash (SLC) takes writes at first is limited in the same way: its credits are the
-/// room there, its baseline the rate of the rest.
+/// The fast part of the flash (SLC) limits a drive in the same way: the credits are its free space, and the baseline is
+/// the rate of the rest of the flash.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimitsProfile {
-    /// An I/O counts once for each begun part of this size; once, whatever its size, if it is missing.
+    /// The size of the parts by which an I/O is counted: once for each whole or partial part. By default, an I/O counts
+    /// once, regardless of its size.
     #[serde(
         default,
         deserialize_with = "super::optional_size",
         skip_serializing_if = "Option::is_none"
     )]
     pub io_size: Option<String>,
-    /// Whether an I/O that begins where the last one ended counts as a part of that one, up to `io_size`.
+    /// Whether an I/O that begins where the previous one ended counts as part of the previous one, up to `io_size`.
     #[serde(default)]
     pub merge: bool,
-    /// I/Os per second, reads and writes together.
+    /// The limit on I/Os per second, reads and writes together.
     pub iops: Option<LimitProfile>,
-    /// 10^6 bytes per second, reads and writes together.
+    /// The limit on 10^6 bytes per second, reads and writes together.
     pub mb_per_s: Option<LimitProfile>,
-    /// 10^6 bytes per second that are written.
+    /// The limit on 10^6 bytes per second for writes only.
     pub write_mb_per_s: Option<LimitProfile>,
 }
 
-/// A rate, and how far it may be exceeded.
+/// A rate limit, which bursts may exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimitProfile {
-    /// What is allowed for ever, and at which credits are earned.
+    /// The rate that is always allowed, at which credits are earned.
     pub baseline: f64,
-    /// What is allowed while there are credits.
+    /// The rate that is allowed while credits remain.
     pub burst: Option<f64>,
-    /// The credits at the beginning, and the most there can be: I/Os, or 10^6 bytes.
+    /// The initial and maximum number of credits, in I/Os or 10^6 bytes.
     pub credits: Option<f64>,
 }
 

@@ -292,8 +292,8 @@ impl<S: BlockStorage> Host<S> for BlockQueue {
         let pending = self.made - self.chosen;
         (self.p.dispatch == Dispatch::Static && !self.busy && pending > 0).then(|| {
             format!(
-                "a static block waits for {} pending descriptors, but there are only {pending}, and all threads are \
-                 waiting for one of them: use a smaller block, more threads, or dispatch = \"dynamic\"",
+                "a static block needs {} pending descriptors, but there are only {pending}, and all threads are \
+                 waiting for these to complete: use a smaller block, more threads, or dispatch = \"dynamic\"",
                 self.most()
             )
         })

@@ -18,7 +18,7 @@ pub fn how(of: How) -> &'static str {
         How::MeanValueAnalysis => "mean value analysis, assuming exponential service times",
         How::RpoChain => "the embedded Markov chain of a disk with RPO",
         How::RpoJoin => {
-            "the wait of a disk with RPO, common to all, plus the slowest of independent services"
+            "the wait at a disk with RPO, common to all disks, plus the longest of independent services"
         }
         How::BulkService => "bulk service M/M^[a,b]/1",
         How::ForkJoin => "fork-join of exponential stations (Nelson and Tantawi)",
@@ -32,7 +32,7 @@ pub fn family(of: Family) -> &'static str {
         Family::Batches => "batches of requests to several disks",
         Family::StripeWrites => "partial-stripe writes of one size",
         Family::UnevenStripeWrites => "partial-stripe writes of one size, disks loaded unevenly",
-        Family::MixedStripeWrites => "partial-stripe writes of several sizes or among reads",
+        Family::MixedStripeWrites => "partial-stripe writes of several sizes or mixed with reads",
         Family::RpoJoin => "requests to several disks with RPO",
     }
 }
@@ -63,9 +63,7 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
         }
         Remark::Server(of) => server_remark(*of),
         Remark::Registered => "no theory for registered devices and levels: simulate",
-        Remark::Controller => {
-            "no theory for the times, link, bus and cache of the controller, so they are left out"
-        }
+        Remark::Controller => "theory ignores the times, link, bus and cache of the controller",
         Remark::UnlikeDisks => "no theory for arrays of different disks: simulate them",
         Remark::TooManyKinds => {
             "no theory for response times with this many kinds of long requests: only the loads of the disks are shown"
@@ -75,7 +73,7 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
             "no theory for devices that fail or slow down during a run: simulate, or name a failed disk in 'array.failed'"
         }
         Remark::MirrorsByState => {
-            "no theory for mirrors that are chosen by their state: a random choice is assumed"
+            "no theory for choosing a mirror by the state of the disks: a random choice is assumed"
         }
         Remark::UnknownSteps => "no theory for requests of this kind",
         Remark::DependentArrivals => {
@@ -104,13 +102,13 @@ pub fn remark(of: &Remark) -> Cow<'static, str> {
             "service times vary less than exponential ones, so the real response times are shorter"
         }
         Remark::AnyThinkTimes => {
-            "only the mean of the think times matters: with exponential service times, their distribution has no effect"
+            "with exponential service times, only the mean of the think times matters, not their distribution"
         }
         Remark::ClosedJoin => {
             "theory gives only bounds for closed loops of requests to several disks at once"
         }
         Remark::RpoSeveralAccesses => {
-            "no theory for RPO where a request needs several accesses, or accesses of several kinds, on a disk"
+            "no theory for RPO if a request accesses a disk several times, or if disks have accesses of several kinds"
         }
         Remark::RpoArrivals => "no theory for RPO unless arrivals are Poisson",
         Remark::RpoMeanOnly => {
@@ -128,15 +126,15 @@ fn server_remark(of: ServerRemark) -> &'static str {
              requests that go to one server or, in open loads, to all of them: simulate"
         }
         ServerRemark::Join => {
-            "requests go to all servers at once: the waits are exact, but the distribution of the longest one is not \
-             known"
+            "requests go to all servers at once: the waits are exact, but the distribution of the longest wait is \
+             not known"
         }
         ServerRemark::MeanOnly => {
             "only the mean is computed: the longest service times, or the waits, are too long to compute a distribution"
         }
         ServerRemark::InfiniteVariance => {
-            "the service times have an infinite variance, and thus an infinite mean wait: longer simulations give \
-             longer waits"
+            "the variance of the service times is infinite, and so is the mean wait: the longer the simulation, the \
+             longer the simulated waits"
         }
     }
 }
@@ -144,17 +142,17 @@ fn server_remark(of: ServerRemark) -> &'static str {
 fn ssd_remark(of: SsdRemark) -> &'static str {
     match of {
         SsdRemark::Stages => {
-            "no theory for this SSD, as its stages overlap and flash depends on its contents; there is theory for the \
-             profile \"abstract\" (bulk service)"
+            "no theory for this SSD, as its stages overlap and flash times depend on the contents; there is theory for \
+             the profile \"abstract\" (bulk service)"
         }
         SsdRemark::SplitMerge => "no theory for SSDs that serve one request at a time",
         SsdRemark::Load => {
-            "no theory for this load on SSDs with exponential service times: it must \
-             have Poisson arrivals of requests to one SSD, or to all SSDs, in parts of 4 KiB"
+            "theory for SSDs with exponential service times needs a single class of Poisson arrivals, uniform \
+             addresses, and requests that access at most 4 KiB on one SSD or on every SSD"
         }
         SsdRemark::BulkJoin => "no theory for requests to several SSDs with bulk service",
         SsdRemark::Times => {
-            "no theory for the times of the driver, the bus, the controller and the ring, so they are left out"
+            "theory ignores the times of the driver, the bus, the controller and the ring"
         }
         SsdRemark::BulkMeanOnly => {
             "no theory for the distribution of response times under bulk service, only for their mean"

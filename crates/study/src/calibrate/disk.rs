@@ -153,7 +153,7 @@ fn room(observed: &Observed, start: &DiskProfile) -> Result<u64, CalibrateError>
     let room = start.capacity_sectors.max(Geometry::new(start).capacity());
     if observed.end() > room {
         return Err(CalibrateError::Records(format!(
-            "the records extend to sector {}, but the profile '{}' has only {}: it describes a different disk",
+            "the records extend to sector {}, but the profile '{}' has only {}: the profile describes a different disk",
             observed.end(),
             start.name,
             room

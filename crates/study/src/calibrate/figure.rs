@@ -54,7 +54,7 @@ impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Rereads => "needs reads of recently read sectors",
-            Self::Hits => "no read is faster than the medium, so no read cache was found",
+            Self::Hits => "no read is faster than the medium allows, so no read cache was detected",
             Self::OneSize => "needs cache hits of several sizes",
             Self::HitsAfterWrites => "needs cache hits right after writes",
             Self::ShortSeeks => "needs reads on the cylinder of the previous read",
@@ -65,7 +65,7 @@ impl fmt::Display for Missing {
             Self::Insensitive => "other values explain the records equally well",
             Self::OneAtATime => "needs one request at a time",
             Self::Places => "positions on the medium do not explain the times",
-            Self::NoChange => "the throughput shows no change that depends on this",
+            Self::NoChange => "the throughput has no drop from which this value can be derived",
             Self::NotBusy => "needs writes that keep all dies busy",
         })
     }

@@ -117,7 +117,7 @@ fn capacity_for(observed: &Observed, start: &SsdProfile) -> Result<f64, Calibrat
     if writes < observed.len() as u64 * 19 / 20 {
         return Err(CalibrateError::Records(format!(
             "{writes} of {} requests are writes, expected at least 95 %: record a run that only writes, such as \
-             'iosonar generate' with --read-share 0",
+             that of a load from 'iosonar generate' with --read-share 0",
             observed.len()
         )));
     }

@@ -66,7 +66,7 @@ impl Observed {
         all.served.sort_by_key(|s| (s.came, s.sector));
         if all.served.len() < Self::FEWEST {
             return Err(CalibrateError::Records(format!(
-                "the records hold {} reads and writes with a latency, expected at least {}",
+                "the records contain {} reads and writes with a latency, expected at least {}",
                 all.served.len(),
                 Self::FEWEST
             )));

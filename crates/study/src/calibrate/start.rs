@@ -41,8 +41,8 @@ impl Start {
         }
         let profile = DiskProfile::load(name, Path::new(".")).map_err(|e| {
             refused(format!(
-                ": {e}; or use 'ssd' for a device that serves several requests at a time, or the profile of an SSD \
-                 with flash"
+                ": {e}; for a device that serves several requests at a time, use 'ssd' or the profile of an SSD with \
+                 flash"
             ))
         })?;
         Ok(Self::Disk(Box::new(profile)))

@@ -60,7 +60,7 @@ pub fn chart(all: &[Considered], target: &Objective, about: &str) -> Chart {
         title: format!("{statistic} as the load grows"),
         subtitle: about.to_owned(),
         about: format!(
-            "{statistic} under a multiple of the load, with 95 % intervals: one curve per candidate, and the target as \
+            "{statistic} under multiples of the load, with 95 % intervals: one curve per candidate, and the target as \
              a line"
         ),
         footer: format!("iosonar {}", env!("CARGO_PKG_VERSION")),

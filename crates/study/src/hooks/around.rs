@@ -194,13 +194,13 @@ impl Around<'_> {
             return Ok(());
         };
         let wrong = |problem: String| {
-            HookError::Failed(format!("{name}: its output in IOSONAR_HOOK_OUT {problem}"))
+            HookError::Failed(format!("{name}: the file $IOSONAR_HOOK_OUT {problem}"))
         };
         let told: Value =
             serde_json::from_slice(&text).map_err(|e| wrong(format!("is not JSON: {e}")))?;
         let told = told
             .as_object()
-            .ok_or_else(|| wrong("is not an object".to_owned()))?;
+            .ok_or_else(|| wrong("is not a JSON object".to_owned()))?;
         let strings = |value: &Value| -> Option<Vec<String>> {
             let list = value.as_array()?.iter();
             list.map(|v| v.as_str().map(str::to_owned)).collect()
@@ -209,7 +209,7 @@ impl Around<'_> {
             match (key.as_str(), value) {
                 ("targets", list) => {
                     self.targets = strings(list).ok_or_else(|| {
-                        wrong("has a value of 'targets' that is not a list of strings".to_owned())
+                        wrong("has a 'targets' value that is not a list of strings".to_owned())
                     })?;
                 }
                 ("env", Value::Object(env)) => {

@@ -304,7 +304,9 @@ pub fn plan_network(
         return does_not_fit("--find must be jobs for a networked system");
     }
     if targets.iter().any(|of| of.requests != Requests::All) {
-        return does_not_fit("--target: a networked system has jobs, not reads and writes");
+        return does_not_fit(
+            "--target: a networked system has jobs, not reads and writes; leave out the kind of request",
+        );
     }
     let is_quantile = |of: &Objective| matches!(of.statistic, Statistic::Quantile(_));
     if targets.iter().any(is_quantile) {

@@ -197,7 +197,7 @@ pub fn dealt(
     let options = &spec.options;
     if !options.engine.is_real() && options.verification.is_tagging() {
         return Err(refused(
-            "--verify, --tag and --keep-tables need a target that stores data: use an engine other than dry and \
+            "--verify, --tag and --keep-tables need a target that stores data: use an engine other than dry or \
              simulate",
         ));
     }
@@ -320,7 +320,7 @@ fn pairs(
         .map_or(targets.len(), |most| targets.len().min(most as usize));
     if spec.load.len() > used {
         return Err(refused(&format!(
-            "{} traces for {used} targets: each target replays a single trace; merge them \
+            "{} traces for {used} targets: each target replays a single trace; merge the traces \
              with 'iosonar convert --merge'",
             spec.load.len()
         )));

@@ -199,8 +199,8 @@ impl ReplayPlan {
             };
             if let Some(how) = how.filter(|_| factor > 1.0) {
                 warnings.push(format!(
-                "{how}: the load extends to {factor:.2} times the size of the target, so positions \
-                 differ from those of the load"
+                "{how}: the load extends to {factor:.2} times the size of the target, so the replayed \
+                 positions differ from those of the load"
             ));
             }
         }

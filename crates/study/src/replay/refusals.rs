@@ -34,7 +34,7 @@ pub fn refuse_on_hosts(spec: &ReplaySpec) -> Result<(), ReplayPlanError> {
     ];
     match of_one_machine.into_iter().find(|(_, is_set)| *is_set) {
         Some((name, _)) => Err(refused(&format!(
-            "--hosts cannot be used with the option '{name}' of the spec"
+            "--hosts cannot be used with the replay option '{name}'"
         ))),
         None => Ok(()),
     }
@@ -103,14 +103,13 @@ pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> Result<(), ReplayPlanE
     ]);
     if let Some(need) = of_ring.filter(|_| !matches!(kind, Auto | IoUring | Passthrough)) {
         return Err(refused(&format!(
-            "{need} --engine io_uring, passthrough or auto (got {chosen}), and would have no effect: remove one of \
-             the two"
+            "{need} --engine io_uring, passthrough or auto (got {chosen}) to have an effect: remove one of the two"
         )));
     }
     if kind == Passthrough && ring.plain_buffers {
         return Err(refused(
-            "--engine-opt buffers=plain needs --engine io_uring (got passthrough, which registers no buffers), and \
-             would have no effect: remove the option",
+            "--engine-opt buffers=plain needs --engine io_uring (got passthrough, which registers no buffers) to have \
+             an effect: remove the option",
         ));
     }
     let of_model = given(&[
@@ -120,7 +119,7 @@ pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> Result<(), ReplayPlanE
     ]);
     if let Some(need) = of_model.filter(|_| kind != Simulate) {
         return Err(refused(&format!(
-            "{need} --engine simulate (got {chosen}), and would have no effect: remove one of the two"
+            "{need} --engine simulate (got {chosen}) to have an effect: remove one of the two"
         )));
     }
     if ring.poll_completions && spec.no_direct {
@@ -212,7 +211,7 @@ pub(super) fn refuse_several_devices(load: &Load) -> Result<(), ReplayPlanError>
         .map(|number| metadata.device_name(*number))
         .collect();
     Err(refused(&format!(
-        "{} holds requests to {} devices ({}{}), which would overlap on a single target. Select one device with \
+        "{} contains requests to {} devices ({}{}), which would overlap on a single target. Select one device with \
          --device NAME, give each its own target with --map NAME=DEV, or place them side by side with 'iosonar \
          convert --adjacent'",
         load.path.display(),

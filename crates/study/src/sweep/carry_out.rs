@@ -184,7 +184,7 @@ fn one(
 ) -> Outcome {
     let folder = how.root.join(&run.path);
     if folder::is_left_alone(how.root, &run.path) {
-        return Outcome::LeftAlone("by a file named 'skip' or by its name".to_owned());
+        return Outcome::LeftAlone("excluded by a file named 'skip' or by its name".to_owned());
     }
     let held = match Held::take(&folder) {
         Ok(Taken::Ours(held)) => held,

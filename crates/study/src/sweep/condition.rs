@@ -82,7 +82,9 @@ impl Condition {
     pub fn parse(text: &str) -> Result<Self, String> {
         let tokens = tokens(text)?;
         if tokens.len() > DEEPEST {
-            return Err(format!("is longer than {DEEPEST} words"));
+            return Err(format!(
+                "has more than {DEEPEST} names, values and operators"
+            ));
         }
         let mut parser = Parser { tokens, at: 0 };
         let node = parser.binary(0)?;
@@ -136,7 +138,7 @@ fn worth<'a>(node: &Node, value: &dyn Fn(&str) -> Option<&'a str>) -> Result<Wor
                 worth => worth,
             },
             None if name == "true" || name == "false" => Worth::Truth(name == "true"),
-            None => return Err(format!("has the unknown parameter '{name}'")),
+            None => return Err(format!("names an unknown parameter: '{name}'")),
         },
         Node::Minus(node) => Worth::Number(-number(node)?),
         Node::Not(node) => Worth::Truth(!truth(node)?),
@@ -349,7 +351,7 @@ impl Parser {
             Some(Token::Text(text)) => match of_text(text) {
                 // In quotes, too, a number is a number: values are compared by what they mean.
                 Worth::Number(number) if number.is_nan() => {
-                    return Err("has a number that is NaN, which cannot be compared".to_owned());
+                    return Err("contains NaN, which cannot be compared".to_owned());
                 }
                 Worth::Number(number) => Node::Number(number),
                 _ => Node::Text(text.clone()),

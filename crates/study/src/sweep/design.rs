@@ -222,7 +222,9 @@ impl Names {
                     continue;
                 }
                 other => {
-                    format!("is {other}, expected a name of letters, digits, '_', '.' and '-'")
+                    format!(
+                        "is {other}, expected a name made up of letters, digits, '_', '.' and '-'"
+                    )
                 }
             };
             return Err(SweepError::Value {
@@ -304,7 +306,7 @@ fn axes(file: &ExperimentFile, names: &Names, path: &Path) -> Result<Vec<Axis>, 
         if values > MOST_VALUES {
             return Err(wrong(
                 format!("vary.{key}"),
-                format!("brings the parameters to more than {MOST_VALUES} values in total"),
+                format!("brings the total number of values of all parameters above {MOST_VALUES}"),
             ));
         }
         axes.push(Axis {
@@ -330,7 +332,7 @@ fn axes(file: &ExperimentFile, names: &Names, path: &Path) -> Result<Vec<Axis>, 
             }
             if axis.rows.len() != levels.len() {
                 let problem = format!(
-                    "has {} values, but '{}' before it has {}, expected the same number",
+                    "has {} values, but '{}' has {}: expected lists of the same length",
                     levels.len(),
                     axis.names[0],
                     axis.rows.len()

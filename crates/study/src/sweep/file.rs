@@ -188,10 +188,16 @@ impl ExperimentFile {
             return wrong("sample", "is 0, expected at least 1");
         }
         if self.repeat.is_some() && self.scenario.is_some() {
-            return wrong("repeat", "applies to replays: use 'replications'");
+            return wrong(
+                "repeat",
+                "applies only to replays; for simulations, use 'replications'",
+            );
         }
         if self.replications.is_some() && self.replay.is_some() {
-            return wrong("replications", "applies to simulations: use 'repeat'");
+            return wrong(
+                "replications",
+                "applies only to simulations; for replays, use 'repeat'",
+            );
         }
         if let Some(p) = self.precision.map(Share::get)
             && !(1e-6..1.0).contains(&p)
@@ -236,7 +242,7 @@ impl ExperimentFile {
         if self.slurm.cpus == 0 || self.slurm.chunk == Some(0) || self.slurm.most_tasks == Some(0) {
             return wrong(
                 "slurm",
-                "has a 0, expected at least 1 for 'cpus', 'chunk' and 'most_tasks'",
+                "sets a value to 0, expected at least 1 for 'cpus', 'chunk' and 'most_tasks'",
             );
         }
         for hook in &self.hook {

@@ -94,7 +94,7 @@ impl<'a> Hosts<'a> {
     pub(super) fn check(spec: &HostsSpec, here: &Here<'_>, runs: &[Run]) -> Result<(), SweepError> {
         if let Some(run) = runs.iter().find(|run| run.base != Base::Replay) {
             return Err(SweepError::Elsewhere(format!(
-                "--hosts needs a replay, and {} is a simulation: use --on slurm instead",
+                "--hosts needs a replay, but {} is a simulation: use --on slurm instead",
                 run.path.display()
             )));
         }

@@ -41,7 +41,7 @@ pub(super) fn carry_out_there(
                 tally.left_alone += 1;
                 seen(
                     run,
-                    Event::LeftAlone("by a file named 'skip' or by its name"),
+                    Event::LeftAlone("excluded by a file named 'skip' or by its name"),
                 );
             }
             State::Open | State::Failed(_) => {}

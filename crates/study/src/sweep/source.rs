@@ -91,8 +91,8 @@ impl Source {
             None if what.extension().is_some() => what.with_extension(""),
             None => {
                 return refused(format!(
-                    "{}: the name of an experiment file must end in .toml; otherwise use --dir to choose a folder for \
-                     its runs",
+                    "{}: the file name has no extension such as .toml, so its runs need a folder of a different name: \
+                     choose it with --dir",
                     what.display()
                 ));
             }

@@ -30,7 +30,7 @@ pub fn runs_of_tree(root: &Path, changes: &Changes) -> Result<Vec<Run>, SweepErr
                 path: origin,
                 key: "vary".to_owned(),
                 problem:
-                    "applies to experiment files: in a folder tree the folders define what varies"
+                    "applies only to experiment files: in a folder tree, the folders define what varies"
                         .to_owned(),
             });
         }
@@ -94,8 +94,8 @@ fn layers(root: &Path, leaf: &Path) -> Result<(Table, PathBuf), SweepError> {
             return Err(SweepError::Value {
                 path: root.join(&path),
                 key: name,
-                problem: "is missing from this folder and all folders above it: this file lists what the folder \
-                          changes (and may be empty); to skip a folder, end its name in .old or add a file named \
+                problem: "is missing from this folder and all folders above it: this file lists the settings of \
+                          the folder (and may be empty); to skip a folder, end its name in .old or add a file named \
                           'skip' to it"
                     .to_owned(),
             });

@@ -136,7 +136,9 @@ pub(super) fn level(key: &str, value: &Value) -> Result<Level, String> {
             (table.get("name"), table.get("set"))
     {
         if table.len() > 2 {
-            return Err(format!("is {value}, expected only 'name' and 'set'"));
+            return Err(format!(
+                "is {value}, expected a table with only 'name' and 'set'"
+            ));
         }
         return Ok(Level {
             name: name.clone(),
@@ -229,7 +231,7 @@ fn whole_steps(from: i128, to: i128, step: i128) -> Result<Vec<Value>, String> {
     let steps = (to - from) / step;
     if (to - from).signum() * step.signum() < 0 || steps as f64 > MOST_VALUES {
         return Err(format!(
-            "has 'step' = {step}, which does not lead from {from} to {to} in at most {MOST_VALUES} steps"
+            "has 'step' = {step}, which does not get from {from} to {to} in at most {MOST_VALUES} steps"
         ));
     }
     Ok((0..=steps)

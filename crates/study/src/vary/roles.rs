@@ -31,11 +31,12 @@ pub enum RolesError {
     #[error("'{0}' is not varied; panels can show the values of {1}")]
     NotVaried(String, String),
     /// It is the x axis.
-    #[error("'{0}' is on the x axis, so it cannot have panels: put a different --vary first")]
+    #[error("'{0}' is on the x axis, so --panels cannot use it: put a different --vary first")]
     IsAxis(String),
     /// More than can be distinguished.
     #[error(
-        "{0} curves in one picture, expected at most {MOST_CURVES}: give fewer values, or small multiples with --panels KEY"
+        "{0} curves in one picture, expected at most {MOST_CURVES}: give fewer values, or draw several panels with \
+         --panels KEY"
     )]
     TooManyCurves(usize),
     /// More than can be seen at once.

@@ -56,8 +56,8 @@ impl Rows for Biosnoop {
                 return Err(line.wrong(
                     "header",
                     line.bytes,
-                    "the columns SECTOR and BYTES: this version of the tool does not print positions, without which \
-                     nothing can be replayed; use bcc's biosnoop, or record with blktrace",
+                    "the columns SECTOR and BYTES: this version of the tool does not print positions, which a replay \
+                     needs; use bcc's biosnoop, or record with blktrace",
                 ));
             }
             if !line.bytes.starts_with(b"TIME(s)") {

@@ -38,7 +38,7 @@ impl Format for Fio {
 
     fn loses(&self) -> Option<&'static str> {
         Some(
-            "times below a microsecond (rounded); flags, class, group; outcomes and think time; requests that were \
+            "fractions of a microsecond (rounded); flags, class, group; outcomes and think time; requests that were \
              never submitted; the position of flushes; write-zeroes; wall clock and notices",
         )
     }
@@ -140,7 +140,13 @@ impl Rows for Log {
             self.version = match text {
                 _ if text == V2 => 2,
                 _ if text == V3 => 3,
-                _ => return Err(line.wrong("version", text, "fio version 2 iolog, or 3")),
+                _ => {
+                    return Err(line.wrong(
+                        "version",
+                        text,
+                        "'fio version 2 iolog' or 'fio version 3 iolog'",
+                    ));
+                }
             };
             return Ok(None);
         }

@@ -11,11 +11,11 @@ use crate::{CutOff, Metadata, RemarkKind, Source, TraceError};
 const BUFFER: usize = 256 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// What is expected where the input ends within a row.
-pub(crate) const NO_LINE_END: &str = "a newline after the last row: without one the row may \
-     be truncated; if it is complete, add a newline, or accept it with --lenient";
+pub(crate) const NO_LINE_END: &str = "a newline after the last row: a row without a newline may \
+     be truncated; if the row is complete, add a newline, or accept the row with --lenient";
 /// The remark on a row that was read although the input ends within it.
 pub(crate) const TAKEN_CUT: &str =
-    "last row was accepted although it had no newline and may be truncated";
+    "row without a newline at the end of the input was accepted and may be truncated";
 /// No line of any text format is longer, comments included; more is another kind of file.
 const LONGEST_LINE: usize = 1 << 20;
 

@@ -178,7 +178,7 @@ impl<R: Rows> TraceReader for RowReader<R> {
         if !self.any && !self.lenient {
             return Err(TraceError::UnknownFormat {
                 path: self.lines.path().to_owned(),
-                reason: "it has no requests".to_owned(),
+                reason: "the file contains no requests".to_owned(),
                 readable: self.shape.to_owned(),
             });
         }

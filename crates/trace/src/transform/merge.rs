@@ -144,7 +144,7 @@ impl Merged {
                 let moved = (sector.get() - lowest).saturating_add(base);
                 if moved >= 1 << 63 {
                     return Err(TraceError::Option(
-                        "the adjacent loads end beyond sector 2^63 - 1: merge fewer of them"
+                        "placed side by side, the loads end beyond sector 2^63 - 1: merge fewer of them"
                             .to_owned(),
                     ));
                 }

@@ -91,7 +91,7 @@ impl Stream for ShiftBacksteps {
                 self.by = self.by.saturating_add(step);
                 metadata.remark(
                     RemarkKind::Shifted,
-                    "steps back in time; the rest of the load was shifted after each",
+                    "steps back in time; after each, the rest of the load was shifted",
                     || format!("by {step} at {}", self.last),
                 );
             }

@@ -137,8 +137,7 @@ impl FromStr for Spread {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        const WHAT: &str =
-            "FACTOR,ALIGN,OFFSET: a factor and two numbers of sectors, such as 2.0,8,0";
+        const WHAT: &str = "FACTOR,ALIGN,OFFSET: a factor, an alignment and an offset (in sectors), such as 2.0,8,0";
         let [factor, align, offset] = parts(text, ["2.0", "8", "0"], WHAT)?;
         match (align.parse(), offset.parse()) {
             (Ok(align), Ok(offset)) if (1..1 << 40).contains(&align) && offset < 1 << 62 => {
@@ -157,8 +156,7 @@ impl FromStr for Resize {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        const WHAT: &str =
-            "FACTOR,MIN,MAX: a factor and two numbers of sectors, such as 2.0,0,65536";
+        const WHAT: &str = "FACTOR,MIN,MAX: a factor, a minimum and a maximum length (in sectors), such as 2.0,0,65536";
         let [factor, min, max] = parts(text, ["2.0", "0", "65536"], WHAT)?;
         match (min.parse(), max.parse()) {
             (Ok(min), Ok(max)) if min <= max && max > 0 => Ok(Self {
@@ -251,7 +249,7 @@ impl Stream for Resize {
             if resized < 1 {
                 metadata.remark(
                     RemarkKind::Emptied,
-                    "requests would have become empty and were set to one sector",
+                    "requests would have had a length of 0 and were resized to one sector",
                     || format!("{length} sectors * {}", self.factor),
                 );
             }

@@ -66,7 +66,7 @@ impl fmt::Display for ChangeError {
                 expected,
             } => write!(f, "'{name}' is '{value}', {expected}"),
             Self::Empty { from, until } => {
-                write!(f, "the window from {from} until {until} is empty")
+                write!(f, "the window from {from} to {until} is empty")
             }
         }
     }
@@ -97,7 +97,7 @@ impl FromStr for Window {
         if from < until {
             Ok(Self { from, until })
         } else {
-            Err("expected a window that is not empty".to_owned())
+            Err("expected a window that ends after it starts".to_owned())
         }
     }
 }
@@ -171,7 +171,7 @@ pub fn ramp(text: &str) -> Result<f64, String> {
 /// If it is not a probability, or 0.
 pub fn probability(text: &str) -> Result<f64, String> {
     let above_zero = (Bound::Excluded(0.0), Bound::Included(1.0));
-    let expected = "a probability greater than 0, at most 1, such as 0.1 or 10%";
+    let expected = "a probability greater than 0 and at most 1, such as 0.1 or 10%";
     Share::within(text, above_zero, expected)
 }
 
@@ -228,7 +228,7 @@ fn wrong(name: &str, value: &str, expected: &dyn fmt::Display) -> ChangeError {
 fn offset_of(name: &str, value: &str) -> Result<u64, ChangeError> {
     match parsed(name, value)? {
         offset @ ..=0x3fff_ffff_ffff_ffff => Ok(offset),
-        _ => Err(wrong(name, value, &"expected less than 2^62 sectors")),
+        _ => Err(wrong(name, value, &"expected fewer than 2^62 sectors")),
     }
 }
 
@@ -400,7 +400,7 @@ mod tests {
     fn a_value_that_is_none_is_refused_with_its_name() {
         for (name, value, problem) in [
             ("speed", "fast", "'speed' is 'fast', expected a number"),
-            ("select", "3s..1s", "a window that is not empty"),
+            ("select", "3s..1s", "a window that ends after it starts"),
             ("zero", "last", "expected first"),
             ("sort", "yes", "expected true or false"),
             ("sample", "0", "a probability greater than 0"),
@@ -417,7 +417,7 @@ mod tests {
         let empty = changes_of(&pairs(&[("from", "2s"), ("until", "1s")]));
         assert_eq!(
             empty.unwrap_err().to_string(),
-            "the window from 2 s until 1 s is empty"
+            "the window from 2 s to 1 s is empty"
         );
     }
 }

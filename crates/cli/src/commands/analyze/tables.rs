@@ -18,7 +18,7 @@ pub(super) fn text(measured: &Measured) -> String {
     if measured.left_out > 0 {
         text += &format!(
             "  left out      {} requests were not submitted when the trace was recorded and are not part of the load \
-             (--include-skipped counts them)\n",
+             (use --include-skipped to include them)\n",
             grouped(measured.left_out)
         );
     }
@@ -187,7 +187,10 @@ fn load(load: &LoadSummary) -> String {
             ),
             (
                 "turns",
-                of_successors(load.turns, "start at a lower sector than the one before"),
+                of_successors(
+                    load.turns,
+                    "start at a lower sector than the previous request",
+                ),
             ),
             (
                 "sequential",
@@ -237,7 +240,7 @@ fn working_set(load: &LoadSummary) -> String {
                     String::new()
                 } else {
                     format!(
-                        "up to {} longer than stated, to save memory",
+                        "up to {} longer than stated: requests were grouped to save memory",
                         load.window_excess
                     )
                 },
@@ -316,7 +319,7 @@ fn miss_ratios(load: &LoadSummary) -> String {
     if curve.is_empty() {
         return format!("{first}; all pages fit in a cache of 1 MiB");
     }
-    format!("of an LRU cache of {}; {first}", curve.join(", "))
+    format!("with an LRU cache of {}; {first}", curve.join(", "))
 }
 
 fn outcomes(outcome: &OutcomeSummary) -> String {
@@ -346,9 +349,17 @@ fn outcomes(outcome: &OutcomeSummary) -> String {
             }
         }
     }
-    text += &table.text();
+    text + &table.text() + &in_flight(outcome)
+}
+
+/// What was in flight at once, and what was not served.
+fn in_flight(outcome: &OutcomeSummary) -> String {
     let timed = outcome.reads.latency.count() + outcome.writes.latency.count();
     let [all, mixed, writes] = outcome.damaged;
+    let known = |n: u64| match n {
+        0 => String::new(),
+        n => grouped(n),
+    };
     let rows = lines(
         "",
         &[
@@ -379,26 +390,11 @@ fn outcomes(outcome: &OutcomeSummary) -> String {
                     percent(writes, timed)
                 ),
             ),
-            (
-                "not measured",
-                if outcome.untimed == 0 {
-                    String::new()
-                } else {
-                    grouped(outcome.untimed)
-                },
-            ),
-            (
-                "not completed",
-                if outcome.not_done == 0 {
-                    String::new()
-                } else {
-                    grouped(outcome.not_done)
-                },
-            ),
+            ("not measured", known(outcome.untimed)),
+            ("not completed", known(outcome.not_done)),
         ],
     );
-    text += rows.trim_start_matches('\n');
-    text
+    rows.trim_start_matches('\n').to_owned()
 }
 
 /// The times between starts, as far as there are several.

@@ -26,16 +26,16 @@ pub(super) fn disk_words(start: &DiskProfile, fit: &DiskFit) -> String {
             coherence,
             slack_ms,
         } => format!(
-            "from transfer end times: coherence of the rotation {coherence:.3} (1 is exact), \
+            "from transfer end times: rotational coherence {coherence:.3} (1 is exact), \
              seek curves within {}",
             Nanos::nearest(slack_ms * 1e6)
         ),
         How::Buffer { coherence } => format!(
-            "from reads served by the buffer, and from the transfer end times of all other requests: coherence of the \
-             rotation {coherence:.3} (1 is exact)"
+            "from reads served by the buffer, and from the transfer end times of all other requests: rotational \
+             coherence {coherence:.3} (1 is exact)"
         ),
         How::Distribution { coherence } => format!(
-            "from the distribution of latencies, as positions do not explain the times (coherence of the rotation \
+            "from the distribution of latencies, as positions do not explain the times (rotational coherence \
              {coherence:.3}, 1 is exact)"
         ),
         How::Unchanged => "no better fit was found: the profile is unchanged".to_owned(),
@@ -202,7 +202,8 @@ pub(super) fn ssd_words(fit: &SsdFit) -> String {
         let (kind, name) = (usize::from(op == Op::Write), plural(op));
         if fit.learned_from[kind] == 0 {
             return format!(
-                "  {name}: the training half has none, so their times are unknown; the profile uses the times of {}\n",
+                "  {name}: the training half has no {name}, so their times are unknown; the profile uses the times \
+                 of {}\n",
                 plural(other)
             );
         }

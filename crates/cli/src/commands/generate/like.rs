@@ -100,7 +100,7 @@ fn describe(workload: &Workload) -> String {
         ArrivalLaw::OnOff {
             per_s, on_s, off_s, ..
         } => format!(
-            "on for {}, off for {} on average, {per_s:.1}/s while on",
+            "on for {} and off for {} on average, {per_s:.1}/s while on",
             Nanos::from_secs_f64(*on_s),
             Nanos::from_secs_f64(*off_s)
         ),

@@ -102,7 +102,7 @@ pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> Str
         }
         Judgement::Unclear => "the target lies within the interval: use more replications",
         Judgement::TooShort if is_recording => {
-            "the recording ends before its queue can grow: use a longer one"
+            "the recording is too short for a queue to build up: use a longer recording"
         }
         Judgement::TooShort => {
             "the simulation is too short for a load this close to saturation: raise load.requests"
@@ -161,7 +161,7 @@ fn why_none(targets: &Objectives, unit: &str, found: &Found) -> String {
 /// Why more may meet the targets.
 fn beyond(bound: Bound) -> &'static str {
     match bound {
-        Bound::Recording => "  AT LEAST: the recording is too short to show more growth\n",
+        Bound::Recording => "  AT LEAST: the recording is too short to test more growth\n",
         Bound::Space => {
             "  AT LEAST: more copies would reach beyond the end of the array; --fit or --wrap makes them fit\n"
         }

@@ -59,7 +59,7 @@ impl Preparer for Shown {
                 Warning::WaitingForTarget,
                 &format!(
                     "{} is opened exclusively by another process: waiting up to {} s for it \
-                 (a killed replay holds its device for a moment)",
+                 (a killed replay may hold its device for a short time)",
                     target.display(),
                     most.as_secs()
                 ),
@@ -109,8 +109,8 @@ pub(super) fn announce(plan: &ReplayPlan) {
         if speed_is_changed(&load.reading) {
             warn(
                 Warning::SpeedChanged,
-                "--speed changes a recorded load: its original clients would have reacted to the storage, but a \
-                 faster or slower replay does not",
+                "--speed changes the timing of a recorded load: its original clients would have adapted to the \
+                 response times of the storage, but the replay does not",
             );
         }
     }

@@ -308,6 +308,6 @@ fn lost(name: &str, loss: &Loss) {
     let loss = printable(&loss.to_string());
     warn(
         Warning::HostLost,
-        &format!("{name} was lost: {loss}; the other hosts continue"),
+        &format!("host {name} was lost: {loss}; the other hosts continue"),
     );
 }

@@ -226,7 +226,7 @@ pub(super) fn check_stability(args: &Sim, named: &Named) -> Result<(), ScenarioE
 pub(super) fn may_be_unstable(name: &str, offered: &Offered) -> String {
     format!(
         "{name}: may be unstable: the offered load of {} is {:.2} to {:.2} times its capacity; if the throughput \
-         stays below the arrival rate, the queue only grows",
+         stays below the arrival rate, the queue keeps growing",
         offered.station, offered.lower, offered.upper
     )
 }

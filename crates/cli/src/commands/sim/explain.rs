@@ -50,8 +50,8 @@ pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
 /// The offered loads as comments, so that the whole output can be read as TOML.
 fn table(offered: &[Offered]) -> String {
     let mut text = String::from(
-        "# Offered load of each station: arriving work per unit of time, where 1 is its capacity; lower and\n\
-         # upper bounds where the work depends on the state.\n",
+        "# Offered load of each station: work that arrives per unit of time, as a share of the station's capacity;\n\
+         # lower and upper bounds where the work depends on the state.\n",
     );
     for o in offered {
         let range = if (o.upper - o.lower).abs() < 1e-9 {
@@ -65,9 +65,9 @@ fn table(offered: &[Offered]) -> String {
         );
     }
     if offered.iter().any(|o| o.lower - 3.0 * o.stderr >= 1.0) {
-        text += "# UNSTABLE: the queue of the busiest station only grows.\n";
+        text += "# UNSTABLE: the queue of the busiest station keeps growing.\n";
     } else if offered.iter().any(|o| o.upper >= 1.0) {
-        text += "# The system may be unstable: an upper bound is not below 1.\n";
+        text += "# The system may be unstable: an upper bound is 1 or more.\n";
     }
     text
 }

@@ -80,7 +80,7 @@ fn why_nothing(why: &Nothing) -> String {
 fn conclusion(of: Influence) -> String {
     match of {
         Influence::NoBase => {
-            "the scenario as given has no result to compare with".to_owned()
+            "the unchanged scenario has no result, so there is nothing to compare with".to_owned()
         }
         Influence::NothingTried => {
             "there are no alternatives to try, so it is not known how much the answer depends on its assumptions"

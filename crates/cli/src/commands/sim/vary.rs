@@ -192,7 +192,8 @@ impl Pictures {
             if args.varying.theory && !drawing.has_theory() {
                 warn(
                     Warning::NoTheory,
-                    "--theory: theory has no answer for these response times; 'iosonar model SCENARIO' shows why",
+                    "--theory: queueing theory has no formula for these response times; 'iosonar model SCENARIO' shows \
+                     why",
                 );
             }
             if !args.output.quiet {
@@ -219,7 +220,7 @@ fn draw(
 ) -> anyhow::Result<()> {
     if drawing.is_empty() {
         let problem = format!(
-            "{what}: no simulation has such requests, so {} would be empty",
+            "{what}: no simulation has requests of this kind, so {} would be empty",
             path.display()
         );
         return Err(Usage(problem).into());
@@ -417,7 +418,7 @@ fn conclusion(varied: &Varied) -> String {
         );
         match varied.points.len() - meet - miss {
             0 => text += ". ",
-            unclear => text += &format!(", and {unclear} are unclear. "),
+            unclear => text += &format!("; {unclear} could not be decided. "),
         }
     }
     text += &match found.len() {

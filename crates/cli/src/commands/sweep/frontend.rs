@@ -64,7 +64,10 @@ impl Frontend for Shown {
             Notice::Ends => self.end(),
             Notice::TaskSaid(words) => note(&format!("a task reported: {words}")),
             _ if self.quiet => {}
-            Notice::Added(runs) => note(&format!("{} were added in the meantime", runs_of(runs))),
+            Notice::Added(runs) => note(&format!(
+                "{} were added while the sweep was running",
+                runs_of(runs)
+            )),
             Notice::Submitted { job, runs } => note(&format!(
                 "job {} submitted with {runs} runs; its tasks write their logs to {}",
                 job.id,

@@ -21,8 +21,8 @@ const OPTIONS: &str = "# Commands and options\n\n\
     This page lists every command with its arguments and options. It is generated from the program. `iosonar COMMAND --help`\n\
     also has examples and explains many options in more detail. [Install](install.md#help) lists the names from fio and\n\
     blkreplay that are also accepted. Options that several commands share are [at the end](#options-of-several-commands).\n\n\
-    TIME is a number with a unit (`60s`, `1.5ms`, `20us`, `250ns`, `2min`, `1h`; without one, seconds), SIZE a number of bytes\n\
-    (`4096`, `128KiB`, `1MB`, `8s` for 8 sectors of 512 B).\n";
+    TIME is a number with a unit: `60s`, `1.5ms`, `20us`, `250ns`, `2min`, `1h`. A number without a unit is in seconds.\n\
+    SIZE is in bytes: `4096`, `128KiB`, `1MB`. In sizes, the unit `s` stands for sectors of 512 B: `8s` is 4096 bytes.\n";
 
 /// The heading of the options that several commands have.
 const SHARED: &str = "Options of several commands";

@@ -16,12 +16,12 @@ pub(crate) struct EngineArgs {
     /// Submit requests with this engine
     ///
     /// NAME is auto, io_uring, sync (one at a time), threads, passthrough (NVMe commands to a character device such as
-    /// /dev/ng0n1), dry (submits nothing) or simulate (a model answers).
+    /// /dev/ng0n1), dry (submits nothing) or simulate (a model completes the requests).
     #[arg(long, alias = "ioengine", value_name = "NAME", default_value = "auto", value_parser = engine)]
     pub(crate) engine: EngineKind,
     /// Complete every request after TIME [default: 100us]
     ///
-    /// This needs --engine simulate.
+    /// Requires --engine simulate.
     #[arg(
         long,
         help_heading = "Simulated device",
@@ -31,8 +31,8 @@ pub(crate) struct EngineArgs {
     pub(crate) latency: Option<Nanos>,
     /// Complete requests as this disk profile predicts
     ///
-    /// This needs --engine simulate and the name of a profile or a .toml file. The disk serves requests in the order of
-    /// arrival, at random positions.
+    /// Requires --engine simulate. PROFILE is the name of a profile or a .toml file. The disk serves requests in order
+    /// of arrival, at random positions.
     #[arg(long, help_heading = "Simulated device", value_name = "PROFILE")]
     pub(crate) model: Option<String>,
     /// Seed the random choices of --model with N [default: 1]

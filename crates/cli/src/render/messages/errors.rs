@@ -11,9 +11,9 @@ TraceIo = "E001" "a trace cannot be read or written" {
     "Check the path, its permissions and the free space on the disk."
     "ls -l web.load" }
 StreamCutOff = "E002" "compressed data are truncated" {
-    "The file ends before its compressed data do, for example because a copy was interrupted."
+    "The file ends in the middle of its compressed data, for example because a copy was interrupted."
     "The last requests are missing."
-    "Fetch the file again, or read the part that exists."
+    "Fetch the file again, or read the intact part with --lenient."
     "iosonar info web.load.gz --lenient" }
 StreamDamaged = "E003" "compressed data are damaged" {
     "The decompressor found data that no compressor could have written."
@@ -36,7 +36,7 @@ Unsorted = "E006" "the start times of a load go backwards" {
     "Sort the trace with 'iosonar convert --sort', or add --sort to the command that reads it."
     "iosonar convert run.ios --sort -o run.load" }
 FormatUnknown = "E007" "the format of a trace is not recognised" {
-    "Neither the contents nor the name of the file matches a format."
+    "Neither the contents nor the name of the file matches a known format."
     "Nothing was read."
     "Choose a format from the list. For a CSV file with other columns, name them with --columns."
     "iosonar formats" }
@@ -61,7 +61,7 @@ SameOutput = "E011" "two outputs are the same file" {
     "Give each output a different name."
     "iosonar sim a.toml --cdf a.png --cdf-data a.csv" }
 NoFolder = "E012" "the folder of an output does not exist" {
-    "The path of the output leads through a folder that does not exist."
+    "The path of the output contains a folder that does not exist."
     "The command stopped before it did any work, so no result is lost."
     "Create the folder."
     "mkdir -p results" }
@@ -71,12 +71,12 @@ OptionUnfit = "E013" "an option for reading or writing cannot be used here" {
     "Change or remove the option."
     "iosonar convert --help" }
 TraceDamaged = "E014" "the rest of a trace does not match its format" {
-    "A part of the file is damaged, or its writer was killed."
+    "Part of the file is damaged, or the program that wrote it was killed."
     "Everything after the intact part is unreadable or missing."
     "Fetch or record the file again. --lenient reads the intact part."
     "iosonar info run.ios.part --lenient" }
 RequestUnfit = "E015" "a request cannot be served" {
-    "A request of the load does not fit the device or array, such as one beyond its end."
+    "A request of the load does not fit the device or array; for example, it extends beyond the end."
     "Changing such a request silently would distort the result."
     "Use a larger target, or choose --fit, --wrap or --clip."
     "iosonar sim array.toml --trace web.load --fit" }
@@ -111,7 +111,7 @@ SetRefused = "E025" "a key or value of --set is refused" {
     "Correct the key or value as the message says, or print the scenario with all its keys."
     "iosonar sim array.toml --explain" }
 Unstable = "E026" "the offered load exceeds the capacity" {
-    "More work arrives at a station than it can complete, so its queue grows without end."
+    "More work arrives at a station than it can complete, so its queue grows without bound."
     "Response times would depend only on the length of the run."
     "Lower the rate, or add disks. --unstable simulates the scenario anyway."
     "iosonar plan array.toml --target 'p99 < 20ms'" }
@@ -136,11 +136,11 @@ NoRequests = "E030" "there are no requests to simulate" {
     "Check the time span of the trace and its highest sector. --fit moves requests onto the array."
     "iosonar info web.load" }
 NothingMeasured = "E031" "no request was measured" {
-    "Each request belongs to the warm-up, failed, or has no response time."
+    "Every request belongs to the warm-up, failed, or has no response time."
     "There are no times to report."
     "Simulate more requests, or exclude fewer of them."
     "iosonar sim array.toml --set load.requests=100000" }
-GeometryWrong = "E032" "an array is not possible as described" {
+GeometryWrong = "E032" "an array cannot be built as described" {
     "The number of disks, the level and the stripe unit contradict each other."
     "Nothing was simulated."
     "Change the array as the message says. RAID 5, for example, needs at least 3 disks."
@@ -152,7 +152,7 @@ ProfileWrong = "E033" "a device profile is invalid" {
     "iosonar profiles" }
 ResultsUnwritable = "E034" "results cannot be written" {
     "The operating system refused to write the file."
-    "The results that the file was to contain are lost."
+    "The results for this file are lost."
     "Check the folder, its permissions and free space."
     "df -h ." }
 TargetRefused = "E040" "a target is refused" {
@@ -166,8 +166,9 @@ TargetIo = "E041" "a target cannot be used" {
     "Check the path and the permissions: devices usually need root or the group 'disk'."
     "iosonar targets" }
 NothingToPlan = "E042" "the target or the scenario leaves nothing to plan" {
-    "The target limits requests that the load does not contain, or the scenario has no load that can be varied."
-    "The plan has no result."
+    "The target applies to requests that the load does not contain, such as reads, or the scenario has no load that \
+     can be varied."
+    "No plan was computed."
     "Change the target, or the scenario."
     "iosonar plan array.toml --target 'read p99 < 20ms'" }
 RecordingRefused = "E043" "recording is not possible" {
@@ -181,7 +182,7 @@ CalibrationRefused = "E044" "a profile cannot be fitted" {
     "Record a longer run, or start from a profile of the same kind of drive."
     "iosonar calibrate run.ios --profile seagate-st3500630ns -o mine.toml" }
 SweepRefused = "E045" "a sweep cannot run" {
-    "The study file is wrong, or its folder belongs to another study."
+    "The study file is invalid, or its folder belongs to another study."
     "No run was started."
     "Correct the study file as the message says, or use another folder."
     "iosonar sweep study.toml --dry-run" }

@@ -8,7 +8,7 @@ Warning:
 RowsSkipped = "W001" "rows of a trace were skipped" {
     "Some rows could not be read. --lenient skips and counts such rows."
     "The load is smaller than the recorded one. A few damaged rows hardly change a result. Many damaged rows suggest that the format was misidentified."
-    "Look at the first skipped row, which the warning shows. If most rows are affected, name the format with --format."
+    "Check the first skipped row, which the warning shows. If most rows were skipped, name the format with --format."
     "iosonar info web.csv --lenient --format msr" }
 LastRowCut = "W002" "the last row has no newline and was accepted" {
     "The file does not end with a newline, so its last value may be truncated."
@@ -16,7 +16,8 @@ LastRowCut = "W002" "the last row has no newline and was accepted" {
     "Copy the file again. If the file is complete, append a newline."
     "echo >> web.load" }
 FileCutOff = "W003" "the file ends too early" {
-    "The file or its compressed data are truncated, or the program that wrote it was killed. --lenient read the part that exists."
+    "The file or its compressed data are truncated, or the program that wrote it was killed. \
+     With --lenient, iosonar read the intact part."
     "Everything after the cut is missing, so rates and counts are those of the first part only."
     "Fetch the file again, or report results for the recorded time only."
     "iosonar info web.load.gz --lenient" }
@@ -37,8 +38,8 @@ RangesWidened = "W006" "byte ranges were widened to whole sectors" {
      columns."
     "iosonar convert files.csv --round out -o files.ios" }
 NotSubmitted = "W007" "requests that were never submitted are left out" {
-    "The recording holds requests that its replay skipped or dropped. They never reached the device."
-    "They have no latency. Whether they belong to the load depends on the question."
+    "The records contain requests that the replay skipped or dropped. They never reached the device."
+    "They have no latency. Whether to include them depends on what you study."
     "No action is needed to study what the device did. To study the intended load, add --include-skipped."
     "iosonar analyze run.ios --include-skipped" }
 RowsUnanswered = "W008" "rows without a request type were left out" {
@@ -64,15 +65,17 @@ NoStartEvent = "W011" "completions had no start event" {
 NoCompletionEvent = "W012" "requests had no completion" {
     "The requests were in flight when the recording ended, or their completion events were lost."
     "Such requests are part of the load but have no latency. Slow requests are the most likely to lose their completion."
-    "A handful of requests at the end needs no action. Otherwise record longer, or with larger buffers."
+    "If only a few requests at the end are affected, no action is needed. Otherwise record longer, or with larger \
+     buffers."
     "iosonar record /dev/sdb -o day.ios --duration 1h" }
-EventsTooEarly = "W013" "events have earlier times than the first one" {
-    "Events of several processors were merged in the wrong order. The first event in the file defines time zero, and some later ones precede it."
+EventsTooEarly = "W013" "events precede the first event of the file" {
+    "Events of several processors were merged in the wrong order. The first event in the file defines \
+     time zero, but some of the events after it are earlier."
     "These events are left out."
     "First merge the files of all processors with the recording tool's own program."
     "blkparse -i sdb -d sdb.bin" }
 CommandsWithoutData = "W014" "drive commands without data were left out" {
-    "The trace holds commands that move no data, such as inquiries."
+    "The trace contains commands that transfer no data, such as INQUIRY."
     "They are neither reads nor writes and cannot be replayed."
     "No action is needed."
     "iosonar info sdb.bin" }
@@ -84,19 +87,19 @@ TextAboveHeader = "W015" "text above a repeated header was skipped" {
 LoadShifted = "W016" "start times went backwards, so the load was shifted" {
     "A request starts before the previous one. '--on-backstep shift' moves the rest of the load so that this request starts together with the previous one."
     "The load becomes longer than it was, and its rate lower."
-    "If the trace contains the records of a replay or simulation, which are in the order of completion, sort it instead."
+    "If a replay or simulation wrote the trace, its records are in order of completion: sort them instead."
     "iosonar convert run.ios --sort -o run.load" }
 RequestsEmptied = "W017" "requests would have become empty" {
-    "A resize made requests smaller than one sector; they were set to one sector."
+    "A resize would have made requests shorter than one sector; they were resized to one sector."
     "The amount of data does not shrink by the given factor."
-    "Use a larger factor, or a minimum length."
-    "iosonar convert a.load --resize 0.5 -o b.load" }
+    "Use a larger factor, or set a minimum length in sectors, such as 8 in the example."
+    "iosonar convert a.load --resize=0.5,8 -o b.load" }
 LoadFitted = "W018" "the load was changed to fit its target" {
     "Requests beyond the end of the target were wrapped, moved, cut, left out or scaled. The message shows which."
     "Distances between requests change, and so do seek times and cache hits."
-    "Use a larger target, or report with the result how the load was fitted."
+    "Use a larger target, or state how the load was fitted when you report the results."
     "iosonar sim array.toml --trace web.load --set array.disks=8" }
-SyncSuits = "W020" "synchronous calls replace io_uring" {
+SyncSuits = "W020" "synchronous calls are used instead of io_uring" {
     "The driver completes requests during submission, and does not support NOWAIT. With io_uring, each request would be passed to a kernel worker."
     "Latencies would include the detour through the worker."
     "No action is needed. Synchronous calls are the better choice here; '--engine io_uring' overrides this choice."
@@ -106,7 +109,7 @@ NoRing = "W021" "io_uring is not available" {
     "Each request costs more processor time, so the highest rate is lower."
     "Allow io_uring; 'iosonar doctor' shows what is missing."
     "sysctl kernel.io_uring_disabled=0" }
-OneEngineForAll = "W022" "one engine is used for targets that need different ones" {
+OneEngineForAll = "W022" "one engine is used for targets that suit different engines" {
     "A replay on several targets uses one engine. Synchronous calls would suit some of the targets better."
     "The latencies of those targets include a detour through kernel workers."
     "Replay on each kind of target separately."
@@ -136,7 +139,7 @@ KernelWorkers = "W027" "requests went through kernel workers" {
     "Latencies include a detour of several microseconds."
     "If microseconds matter, use synchronous calls."
     "iosonar replay a.load --target /dev/sdb --engine sync" }
-BeganLate = "W028" "the replay started after the requested time zero" {
+BeganLate = "W028" "the replay started later than requested" {
     "The preparation was not finished at the requested start time."
     "Replays that should run at the same time are out of step by this delay."
     "Choose a later start time."
@@ -146,7 +149,7 @@ NotPinned = "W029" "a thread could not be pinned to its processors" {
     "The kernel may move the thread between processors, which occasionally costs several microseconds."
     "Choose processors that exist and that the container may use."
     "taskset -p $$" }
-RealTimeLimited = "W030" "a real-time priority would be dangerous here" {
+RealTimeLimited = "W030" "the kernel could kill a thread with a real-time priority" {
     "RLIMIT_RTTIME makes the kernel kill a real-time thread that runs for too long without sleeping. A replay that falls behind does not sleep."
     "Without a real-time priority, other programs may delay requests."
     "Remove the limit."
@@ -157,7 +160,7 @@ PriorityRefused = "W031" "a scheduling priority was refused" {
     "Run as root, grant CAP_SYS_NICE, or raise the limits. On an idle machine, no action is needed."
     "ulimit -r 1" }
 ProcessorsContended = "W032" "other programs competed for the processors" {
-    "Threads that serve the device in the kernel had to wait for a processor."
+    "Kernel threads that serve the device had to wait for a processor."
     "Latencies may include this wait, for which the device is not responsible."
     "Replay on an idle machine, or leave some processors free for the kernel."
     "uptime" }
@@ -177,24 +180,24 @@ OpenElsewhere = "W035" "the target is open elsewhere" {
     "Run as root to see the process, or choose another target."
     "sudo iosonar targets" }
 OpenedByAnother = "W036" "another process tried to open the target" {
-    "The process had to wait while the replay held the target exclusively."
+    "The process had to wait while the replay had exclusive access to the target."
     "It may use the device from now on."
-    "Find out which process it is before the next replay."
+    "Identify the process before the next replay."
     "fuser -v /dev/sdb" }
 SettingLost = "W037" "a queue setting was changed during the replay" {
-    "Another process, such as a second replay on the same disk, changed the queue's scheduler, or whether it merges requests."
-    "Only a part of the replay ran with the requested setting."
+    "Another process, such as a second replay on the same disk, changed the queue's scheduler or merge setting."
+    "Only part of the replay ran with the requested setting."
     "Repeat the replay while no other process changes the queue."
     "cat /sys/block/sdb/queue/scheduler" }
 RequestsMerged = "W038" "the kernel merged requests" {
     "Requests for adjacent sectors were joined before the device saw them."
-    "The device received fewer and longer requests than the load has."
-    "To measure the load as it is, forbid merging."
+    "The device received fewer but longer requests than the load contains."
+    "To measure the requests unmerged, add --merges forbid."
     "iosonar replay a.load --target /dev/sdb --merges forbid" }
 DeviceDidMore = "W039" "the device performed more requests than were submitted" {
     "The kernel split long requests or repeated failed ones, or another process used the device."
-    "The latency of a split request is that of all its parts. I/O of another process makes all latencies longer."
-    "Check whether another process uses the device, and the longest request that the device accepts."
+    "The latency of a split request covers all its parts. I/O of another process increases all latencies."
+    "Check whether another process uses the device, and whether requests exceed the device's maximum length."
     "cat /sys/block/sdb/queue/max_sectors_kb" }
 TablesLost = "W040" "the log for the verification is incomplete" {
     "The log of the replay's writes could not be written."
@@ -202,12 +205,12 @@ TablesLost = "W040" "the log for the verification is incomplete" {
     "Free some space on the disk that holds the log, and replay again."
     "iosonar replay a.load --target /dev/sdb --keep-tables /var/tmp/log" }
 FinalPassLeftOut = "W041" "the final verification was skipped" {
-    "The replay was interrupted before it could read the written data again."
+    "The replay was interrupted before it could read the written data back."
     "Only data that the replay itself read has been checked for damage."
     "Let the replay finish, or check the target with 'iosonar verify'."
     "iosonar verify --help" }
 FinalPassInterrupted = "W042" "the final verification was interrupted" {
-    "Only a part of the written data was read again."
+    "Only part of the written data was read back."
     "The rest has not been checked for damage."
     "Let the verification finish, or check the target with 'iosonar verify'."
     "iosonar verify --help" }
@@ -237,12 +240,13 @@ DevicesUnmapped = "W047" "requests to some devices of the trace are left out" {
     "Map every device, or select the devices that you need with --device."
     "iosonar info trace.ios" }
 WaitingForTarget = "W048" "another process has opened the target exclusively" {
-    "The device can be opened exclusively by only one process. Even a replay that was just killed may still hold it for a moment."
+    "Only one process at a time can open the device exclusively. A replay that was killed a moment ago may still hold \
+     it."
     "The replay begins as soon as the device is free, or gives up after the time in the message."
     "Wait, or stop the other process."
     "fuser -v /dev/sdb" }
 SpeedChanged = "W049" "a recorded load is replayed at another speed" {
-    "The clients that were recorded waited for the storage before they continued. A replay at another speed does not model that."
+    "The recorded clients waited for the storage before they continued. A replay at another speed does not model that."
     "At a higher speed, queues grow longer than they would with real clients."
     "Treat the result as an upper bound, or simulate a closed loop."
     "iosonar sim closed.toml" }
@@ -251,9 +255,11 @@ SpinningFifo = "W050" "busy waiting at a real-time priority is interrupted" {
     "Once a second, requests start up to 50 ms late."
     "Let the threads sleep, or use a normal priority."
     "iosonar replay a.load --target /dev/sdb --priority nice" }
-TargetAdvice = "W051" "the target differs from what the load needs" {
-    "The message states how the target differs from the device of the recording: its size, scheduler, write cache or contents."
-    "On another part of a disk, or with a cold cache, the same load has different latencies."
+TargetAdvice = "W051" "a condition of the replay influences the results" {
+    "The message names the condition: the part of the target that the load uses, the I/O scheduler, a volatile write \
+     cache, the CPU frequency governor, or a short run."
+    "Under other conditions, such as on another part of a disk or without a write cache, the same load has different \
+     latencies."
     "Use the option that the message suggests, or report this condition together with the result."
     "iosonar replay a.load --target /dev/sdb --scheduler none" }
 Fake = "W052" "the results do not describe a real device" {
@@ -267,11 +273,11 @@ Verified = "W053" "contents were tagged or checked during the replay" {
     "Measure in a separate replay, without --verify."
     "iosonar replay a.load --target /dev/sdb" }
 RecordsStalled = "W054" "the replay waited for its records to be written" {
-    "The disk or the compression of the records was slower than the replay."
+    "Compressing the records or writing them to disk was slower than the replay."
     "Latencies during these waits may be too high."
     "Write the records to a faster disk, or as .ios."
     "iosonar replay a.load --target /dev/sdb -o /dev/shm/run.ios" }
-OldSelfCheck = "W055" "a self-check of an earlier replay exists" {
+OldSelfCheck = "W055" "a self-check file of an earlier replay exists" {
     "The self-check file next to the records describes another replay."
     "Charts of the new records would show the self-check of the earlier one."
     "Remove the file, or overwrite it with --self-check."
@@ -284,22 +290,22 @@ HostLost = "W056" "a host was lost during a replay" {
     "Check the host and the network, and repeat the replay."
     "iosonar replay a.load --hosts n1:/dev/sdb,n2:/dev/sdb --host-timeout 30s" }
 MayBeUnstable = "W060" "a station may be overloaded" {
-    "Only bounds on the offered load of a station are known, and the upper bound is not below the station's capacity."
-    "If the load exceeds the capacity, the queue only grows, and response times depend on the length of the run."
+    "Only bounds on the offered load of a station are known, and the upper bound reaches or exceeds the capacity."
+    "If the load exceeds the capacity, the queue keeps growing, and response times depend on the length of the run."
     "Compare the throughput with the arrival rate, or lower the rate."
     "iosonar sim array.toml --set load.rate=100" }
 Overloaded = "W061" "more requests arrive than are completed" {
     "Over the whole run, the throughput is below the arrival rate."
-    "The queue only grows. The printed times would be longer in a longer run, so they mean nothing on their own."
+    "The queue keeps growing. The printed times would be longer in a longer run, so they mean nothing on their own."
     "Lower the rate, or add disks; 'iosonar plan' finds the highest rate that a target allows."
     "iosonar plan array.toml --target 'p99 < 20ms'" }
 QueueGrows = "W062" "the queue was still growing at the end" {
-    "A considerable share of the requests was still in the system when the load ended."
+    "Many of the requests were still in the system when the load ended."
     "Throughput and times depend on the length of the run."
     "Simulate more requests. If the share remains the same, the system is overloaded."
     "iosonar sim array.toml --set load.requests=1000000" }
-FirstOfUsers = "W063" "first requests dominate a closed loop" {
-    "Each user's first request meets an empty system, and the run is short compared with the number of users."
+FirstOfUsers = "W063" "first requests dominate the results of a closed loop" {
+    "Each user's first request arrives at an idle system, and the run is short compared with the number of users."
     "Response times are shorter than they would be in a longer run."
     "Raise load.requests, or exclude the first requests with warmup_requests."
     "iosonar sim closed.toml --set load.requests=100000" }
@@ -364,7 +370,7 @@ OtherSeekType = "W076" "a parameter belongs to another seek type" {
     "If the seek type is correct, no action is needed. Otherwise correct it."
     "iosonar import disksim drive.parv -o drive.toml" }
 SchedulerOfScenario = "W077" "the drive's own scheduler is not imported" {
-    "Requests queued in the drive follow the scheduler of the scenario."
+    "Requests queued in the drive are ordered by the scheduler that the scenario selects."
     "Results under load may differ from DiskSim's."
     "Set disk.scheduler in the scenario."
     "iosonar sim array.toml --set disk.scheduler=sptf" }
@@ -374,22 +380,24 @@ NoBus = "W078" "the bus transfer times are not known" {
     "Also give the file that describes the bus, or set the times with --bus-read-ms and --bus-write-ms."
     "iosonar import disksim drive.diskspecs --bus-read-ms 0.1" }
 NoCompletions = "W080" "no completion was recorded" {
-    "Requests were recorded, but no completions. The device hangs, the recording was too short, or the driver has no tracepoint for completions."
+    "Requests were recorded, but no completions. The device may be hanging, the recording may have been too short, or \
+     the driver may have no tracepoint for completions."
     "The requests have no latencies."
     "Record longer. If the driver has no tracepoint for completions, record a device below or above it."
     "iosonar record /dev/dm-0 -o day.ios" }
-ChangesOnWantedOnly = "W082" "changes were applied to one of two traces" {
+ChangesOnWantedOnly = "W082" "changes were applied to only one of the two traces" {
     "Options such as --from change only WANTED, because DONE is assumed to be a replay with the same options."
     "If DONE is not such a replay, the requests of DONE that the options remove from WANTED count as extra."
-    "Apply the changes to both."
+    "Apply the changes to both traces with --both."
     "iosonar check a.load run.ios --from 10s --both" }
 MovedRequests = "W083" "a replay with --wrap, --fit or --clip changes requests" {
-    "With --wrap, --fit or --clip, requests reach the device at other positions or with other lengths than the load has."
+    "These options change the positions or lengths of requests before they are submitted."
     "Such requests count as missing and extra although nothing is wrong."
-    "Compare two replays with the same option."
+    "Compare two replays that used the same option."
     "iosonar check first.ios second.ios" }
 SeveralDevices = "W084" "the records come from several devices" {
-    "The requests of all devices in DONE are compared with WANTED together, even if each device replayed the whole load."
+    "The requests of all devices in DONE are compared with WANTED as one trace, even if each device replayed the whole \
+     load."
     "Most requests then count as extra."
     "Extract the requests of one device with --device, and compare only those."
     "iosonar convert run.ios --device sdb -o sdb.ios" }
@@ -404,14 +412,14 @@ DevicesMerged = "W086" "devices were merged into one" {
     "Write one file per device, or choose a format with a column for devices."
     "iosonar convert a.ios --split device -o out.load" }
 NotRepresentable = "W087" "requests were left out because the format cannot represent them" {
-    "The output format has no operation or value of this kind."
+    "The output format cannot represent the operation or a value of these requests."
     "The output is smaller than the input."
     "Write .ios, which can hold all requests."
     "iosonar convert a.csv -o a.ios" }
 InputLeftOut = "W088" "an input was left out of the report" {
     "The file could not be read."
     "The report covers only the other inputs."
-    "Correct the problem in the message, or remove the file."
+    "Correct the problem that the message names, or remove the file."
     "iosonar info broken.ios" }
 RunsChanged = "W090" "existing runs used a different scenario or different options" {
     "The folder contains results for the same points, but they were computed with a different scenario or with different options."
@@ -424,7 +432,7 @@ ResultDamaged = "W091" "a run's result is damaged" {
     "Run the sweep again. It repeats runs without a result."
     "iosonar sweep study.toml" }
 ChartUnknown = "W092" "a chart of the sweep names an unknown figure or parameter" {
-    "A [[chart]] names a figure or parameter that no run has."
+    "A [[chart]] of the study file names a figure or parameter that occurs in no run."
     "The chart is not drawn."
     "Choose one of the names in the message."
     "iosonar sweep study.toml --replot" }

@@ -63,13 +63,13 @@ fn of_engine(note: &EngineNote) -> String {
             "io_uring is not available ({error}): using threads instead, which costs more CPU time per request"
         ),
         EngineNote::OneEngineForAll { engine, suited } => format!(
-            "engine {} is used for all targets, although sync suits {} better: replay on each kind of target separately \
-             to use both",
+            "engine {} is used for all targets, although sync suits {} better: to use the best engine for each, replay \
+             on each kind of target separately",
             engine.name(),
             suited.join(", ")
         ),
         EngineNote::OptionsUnused { options, engine } => format!(
-            "{} had no effect: engine auto chose {}, and only engine io_uring uses such options",
+            "{} had no effect: engine auto chose {}, but such options apply only to engine io_uring",
             options.join(", "),
             engine.name()
         ),
@@ -102,7 +102,7 @@ fn of_engine(note: &EngineNote) -> String {
 fn of_thread(note: &ThreadNote) -> String {
     match note {
         ThreadNote::BeganLate { by } => {
-            format!("the replay started {by} after the requested time zero")
+            format!("the replay started {by} after the requested start time")
         }
         ThreadNote::NotPinned { processors, error } => {
             format!("the thread cannot be pinned to CPUs {processors:?}: {error}")
@@ -168,7 +168,7 @@ fn of_queue(note: &QueueNote) -> String {
             }
         ),
         QueueNote::Merged { requests } => format!(
-            "the kernel merged {} requests into others: the device received fewer and longer \
+            "the kernel merged {} requests into others: the device received fewer but longer \
              ones (--merges forbid prevents this)",
             grouped(*requests)
         ),
@@ -243,8 +243,8 @@ fn of_earlier(shown: &str, path: &Path, left: &Left) -> String {
             "{shown} was restored to '{to}': an earlier replay that was killed had set it to '{from}'"
         ),
         Left::OfAnother { value, before } => format!(
-            "{shown} is '{value}', perhaps because an earlier replay was killed: before a replay on another device \
-             with this name, the value was '{before}'. To restore it, run: echo {before} > {}",
+            "{shown} is '{value}', perhaps because a replay on another device with this name was killed; before \
+             that replay, the value was '{before}'. To restore it, run: echo {before} > {}",
             path.display()
         ),
         Left::Stuck { before, why } => format!(
@@ -254,7 +254,7 @@ fn of_earlier(shown: &str, path: &Path, left: &Left) -> String {
         ),
         Left::Damaged { file, value } => format!(
             "{shown} is '{value}', perhaps because an earlier replay was killed: {}, which should \
-             contain its previous value, is empty, damaged or unreadable. Set the right value, then remove that file",
+             contain its previous value, is empty, damaged or unreadable. Set the correct value, then remove that file",
             file.display()
         ),
     }

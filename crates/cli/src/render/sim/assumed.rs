@@ -135,7 +135,10 @@ fn buffer(profile: &DiskProfile) -> String {
     };
     let size = Bytes::new(u64::from(cache.segments) * cache.segment_sectors * 512);
     match cache.fast_writes {
-        true => format!("{size} write-back cache of {} writes", cache.write_segments),
+        true => format!(
+            "{size} write-back cache for {} writes",
+            cache.write_segments
+        ),
         false => format!("{size} write-through cache"),
     }
 }

@@ -146,7 +146,7 @@ fn flash(report: &SsdReport, is_not_cleaned: bool) -> String {
         );
         let wear = &report.wear;
         text += &format!(
-            "  erases of a block {} to {}, {:.2} on average\n",
+            "  erases per block  {} to {}, {:.2} on average\n",
             wear.least,
             wear.most,
             wear.mean()
@@ -173,7 +173,7 @@ fn blocks(report: &SsdReport) -> String {
         .map(|&(size, n)| format!("{size}: {}", percent(n as f64 / all as f64)))
         .collect();
     format!(
-        "  blocks            {} of {:.2} descriptors on average; most frequent sizes {}\n",
+        "  blocks            {} with {:.2} descriptors on average; most frequent sizes {}\n",
         grouped(all),
         descriptors as f64 / all as f64,
         shares.join(", ")

@@ -52,7 +52,10 @@ fn cache_of(read: &Reader<'_>, capacity: u64) -> Result<CacheProfile, DiskSimErr
     let separate = "Use separate write segment";
     let separate_write_segment = read.boolean(separate)?;
     if separate_write_segment && segments < 2 {
-        return Err(read.refused(separate, "0 with one buffer segment, as reads need one too"));
+        return Err(read.refused(
+            separate,
+            "0 with one buffer segment, because reads also need one",
+        ));
     }
     Ok(CacheProfile {
         segments: segments as u32,

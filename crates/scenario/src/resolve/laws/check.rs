@@ -120,7 +120,7 @@ impl<T> LawCheck<'_, T> {
     }
 
     pub(crate) fn pareto(&self, shape: f64) -> Result<Intervals, ScenarioError> {
-        let expected = "1.05 to 100, as the mean converges too slowly closer to 1";
+        let expected = "1.05 to 100, as means converge too slowly for shapes near 1";
         let shape = self.shape(shape, 1.05..=100.0, expected)?;
         Ok(Intervals::Pareto { shape })
     }
@@ -187,8 +187,8 @@ impl<T> LawCheck<'_, T> {
                 let trace = folder.join(&given.trace);
                 let Recorded { times, mean_s } = recorded(&trace)?;
                 if mean_s.is_nan() || mean_s == 0.0 {
-                    let seen = format!("none of these times in {}", trace.display());
-                    let expected = "a recording of them: a CSV file with a think_ms column for think times, or \
+                    let seen = format!("{}, which has no times greater than 0", trace.display());
+                    let expected = "a recording with such times: a CSV file with a think_ms column for think times, or \
                         records with latencies for service times";
                     return self.refuse(seen, expected);
                 }

@@ -98,7 +98,10 @@ impl DataSheet {
         if (1..=most).contains(&depth) {
             return Ok(());
         }
-        let expected = format!("1 to {most} outstanding of {}", self.interface.name());
+        let expected = format!(
+            "1 to {most} outstanding requests on {}",
+            self.interface.name()
+        );
         Err(check.wrong(key, depth, expected))
     }
 
@@ -111,7 +114,7 @@ impl DataSheet {
                 if (1.0..full).contains(&after) {
                     return Ok(());
                 }
-                let expected = format!("1 to less than sequential_write, {full}");
+                let expected = format!("at least 1 and less than sequential_write ({full})");
                 Err(check.wrong("after_slc_mb_per_s", after, expected))
             }
             (gb, _) => {
@@ -145,7 +148,7 @@ impl DataSheet {
         self.check_depth(check, &format!("{key}.depth"), figure.outstanding())?;
         let most = 1e6 * rate.mb_per_s / RANDOM_BYTES;
         if figure.iops > ROUNDING * most {
-            let expected = format!("at most {most:.0}, which at 4 KiB each is the sequential rate");
+            let expected = format!("at most {most:.0}, the sequential rate in requests of 4 KiB");
             return Err(check.wrong(&field, figure.iops, expected));
         }
         let Some(latency_us) = latency_us else {
@@ -155,8 +158,8 @@ impl DataSheet {
         let most = 1e6 * f64::from(outstanding) / latency_us;
         if figure.iops > ROUNDING * most {
             let expected = format!(
-                "at most {most:.0}, the rate of {outstanding} outstanding requests (depth x jobs) of {latency_us} us \
-                 each"
+                "at most {most:.0}, the rate of {outstanding} outstanding requests (depth x jobs) with a latency of \
+                 {latency_us} us"
             );
             return Err(check.wrong(&field, figure.iops, expected));
         }
@@ -164,7 +167,7 @@ impl DataSheet {
         let least = 1e6 / latency_us;
         if !figure.sustained && figure.iops < least / ROUNDING {
             let expected = format!(
-                "at least {least:.0}, the rate of one request at a time of {latency_us} us each"
+                "at least {least:.0}, the rate of one request at a time with a latency of {latency_us} us"
             );
             return Err(check.wrong(&field, figure.iops, expected));
         }

@@ -108,12 +108,13 @@ impl<'a> Flash<'a> {
         let read_us = found.add(
             "flash.read_us, on average",
             firmware.read_us - COMMAND_US - UNIT / channel_mb_per_s,
-            "the read latency less host, transfers and firmware; pages vary as is typical of these cells",
+            "the read latency minus the host, transfer and firmware times; pages vary by the \
+             amount typical of these cells",
         );
         let cache_us = found.add(
             "cache.access_us",
             firmware.write_us,
-            "the write latency less host, transfer and firmware",
+            "the write latency minus the host, transfer and firmware times",
         );
         let mut flash = Self {
             sheet,
@@ -147,9 +148,9 @@ impl<'a> Flash<'a> {
             "flash.dies",
             (planes / of_channel).ceil().clamp(1.0, 256.0),
             if writing >= reading {
-                "1.1 x sequential writes x page time / 16 KiB, in whole dies per channel"
+                "1.1 x sequential writes x page time / 16 KiB, rounded up to whole dies per channel"
             } else {
-                "2 x random reads x read time, in whole dies per channel"
+                "2 x random reads x read time, rounded up to whole dies per channel"
             },
         )
     }
@@ -187,7 +188,7 @@ impl<'a> Flash<'a> {
         found.add(
             "flash.pages",
             pages,
-            "assumed: 128, fewer if a plane has less than 256 blocks",
+            "assumed: 128, or fewer if a plane would have fewer than 256 blocks",
         );
         let (blocks, program_us) = self.spare(of_plane, pages, check, found)?;
         let slots = blocks * pages * SLOTS;
@@ -280,12 +281,21 @@ impl<'a> Flash<'a> {
             let v = spare::victims(of_plane / ((blocks - kept) * per_block));
             let page_us = cycle.program_us(v, writes);
             let sequential = self.planes() * PAGE / (page_us + cycle.erase_us / pages);
-            if page_us <= transfer || sequential < sheet.sequential_write.mb_per_s {
-                let most = 1.0 / (1.0 - v);
+            let most = 1.0 / (1.0 - v);
+            // Cleaning alone takes all the time that the writes leave.
+            if page_us <= transfer {
                 let expected = format!(
-                    "a lower value, or none: at this value cleaning programs {most:.1} pages per random write, and \
-                     flash that sustains {} of these writes {sequential:.0} MB/s sequentially, not the {} of \
-                     sequential_write",
+                    "a higher value, or none: at this value, cleaning programs {most:.1} pages per random write, which \
+                     leaves no time to program the pages of {} random writes/s",
+                    sheet.write_iops.iops
+                );
+                return Err(check.wrong("over_provisioning", over, expected));
+            }
+            if sequential < sheet.sequential_write.mb_per_s {
+                let expected = format!(
+                    "a lower value, or none: at this value, cleaning programs {most:.1} pages per random write, and \
+                     flash that sustains exactly {} random writes/s reaches {sequential:.0} MB/s in sequential \
+                     writes, not the {} of sequential_write",
                     sheet.write_iops.iops, sheet.sequential_write.mb_per_s
                 );
                 return Err(check.wrong("over_provisioning", over, expected));

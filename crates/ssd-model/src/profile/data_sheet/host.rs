@@ -87,7 +87,7 @@ impl Host {
                 found.add(
                     "nvme.depth",
                     f64::from(depth),
-                    "the SATA queue (NCQ), as one pair",
+                    "the depth of the SATA queue (NCQ), modelled as one queue pair",
                 );
                 1.0
             }

@@ -70,7 +70,7 @@ impl<'a> Queue<'a> {
                     state.tally.left_alone += 1;
                     seen(
                         run,
-                        Event::LeftAlone("by a file named 'skip' or by its name"),
+                        Event::LeftAlone("excluded by a file named 'skip' or by its name"),
                     );
                 }
                 State::Open | State::Failed(_) => {

@@ -207,7 +207,7 @@ impl TraceReader for Reader {
         if self.rows == 0 && !self.has_header && !self.lenient {
             return Err(TraceError::UnknownFormat {
                 path: self.lines.path().to_owned(),
-                reason: "it has no requests".to_owned(),
+                reason: "the file contains no requests".to_owned(),
                 readable: ROWS.to_owned(),
             });
         }

@@ -274,8 +274,8 @@ impl Reader {
             return Err(self.damaged(
                 at,
                 format!(
-                    "the file ends after {got} of the {length} bytes of a block: it is truncated, still being \
-                     written, or this length is damaged{}",
+                    "the file ends after {got} of the {length} bytes of a block: the file is truncated or still \
+                     being written, or the length is wrong{}",
                     self.way_out("; --lenient reads the complete blocks before it")
                 ),
             ));

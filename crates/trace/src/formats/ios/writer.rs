@@ -69,8 +69,8 @@ impl Writer {
             return Err(TraceError::Damaged {
                 place: Place::of(&self.path, 0),
                 problem: format!(
-                    "the names of devices and the comments of the input take {} bytes of metadata, but an .ios file has \
-                     at most {}: shorten them, or write a different format",
+                    "the device names and the comments in the input take {} bytes of metadata, but an .ios file can \
+                     hold at most {}: shorten them, or write a different format",
                     json.len(),
                     Metadata::MOST_JSON
                 ),

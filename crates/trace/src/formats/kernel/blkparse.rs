@@ -27,7 +27,7 @@ impl Format for Blkparse {
     }
 
     fn description(&self) -> &'static str {
-        "blkparse text: the default output, or that of -f with --blkparse-format"
+        "blkparse text: default output, or custom output (-f) described by --blkparse-format"
     }
 
     fn columns(&self) -> &'static str {

@@ -379,7 +379,7 @@ impl FileEvents {
                 "the file ends after {} of the {} bytes of a record: it is truncated or still being written{}",
                 got + 4,
                 wanted + 4,
-                way_out("; --lenient reads the complete blocks")
+                way_out("; --lenient reads the complete records")
             ));
             self.offset += 4 + got as u64;
             return Err(error);

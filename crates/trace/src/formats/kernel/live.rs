@@ -136,7 +136,7 @@ pub fn live_reader(
     let mut metadata = Metadata::default();
     metadata.about.insert(
         "start event".to_owned(),
-        "issue (D), or queue (Q) where the driver accepts bios".to_owned(),
+        "issue (D), or queue (Q) for bio-based drivers".to_owned(),
     );
     let live = Live {
         events,

@@ -107,7 +107,7 @@ impl<E: Events> Paired<E> {
             Action::Get => "get (G)",
             Action::Insert => "insert (I)",
             Action::Issue => "issue (D)",
-            _ => "complete (C): there are no latencies",
+            _ => "complete (C), so latencies are not known",
         };
         about
             .entry("start event".to_owned())
@@ -144,7 +144,7 @@ impl<E: Events> Paired<E> {
         let Some(time) = event.time.checked_sub(self.zero).map(Nanos::new) else {
             self.metadata.remark(
                 RemarkKind::TooEarly,
-                "events had an earlier time than the first one and were left out",
+                "events had timestamps before that of the first event and were left out",
                 || format!("{} ns", event.time),
             );
             return;
@@ -155,8 +155,8 @@ impl<E: Events> Paired<E> {
             } else if self.pending.begin(event, time, device) {
                 self.metadata.remark(
                     RemarkKind::Identical,
-                    "requests started while an identical one was in flight, and were paired in first-in, first-out \
-                     order",
+                    "requests started while an identical one was in flight; their completions were assigned in \
+                     first-in, first-out order",
                     || format!("sector {}", event.sector),
                 );
             }
@@ -177,7 +177,7 @@ impl<E: Events> Paired<E> {
                 if matches!(outcome, Completed::Nothing) && event.op != Op::Flush {
                     self.metadata.remark(
                         RemarkKind::NoStart,
-                        "completions had no start event (it preceded the recording, or was lost)",
+                        "completions had no start event (lost, or before the recording began)",
                         || format!("at {time}, sector {}", event.sector),
                     );
                 }
@@ -199,7 +199,7 @@ impl<E: Events> Paired<E> {
                 let request = slot.record.request;
                 self.metadata.remark(
                     RemarkKind::NoCompletion,
-                    "requests had no completion (it followed the recording, or was lost)",
+                    "requests had no completion (lost, or after the recording ended)",
                     || format!("at {}, sector {}", request.start, request.sector),
                 );
             }

@@ -226,9 +226,9 @@ pub(super) fn check_rest(line: &Line<'_>, rest: &[u8], action: Action) -> Result
         return Ok(());
     }
     let expected = match action {
-        Action::Complete => "an error number in brackets, such as [0], and the end of the line",
+        Action::Complete => "an error number in brackets, such as [0], at the end of the line",
         _ => {
-            "a process name of at most 15 bytes in brackets, such as [fio], and the end of the line"
+            "a process name of at most 15 bytes in brackets, such as [fio], at the end of the line"
         }
     };
     Err(line.wrong("end of line", rest, expected))

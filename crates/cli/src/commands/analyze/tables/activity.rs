@@ -24,14 +24,14 @@ pub(super) fn decomposition(
     if let Some(fit) = of.fit {
         text += &if fit.explains() {
             format!(
-                "; all sizes: I/O {:.3} ± {:.3} ms, overhead {:.3} ± {:.3} ms (95 %)",
+                "; over all sizes: I/O {:.3} ± {:.3} ms, overhead {:.3} ± {:.3} ms (95 %)",
                 fit.io_ms,
                 1.96 * fit.io_stderr_ms,
                 fit.overhead_ms,
                 1.96 * fit.overhead_stderr_ms
             )
         } else {
-            "; all sizes: latency does not depend on the request size".to_owned()
+            "; over all sizes: latency does not depend on the request size".to_owned()
         };
     }
     Some((name, text))

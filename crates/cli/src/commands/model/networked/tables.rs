@@ -39,7 +39,7 @@ pub(super) fn describe_stations(system: &NetworkedRaid, analysis: &NetworkAnalys
     text += &table.text();
     let _ = writeln!(
         text,
-        "  sum {}; bottleneck {} with {:.4} s; it limits throughput with {:.1} jobs or more",
+        "  sum {}; the bottleneck {} ({:.4} s) limits throughput with {:.1} jobs or more",
         seconds(analysis.sum_s),
         of_all(&analysis.bottleneck.station, system.stations_of),
         analysis.bottleneck.seconds,
@@ -63,7 +63,7 @@ pub(super) fn describe(
         "balanced job bounds",
         "exact (MVA)",
         "Schweitzer",
-        "all at once: fork-join",
+        "fork-join",
         "jobs/h",
     ];
     if !simulated.is_empty() {
@@ -100,9 +100,9 @@ pub(super) fn describe(
         table.row(row);
     }
     text += &table.text();
-    text += "  the bounds, exact and Schweitzer assume that a job visits its storage servers one after another; \
-             fork-join, an approximation, assumes that it visits all at once, which can be faster than these lower \
-             bounds\n";
+    text += "  the bounds, 'exact (MVA)' and 'Schweitzer' assume that a job visits its storage servers one after \
+             another; 'fork-join', an approximation, assumes that a job visits all of them at once, so its times can \
+             be below the lower bounds\n";
     let beyond = measured.unwrap_or_default().iter();
     let beyond = beyond.filter(|p| p.jobs > f64::from(most)).count();
     if beyond > 0 {
@@ -149,11 +149,11 @@ pub(super) fn measured_with(points: &[MeasuredPoint], n: u32) -> String {
 
 /// What small changes of each part of the system bring.
 pub(super) fn elasticities(system: &NetworkedRaid, at: u32) -> Result<String, Usage> {
-    let title = format!("with {at} jobs: a change of");
+    let title = format!("with {at} jobs: parameter");
     let mut table = Table::new(&[
         &title,
         "elasticity",
-        "of the lower bound",
+        "elasticity of lower bound",
         "seconds per 1 %",
     ]);
     for elasticity in system.elasticities(at).map_err(|e| Usage(e.to_string()))? {
@@ -195,7 +195,7 @@ pub(super) fn purchases(args: &Model, all: &[Purchase], at: u32) -> String {
             Some(best) => {
                 let _ = writeln!(
                     described,
-                    "  best for {budget}: {} for {}, with a response time of {} instead of {}",
+                    "  best within {budget}: {}, at a cost of {}: response time {} instead of {}",
                     best.upgrades.join(" + "),
                     best.cost,
                     seconds(best.response_s),
@@ -248,8 +248,8 @@ pub(super) fn describe_classes(
         text += "  note: too many combinations of jobs for an exact analysis; the response time is Schweitzer's approximation\n";
     }
     if simulated.is_some() {
-        text += "  note: the simulation shares every station among all jobs present, as the \
-                 theory of several classes assumes\n";
+        text += "  note: every simulated station serves all jobs present at once (processor sharing), as the \
+                 multi-class theory assumes\n";
     }
     text
 }

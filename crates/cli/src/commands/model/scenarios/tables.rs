@@ -188,12 +188,12 @@ fn conclusion(answered: &Answered) -> String {
             )
         }
         (None, Some(simulated)) => format!(
-            "{}: theory has no answer for the response times; the simulated mean is {}.\n",
+            "{}: queueing theory has no formula for the response times; the simulated mean is {}.\n",
             answered.name,
             ms(simulated)
         ),
         (None, None) => format!(
-            "{}: theory has no answer for the response times.\n",
+            "{}: queueing theory has no formula for the response times.\n",
             answered.name
         ),
     }
@@ -203,7 +203,7 @@ fn conclusion(answered: &Answered) -> String {
 pub(super) fn accuracy_in_words(accuracy: Option<Accuracy>, is_compared: bool) -> String {
     let Some(of) = accuracy else {
         return match is_compared {
-            true => "not measured for other loads of this kind; the error for this one is in the table above",
+            true => "not measured for other loads of this kind; the table above shows the error for this load",
             false => "not measured for loads of this kind; compare with a simulation: --with-sim",
         }
         .to_owned();

@@ -16,7 +16,7 @@ pub(super) const PAGES: &[Page] = &[
                 lines: &["iosonar bench sim"],
             },
             Example {
-                what: "Measure replays of a device",
+                what: "Measure replays on a device",
                 lines: &["iosonar bench replay --target /dev/sdX"],
             },
         ],

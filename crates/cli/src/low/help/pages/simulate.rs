@@ -54,7 +54,7 @@ pub(super) const PAGES: &[Page] = &[
                 lines: &["iosonar model raid5.toml --with-sim --cdf both.png"],
             },
             Example {
-                what: "Find the best upgrades of a networked system for a budget",
+                what: "Find the best upgrades to a networked system within a budget",
                 lines: &["iosonar model network.toml --budget 5000 --curve jobs.png"],
             },
         ],
@@ -95,7 +95,7 @@ pub(super) const PAGES: &[Page] = &[
                 ],
             },
             Example {
-                what: "Report how much the load may grow, and what each candidate costs",
+                what: "Report how far the load can grow on each candidate, and what it costs",
                 lines: &[
                     "iosonar choose web.load.gz raid10:8xexos-x18 intel-d7 \\",
                     "--target 'p99 < 20ms' --growth --price exos-x18=300 \\",

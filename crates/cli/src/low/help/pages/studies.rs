@@ -55,7 +55,7 @@ pub(super) const PAGES: &[Page] = &[
         ],
         examples: &[
             Example {
-                what: "Fit an SSD model on one half of a replay, and test it on the other",
+                what: "Fit an SSD model to one half of a replay, and test it on the other",
                 lines: &[
                     "iosonar check-model web.load.gz --target /dev/sdX --fit \\",
                     "--skip-writes -o check.png",

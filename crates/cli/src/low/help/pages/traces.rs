@@ -39,7 +39,7 @@ pub(super) const PAGES: &[Page] = &[
         brief: &["merge", "window", "by", "csv", "from", "until", "json"],
         examples: &[
             Example {
-                what: "Measure a trace, by operation",
+                what: "Measure a trace, with a breakdown by operation",
                 lines: &["iosonar analyze web.load.gz --by op"],
             },
             Example {
