@@ -109,7 +109,8 @@ fn auto_says_which_options_it_had_no_use_for_and_that_it_is_one_engine_for_all()
         "--engine-opt",
         "task-work=defer",
     ]);
-    let unused = "--engine-opt task-work, --engine-opt buffers=plain had no effect: engine auto chose sync";
+    let unused =
+        "--engine-opt task-work, --engine-opt buffers=plain had no effect: engine auto chose sync";
     assert!(alone.contains(unused), "{alone}");
     assert!(!replay(&[]).contains("had no effect"));
     if let Some(by_requests) = Loop::over(&image) {

@@ -191,7 +191,11 @@ impl OutcomeSummary {
             let labels = labels.with("up_to_sectors", *class);
             for (op, times) in ["read", "write"].into_iter().zip(directions) {
                 if times.count() > 0 {
-                    metrics.push(Metric::times("latency_of_size", &labels.with("op", op), times));
+                    metrics.push(Metric::times(
+                        "latency_of_size",
+                        &labels.with("op", op),
+                        times,
+                    ));
                 }
             }
         }

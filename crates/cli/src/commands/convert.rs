@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use iosonar_report::{grouped, remark as words_of};
-use iosonar_trace::convert::{ConvertError, convert};
+use iosonar_trace::convert::{ConvertError, Converted, convert};
 use iosonar_trace::formats::by_format_name;
 use iosonar_trace::{apart, output};
 

@@ -174,11 +174,7 @@ pub(super) fn wrong_geometry(
             ),
             None => check.wrong(&array.disks, "array.disks", copies, format!("at least 2 for {level}")),
         },
-        GeometryError::Copies {
-            level,
-            copies,
-            seen,
-        } => check.wrong(
+        GeometryError::Copies { copies, seen, .. } => check.wrong(
             &array.disks,
             "array.disks",
             seen,

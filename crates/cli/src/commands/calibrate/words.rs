@@ -2,8 +2,8 @@
 
 use iosonar_disk_model::{DiskProfile, SeekPoints};
 use iosonar_report::grouped;
-use iosonar_stats::{Labels, Metric};
 use iosonar_stats::metric::MetricUnit;
+use iosonar_stats::{Labels, Metric};
 use iosonar_study::calibrate::{DiskFit, FlashFit, How, Parameter, Quality, SsdFit};
 use iosonar_trace::Op;
 use iosonar_units::Nanos;
@@ -254,7 +254,12 @@ fn add_quality(json: &mut Output, half: &str, quality: &Quality) {
 /// What a profile says of the revolution and of seeks, under names with this prefix.
 fn add_drive(json: &mut Output, prefix: &str, profile: &DiskProfile) {
     let mut add = |name: &str, labels: &Labels, unit, value| {
-        json.metric(Metric::figure(format!("{prefix}{name}"), labels, unit, value));
+        json.metric(Metric::figure(
+            format!("{prefix}{name}"),
+            labels,
+            unit,
+            value,
+        ));
     };
     let (ms, none) = (MetricUnit::Milliseconds, Labels::default());
     let revolution = profile.revolution_ms;
