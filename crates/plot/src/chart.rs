@@ -259,7 +259,7 @@ impl Chart {
         let clouds = || self.clouds();
         if clouds().any(|cloud| cloud.points().is_none()) {
             let text = if self.y.is_log {
-                "density: darker means more requests; dots are the slowest requests and isolated ones"
+                "density: darker means more requests; dots are the slowest and isolated requests"
             } else {
                 "density: darker means more requests; dots are isolated requests"
             };
