@@ -30,7 +30,7 @@ pub struct OutcomeMetrics {
     timeline: Timeline,
     reads: Outcomes,
     writes: Outcomes,
-    /// By the logarithm of the class, empty where there is none.
+    /// By the logarithm of the class; that of a class without requests is empty.
     by_size: Vec<[Distribution; 2]>,
     untimed: u64,
     not_done: u64,
