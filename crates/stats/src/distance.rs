@@ -211,6 +211,39 @@ mod tests {
     }
 
     #[test]
+    fn significance_of_few_values_has_the_corrections_of_stephens() {
+        // Kolmogorov's distribution at 0.5, 0.8, 1 and 1.2 (Smirnov 1948, table 1).
+        for (lambda, p) in [
+            (0.5, 0.963_945),
+            (0.8, 0.544_142),
+            (1.0, 0.269_999_7),
+            (1.2, 0.112_249_7),
+        ] {
+            for (n_a, n_b) in [(100.0, 100.0), (12.0, 30.0), (9.0, 4.0)] {
+                let root = f64::sqrt(n_a * n_b / (n_a + n_b));
+                let distance = lambda / (root + 0.12 + 0.11 / root);
+                let found = ks_significance(distance, n_a, n_b);
+                assert!((found - p).abs() < 1e-6, "{lambda}, {n_a}, {n_b}: {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_curve_is_reached_between_its_points_in_proportion() {
+        let curve = [(1.0, 0.0), (2.0, 0.5), (6.0, 0.75), (8.0, 1.0)];
+        for (p, x) in [
+            (0.1, 1.2),
+            (0.5, 2.0),
+            (0.6, 3.6),
+            (0.75, 6.0),
+            (0.875, 7.0),
+            (1.0, 8.0),
+        ] {
+            assert!((inverse(&curve, p) - x).abs() < 1e-12, "{p}");
+        }
+    }
+
+    #[test]
     fn nothing_is_at_no_distance_from_anything() {
         assert!(ks_distance(&of([]), &of([1])).is_nan());
     }

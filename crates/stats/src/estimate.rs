@@ -206,6 +206,20 @@ mod tests {
     }
 
     #[test]
+    fn of_one_run_there_is_no_error_and_of_two_there_is() {
+        assert!(Estimate::of_ratio(&[(3.0, 2.0)]).stderr.is_nan());
+        let two = Estimate::of_ratio(&[(3.0, 2.0), (1.0, 2.0)]);
+        // Residuals 1 and -1: sqrt(2 x 2 / 1) / 4.
+        assert!((two.stderr - 0.5).abs() < 1e-12, "{two:?}");
+        let alone = Estimate {
+            mean: 2.0,
+            stderr: 1.0,
+            values: 1,
+        };
+        assert!(alone.half_width_95().is_nan());
+    }
+
+    #[test]
     fn an_interval_from_ten_replications_uses_students_t() {
         let values: Vec<f64> = (1..=10).map(f64::from).collect();
         let e = Estimate::from_independent(&values);
