@@ -73,7 +73,7 @@ fn a_missing_interval_is_explained() {
     let text = one_run(500);
     let mean = line(&text, "mean ");
     assert!(
-        mean.contains("needs 4 096 requests, or --replications"),
+        mean.contains("needs at least 4 096 requests, or --replications"),
         "{mean}"
     );
 }

@@ -85,7 +85,7 @@ fn a_simulation_of_records_leaves_out_what_the_replay_left_out_and_says_so() {
     let (some, sim) = requests(&[]);
     assert_eq!(some, READS);
     assert!(
-        err(&sim).contains("400 requests were skipped during the recording and are left out"),
+        err(&sim).contains("400 requests were skipped by the recorded replay and are left out"),
         "{}",
         err(&sim)
     );

@@ -106,7 +106,7 @@ pub(crate) enum Command {
     Model(Box<Model>),
     /// Find the highest load, or the fewest disks, that meets a target
     Plan(Box<Plan>),
-    /// Compare candidates for a load, and find how far it can grow on each
+    /// Compare candidates, and find how far the load can grow on each
     Choose(Box<Choose>),
     /// Run simulations or replays over combinations of parameters
     Sweep(Box<Sweep>),

@@ -36,14 +36,14 @@ impl OnlySubmitted {
 const fn remark_of(status: Status) -> &'static str {
     match status {
         Status::Skipped => {
-            "requests were skipped during the recording and are left out (--include-skipped keeps them)"
+            "requests were skipped by the recorded replay and are left out (--include-skipped includes them)"
         }
         Status::Dropped => {
-            "requests were dropped because of conflicts during the recording and are left out (--include-skipped keeps \
-             them)"
+            "requests were dropped by the recorded replay because of conflicts, and are left out (--include-skipped \
+             includes them)"
         }
         _ => {
-            "requests were not submitted during the recording and are left out (--include-skipped keeps them)"
+            "requests were not submitted by the recorded replay and are left out (--include-skipped includes them)"
         }
     }
 }
