@@ -288,7 +288,11 @@ fn what_cannot_be_checked_is_refused_with_what_to_do() {
             2,
             "the name of a picture must end in .png or .svg",
         ),
-        (&["--target", "a", "--target", "b"], 2, "give --target only once"),
+        (
+            &["--target", "a", "--target", "b"],
+            2,
+            "give --target only once",
+        ),
     ] {
         let run = check_model(options, &load);
         assert_eq!(run.status.code(), Some(code), "{options:?}: {}", err(&run));

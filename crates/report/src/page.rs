@@ -240,7 +240,7 @@ fn document(title: &str, body: &str, payload: Payload) -> String {
          <button type=\"button\" id=\"theme\">Dark</button></div>\n</header>\n\
          <main>\n\
          <noscript><p class=\"warning\">The charts need JavaScript, which is switched off. All \
-         tables and figures are shown.</p></noscript>\n\
+         tables and numbers are still shown.</p></noscript>\n\
          <p id=\"said\" class=\"unseen\" aria-live=\"polite\"></p>\n{body}\
          <p class=\"help\">Drag across a chart to zoom in and double-click to reset, or use the buttons below the \
          chart. While a chart has the focus, + and − zoom, the arrow keys move, and 0 resets. Charts with \

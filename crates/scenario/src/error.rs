@@ -151,8 +151,8 @@ pub enum ScenarioError {
     },
     /// A trace has more devices than there are arrays.
     #[error(
-        "{}: the trace has at least {} devices, but there are only {arrays} arrays: set 'array.count' to the number of \
-         devices that 'iosonar info' prints", path.display(), u32::from(*device) + 1
+        "{}: the trace has at least {} devices, but 'array.count' is only {arrays}: set it to the number of devices \
+         that 'iosonar info' prints", path.display(), u32::from(*device) + 1
     )]
     TooFewArrays {
         /// The trace.

@@ -143,7 +143,7 @@ fn devices_without_requests_are_counted_and_those_without_an_array_refused() {
     let (path, _) = trace("fleet-too-few.csv", &[0, 1, 2], 500);
     let error = run(&of_trace(&path), 2, 2).unwrap_err();
     assert!(
-        error.contains("at least 3 devices, but there are only 2 arrays"),
+        error.contains("at least 3 devices, but 'array.count' is only 2"),
         "{error}"
     );
 }

@@ -18,7 +18,8 @@ pub fn how(of: How) -> &'static str {
         How::MeanValueAnalysis => "mean value analysis, assuming exponential service times",
         How::RpoChain => "the embedded Markov chain of a disk with RPO",
         How::RpoJoin => {
-            "the wait at a disk with RPO, common to all disks, plus the longest of independent services"
+            "the wait at one disk with rotational position ordering (RPO), taken as the same for all disks, plus the \
+             longest of their independent service times"
         }
         How::BulkService => "bulk service M/M^[a,b]/1",
         How::ForkJoin => "fork-join of exponential stations (Nelson and Tantawi)",

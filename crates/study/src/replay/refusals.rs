@@ -119,7 +119,7 @@ pub(super) fn refuse_without_effect(spec: &ReplaySpec) -> Result<(), ReplayPlanE
     ]);
     if let Some(need) = of_model.filter(|_| kind != Simulate) {
         return Err(refused(&format!(
-            "{need} --engine simulate (got {chosen}) to have an effect: remove one of the two"
+            "{need} --engine simulate (got {chosen}) to have an effect: choose this engine, or remove the option"
         )));
     }
     if ring.poll_completions && spec.no_direct {

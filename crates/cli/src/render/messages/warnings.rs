@@ -191,7 +191,7 @@ SettingLost = "W037" "a queue setting was changed during the replay" {
     "cat /sys/block/sdb/queue/scheduler" }
 RequestsMerged = "W038" "the kernel merged requests" {
     "Requests for adjacent sectors were joined before the device saw them."
-    "The device received fewer but longer requests than the load contains."
+    "The device received fewer but larger requests than the load contains."
     "To measure the requests unmerged, add --merges forbid."
     "iosonar replay a.load --target /dev/sdb --merges forbid" }
 DeviceDidMore = "W039" "the device performed more requests than were submitted" {
