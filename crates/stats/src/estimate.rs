@@ -189,6 +189,45 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_that_would_reach_zero_is_symmetric_in_its_logarithm() {
+        let wide = Estimate {
+            mean: 2.0,
+            stderr: 0.5,
+            values: 2,
+        };
+        let half = 12.706 * 0.5;
+        let (lower, upper) = wide.positive_interval_95().unwrap();
+        let factor = (half / 2.0_f64).exp();
+        assert!((lower * factor / 2.0 - 1.0).abs() < 1e-3, "{lower}");
+        assert!((upper / factor / 2.0 - 1.0).abs() < 1e-3, "{upper}");
+        let narrow = Estimate {
+            stderr: 0.1,
+            ..wide
+        };
+        let (lower, upper) = narrow.positive_interval_95().unwrap();
+        assert!((upper - 2.0 - (2.0 - lower)).abs() < 1e-12 && lower > 0.0);
+    }
+
+    #[test]
+    fn batches_are_means_of_neighbours() {
+        let mut means = BatchMeans::default();
+        (0..256).for_each(|i| means.push(f64::from(i)));
+        // 64 batches of one sample became 32 of two, and these 32 of four and of eight.
+        assert_eq!(means.batch_length, 8);
+        let expected: Vec<f64> = (0..32).map(|i| 8.0 * f64::from(i) + 3.5).collect();
+        assert_eq!(means.means, expected);
+        assert_eq!(means.estimate().mean, 127.5);
+    }
+
+    #[test]
+    fn neighbours_that_rise_together_are_alike_and_equal_ones_are_not() {
+        assert_eq!(lag_1_correlation(&[3.0, 3.0, 3.0]), 0.0);
+        // Deviations -1.5, -0.5, 0.5, 1.5: products 0.75 - 0.25 + 0.75, squares 5.
+        assert!((lag_1_correlation(&[1.0, 2.0, 3.0, 4.0]) - 0.25).abs() < 1e-12);
+        assert!(lag_1_correlation(&[1.0, 2.0, 1.0, 2.0]) < -0.7);
+    }
+
+    #[test]
     fn batch_means_have_a_standard_error_from_the_fewest_samples_on() {
         let of = |n: u64| {
             let mut means = BatchMeans::default();

@@ -263,6 +263,13 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn the_widest_bins_are_those_of_the_relative_error() {
+        let widths = (0..5_000).map(edges_of).filter(|(low, high)| high > low);
+        let widest = widths.map(|(low, high)| (high - low + 1) as f64 / low as f64);
+        assert_eq!(widest.fold(0.0, f64::max), Histogram::RELATIVE_ERROR);
+    }
+
+    #[test]
     fn bins_tile_the_numbers_without_gap_or_overlap() {
         let mut next = 0;
         for bin in 0..56 * 512 {
