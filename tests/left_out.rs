@@ -291,7 +291,7 @@ fn a_kind_that_only_the_held_out_half_holds_was_not_learned() {
     };
     let (words, text) = fit("ssd");
     assert!(
-        words.contains("  writes: none in the training half"),
+        words.contains("  writes: the training half has no writes"),
         "{words}"
     );
     assert!(

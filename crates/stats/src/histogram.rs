@@ -263,6 +263,45 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn samples_of_a_bin_are_spread_evenly_over_it() {
+        // From 4096 on, bins have 8 values: the four samples of one are at its eighths 1, 3, 5 and 7.
+        assert_eq!(edges_of(bin_of(4096)), (4096, 4103));
+        let mut h = Histogram::default();
+        for value in [0, 4096, 4096, 4103, 4103, 5000] {
+            h.push(Nanos::new(value));
+        }
+        let found: Vec<u64> = (2..=5)
+            .map(|rank| h.quantile(f64::from(rank) / 6.0).unwrap().get())
+            .collect();
+        assert_eq!(found, [4096, 4098, 4100, 4102]);
+    }
+
+    #[test]
+    fn what_is_sparse_is_merged_wherever_it_begins() {
+        let of = |values: &[u64]| {
+            let mut h = Histogram::default();
+            values.iter().for_each(|value| h.push(Nanos::new(*value)));
+            h
+        };
+        for (mine, theirs) in [
+            (&[1_000_000_u64][..], &[3_u64, 70][..]),
+            (&[5], &[1 << 40, 1 << 41]),
+            (&[], &[127, 128, 129]),
+            (&[64], &[128]),
+        ] {
+            let (mut merged, theirs) = (of(mine), of(theirs));
+            let sparse = theirs.sparse();
+            assert!(sparse.bins.iter().all(|(_, n)| *n > 0));
+            merged.merge_sparse(&sparse);
+            let mut expected = of(mine);
+            expected.merge(&theirs);
+            let steps = |h: &Histogram| h.cdf().collect::<Vec<_>>();
+            assert_eq!(steps(&merged), steps(&expected));
+            assert_eq!(merged.count(), expected.count());
+        }
+    }
+
+    #[test]
     fn the_widest_bins_are_those_of_the_relative_error() {
         let widths = (0..5_000).map(edges_of).filter(|(low, high)| high > low);
         let widest = widths.map(|(low, high)| (high - low + 1) as f64 / low as f64);
