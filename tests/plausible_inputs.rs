@@ -378,7 +378,7 @@ fn profiles_and_experiments_are_answered_alike() {
     for named in [
         "drive.toml",
         "rpm = 7200",
-        "write it under [from_data_sheet]",
+        "this key belongs in [from_data_sheet]",
     ] {
         assert!(message.contains(named), "{message}");
     }
