@@ -302,7 +302,7 @@ fn cases_that_are_added_later_are_done_and_all_folders_still_sort() {
     scratch.file("base.toml", SCENARIO.replace("2000", "3000"));
     let run = sweep(&scratch, &[]);
     assert!(
-        err(&run).contains("3 runs done with a different scenario"),
+        err(&run).contains("the results of 3 runs are from a different scenario"),
         "{}",
         err(&run)
     );

@@ -253,7 +253,9 @@ fn prepare(scratch: &Scratch) {
         .unwrap();
     let records = scratch.path("r.ios").display().to_string();
     let replayed = replay_on_file(&scratch.path("l.ios"), &target, &["-q", "-o", &records]);
-    assert!(replayed.status.success(), "{}", err(&replayed));
+    // 3: on a busy machine, some requests are submitted late.
+    let code = replayed.status.code();
+    assert!(matches!(code, Some(0 | 3)), "{}", err(&replayed));
 }
 
 #[test]

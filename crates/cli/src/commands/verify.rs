@@ -260,7 +260,7 @@ mod tests {
             (1, 8, false, "1 sector is LOST"),
             (2, 8, true, "2 sectors are LOST although they were durable"),
             (0, 0, true, "no verdict: no flush"),
-            (0, 8, false, "no verdict: interrupted after 8"),
+            (0, 8, false, "no verdict: interrupted after checking 8"),
         ] {
             let text = of(lost, durable, 0, whole);
             assert!(text.starts_with(says) && text != survived, "{text}");

@@ -86,7 +86,7 @@ pub(crate) struct Verify {
         value_name = "DEV"
     )]
     pub(crate) target: PathBuf,
-    /// Require only durable data to be intact, as after a power loss
+    /// Require only durable data to be intact
     ///
     /// Data is durable if it was flushed, written with FUA, or written to a write-through device.
     #[arg(long, help_heading = "Verification")]

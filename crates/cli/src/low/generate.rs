@@ -97,7 +97,7 @@ pub(crate) struct Shape {
     /// N is a number, geometric=MEAN, or a table of probabilities such as 1:0.7,8:0.3.
     #[arg(long, help_heading = "Requests", value_name = "N", default_value = "1")]
     pub(crate) batch: String,
-    /// Choose addresses from this distribution
+    /// Choose addresses from this law
     ///
     /// LAW is uniform, sequential=RUN, zipf=EXPONENT, hot=SPACE:REQUESTS or mixed=FOLLOW:EXPONENT.
     #[arg(
@@ -137,7 +137,7 @@ pub(crate) struct Rate {
 
 #[derive(Args, Debug)]
 pub(crate) struct OnOff {
-    /// Generate PER_S arrivals per second in on phases
+    /// Generate PER_S arrivals/s in on phases
     #[arg(long, help_heading = "Arrivals", alias = "rate_iops", value_name = "PER_S", default_value_t = 1000.0, value_parser = above_zero)]
     pub(crate) rate: f64,
     /// Set the mean length of on phases
@@ -196,7 +196,7 @@ pub(crate) struct Noise {
     /// Generate this many arrivals per second
     #[arg(long, help_heading = "Arrivals", alias = "rate_iops", value_name = "PER_S", default_value_t = 100.0, value_parser = above_zero)]
     pub(crate) rate: f64,
-    /// Set the Hurst parameter (at least 0.5 and less than 1)
+    /// Set the Hurst parameter, 0.5 to below 1
     #[arg(long, help_heading = "Arrivals", value_name = "H", default_value_t = 0.8, value_parser = bias)]
     pub(crate) hurst: f64,
     /// Set the rate's coefficient of variation
@@ -283,7 +283,7 @@ pub(crate) struct Sweep {
     /// Advance by SIZE per request [default: space/1000]
     #[arg(long, help_heading = "Arrivals", value_name = "SIZE", value_parser = super::traces::whole_sectors)]
     pub(crate) step: Option<Bytes>,
-    /// Sweep the space N times, in alternating directions
+    /// Sweep the space N times, back and forth
     #[arg(long, help_heading = "Arrivals", value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) ways: u64,
     #[command(flatten)]

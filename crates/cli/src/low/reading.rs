@@ -51,7 +51,7 @@ struct FormatArgs {
     /// Use only this device's requests, by name or number [repeatable]
     #[arg(long, value_name = "NAME")]
     device: Vec<String>,
-    /// Take start times of requests in kernel traces from this event
+    /// Use this event of kernel traces as the start of a request
     ///
     /// EVENT is auto, q (queue), g (get), i (insert), d (issue) or c (complete).
     #[arg(long, value_name = "EVENT", default_value = "auto")]
@@ -123,7 +123,7 @@ struct ChangeArgs {
     /// Repeat the load N times, or until TIME (with a unit)
     #[arg(long, alias = "loops", value_name = "N|TIME")]
     repeat: Vec<Rounds>,
-    /// Shift each repetition SECTORS further than the previous one
+    /// Move each repetition SECTORS further than the previous one
     #[arg(long, value_name = "SECTORS", default_value_t = 0, requires = "repeat", value_parser = clap::value_parser!(u64).range(..1 << 62))]
     repeat_offset: u64,
     /// Merge N independent copies of the load (1 to 1000)

@@ -65,7 +65,7 @@ pub(crate) struct Replay {
     pub(crate) find: FindArgs,
     #[command(flatten)]
     pub(crate) reading: ReadArgs,
-    /// Write every request, with its delay and latency, to this trace
+    /// Write every request, with delay and latency, to OUT
     #[arg(
         short,
         long,

@@ -190,7 +190,7 @@ pub(crate) struct Calibrate {
     /// By default, the last sector in the records is taken as the end of the device.
     #[arg(long, help_heading = "Model", value_name = "SIZE")]
     pub(crate) capacity: Option<Bytes>,
-    /// Draw the held-out half and the model's prediction (.png, .svg)
+    /// Draw the held-out half and its fit (.png, .svg)
     ///
     /// The chart shows the distributions of the measured and the predicted latencies.
     #[arg(long, help_heading = "Results", value_name = "OUT")]

@@ -125,11 +125,16 @@ pub(crate) struct Plan {
     /// second: 'throughput > 200'. Separate several targets with commas; all of them must be met.
     #[arg(long, help_heading = "Question", value_name = "TARGET", alias = "slo")]
     pub(crate) target: String,
-    /// Choose the quantity to find
+    /// Find the limit of rate, copies, disks or jobs
     ///
     /// The default is the highest rate; with --trace, the factor by which the trace can be sped up; for closed loops
     /// and networked systems, the number of jobs.
-    #[arg(long, help_heading = "Question", value_name = "WHAT")]
+    #[arg(
+        long,
+        help_heading = "Question",
+        value_name = "WHAT",
+        hide_possible_values = true
+    )]
     pub(crate) find: Option<Find>,
     /// Plan for each of these values of a key [repeatable]
     ///

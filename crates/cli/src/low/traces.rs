@@ -162,10 +162,10 @@ pub(crate) struct Analyze {
     /// Set the peak hours [default: the busiest four periods in a row]
     #[arg(long, help_heading = "Disk activity", value_name = "A..B")]
     pub(crate) peak: Option<Window>,
-    /// Add a breakdown by this attribute
+    /// Add a breakdown by device, op or size
     ///
     /// The additional table has a row for each device, operation or size.
-    #[arg(long, help_heading = "Measurement", value_name = "BY", value_parser = ["device", "op", "size"])]
+    #[arg(long, help_heading = "Measurement", value_name = "BY", hide_possible_values = true, value_parser = ["device", "op", "size"])]
     pub(crate) by: Option<String>,
     /// Sample pages if counting all of them needs more than SIZE of memory
     #[arg(

@@ -362,7 +362,10 @@ mod tests {
         folders.push(folder.path().join("second"));
         let error = Originals(folders).keep(&setting, "2", "1").err();
         let error = error.expect("an error").to_string();
-        assert!(error.contains("run/nomerges-zram7 of another"), "{error}");
+        assert!(
+            error.contains("run/nomerges-zram7 already exists and belongs to another"),
+            "{error}"
+        );
         assert!(!folder.path().join("second").exists() && is_kept(&folder));
     }
 
