@@ -158,7 +158,8 @@ impl DiskProfile {
             .chain(remapped.map(|to| ("layout.zones.remaps", to)))
         {
             if place >= places {
-                let expected = "less than the number of sectors in the zone (of tracks, if layout.sparing is 'tracks')";
+                let expected = "less than the sectors of the zone, surfaces x cylinders x sectors_per_track (or than its \
+                                tracks, surfaces x cylinders, if layout.sparing is 'tracks')";
                 return refuse(key, place as f64, expected);
             }
         }
