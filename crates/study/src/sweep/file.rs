@@ -214,14 +214,8 @@ impl ExperimentFile {
                 "is {most}, expected at least {} with 'precision', to estimate the precision of the mean",
                 super::FEWEST_FOR_PRECISION
             );
-            return wrong(
-                if self.replay.is_some() {
-                    "repeat"
-                } else {
-                    "replications"
-                },
-                &problem,
-            );
+            let keys = ["replications", "repeat"];
+            return wrong(keys[usize::from(self.replay.is_some())], &problem);
         }
         if let Some(seed) = self.seed
             && i64::try_from(seed).is_err()
