@@ -96,7 +96,7 @@ fn a_deadlock_is_told_and_is_no_result() {
         err(&run)
     );
     assert!(
-        err(&run).contains("for 16 pending descriptors, but there are only 12"),
+        err(&run).contains("16 pending descriptors, but there are only 12"),
         "{}",
         err(&run)
     );

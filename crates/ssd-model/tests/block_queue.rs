@@ -56,7 +56,7 @@ fn static_blocks_with_fewer_threads_never_begin() {
     assert!(out.services.is_empty());
     let why = out.stuck.unwrap();
     assert!(
-        why.contains("for 16 pending descriptors, but there are only 15"),
+        why.contains("16 pending descriptors, but there are only 15"),
         "{why}"
     );
     let out = sequential(&p, Access::Read, 16, 160);

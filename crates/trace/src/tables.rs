@@ -191,7 +191,7 @@ mod tests {
         for name in ["points.parquet.gz", "x.arrow.zst"] {
             let error = write(name.as_ref(), &Table::default()).unwrap_err();
             assert!(error.is_refusal() && !Path::new(name).exists());
-            assert!(error.to_string().contains("name it"), "{error}");
+            assert!(error.to_string().contains("use the name"), "{error}");
         }
     }
 

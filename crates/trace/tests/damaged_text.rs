@@ -192,7 +192,7 @@ fn a_load_is_never_read_with_values_that_its_cut_last_row_does_not_have() {
     );
     let (rows, remarks) = read("cut.load", cut, true).unwrap();
     assert_eq!((rows, remarks[0].count), (800, 1));
-    assert!(remarks[0].what.contains("no newline"));
+    assert!(remarks[0].what.contains("without a newline"));
 }
 
 /// A trace of three rows in each text format: the first lines, then the rows.

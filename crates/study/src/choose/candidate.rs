@@ -349,7 +349,7 @@ mod tests {
             ("nvme-gen4-tlc+speed=3", "'+speed=': unknown key"),
             (
                 "raid10:8xexos-x18+array.disks=4",
-                "contradicts the short form",
+                "changes what the part before '+' already sets",
             ),
             ("", "is ambiguous"),
             ("absent.toml", "absent.toml"),

@@ -408,7 +408,7 @@ mod tests {
     fn what_is_no_condition_says_why() {
         for (text, complaint) in [
             ("", "ends too early"),
-            ("disk >= 4", "unknown parameter 'disk'"),
+            ("disk >= 4", "unknown parameter: 'disk'"),
             ("disks >=", "ends too early"),
             ("disks", "evaluates to 8"),
             ("level < 3", "'raid5' is not a number"),

@@ -440,7 +440,10 @@ mod tests {
                 "[vary]\nzip = 3",
                 "'vary.zip' must be written as [[vary.zip]] tables",
             ),
-            ("where = 'q == 1'\n[vary]\nx = [1]", "unknown parameter 'q'"),
+            (
+                "where = 'q == 1'\n[vary]\nx = [1]",
+                "unknown parameter: 'q'",
+            ),
             (
                 "where = 'x > 1'\n[vary]\nx = [1]",
                 "does not select any point",

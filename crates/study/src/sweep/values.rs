@@ -386,8 +386,8 @@ mod tests {
             ("x = 3", "expected a list"),
             ("x = []", "has no values"),
             ("x = { from = 1, to = 3 }", "either 'step' or 'steps'"),
-            ("x = { from = 1, to = 3, step = 0 }", "not lead from"),
-            ("x = { from = 1, to = 3, step = -1 }", "not lead from"),
+            ("x = { from = 1, to = 3, step = 0 }", "does not get from"),
+            ("x = { from = 1, to = 3, step = -1 }", "does not get from"),
             (
                 "x = { from = 0, to = 3, steps = 3, scale = 'log' }",
                 "greater than 0",

@@ -269,7 +269,7 @@ mod tests {
                 "'p99' and 'throughput' have different units",
             ),
             ("p99,p99.0", "'p99' is given twice"),
-            ("delay p99", "no delay"),
+            ("delay p99", "no start delay"),
             ("read throughput", "all requests"),
         ] {
             let error = names(text).unwrap_err();
