@@ -263,6 +263,29 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn a_distribution_function_has_a_step_for_each_bin_with_samples() {
+        let mut h = Histogram::default();
+        for value in [5, 5, 7, 4097, 4100] {
+            h.push(Nanos::new(value));
+        }
+        let steps: Vec<(u64, f64)> = h.cdf().map(|step| (step.value.get(), step.share)).collect();
+        // The last bin ends at 4103, but no sample is above 4100.
+        assert_eq!(steps, [(5, 0.4), (7, 0.6), (4100, 1.0)]);
+        for (t, share) in [
+            (4, 0.0),
+            (5, 0.4),
+            (6, 0.4),
+            (7, 0.6),
+            (4095, 0.6),
+            (4096, 1.0),
+        ] {
+            assert_eq!(h.share_up_to(Nanos::new(t)), share, "{t}");
+        }
+        assert_eq!(h.share_up_to(Nanos::SECOND), 1.0);
+        assert!(Histogram::default().share_up_to(Nanos::SECOND).is_nan());
+    }
+
+    #[test]
     fn samples_of_a_bin_are_spread_evenly_over_it() {
         // From 4096 on, bins have 8 values: the four samples of one are at its eighths 1, 3, 5 and 7.
         assert_eq!(edges_of(bin_of(4096)), (4096, 4103));
