@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use scratch::python::python_with;
-use scratch::{Loop, Scratch, err, has_trace_points, iosonar, out};
+use scratch::{Loop, SCENARIO, Scratch, err, has_trace_points, iosonar, out};
 use serde_json::Value;
 
 /// Prints what is wrong with each of the files, and the keys at the top that the schema does not list.
@@ -29,20 +29,6 @@ for path in sys.argv[2:]:
     for key in sorted(set(output) - listed):
         print(f"{path}: the schema of '{output.get('command')}' does not list '{key}'")
 "#;
-
-const SCENARIO: &str = "\
-seed = 3
-replications = 2
-[load]
-requests = 300
-arrivals = { poisson_per_s = 20.0 }
-size = { blocks = 1 }
-[array]
-level = 'raid5'
-disks = 4
-[disk]
-profile = 'seagate-st3500630ns'
-";
 
 /// What is run, with `--json`.
 const COMMANDS: &[&str] = &[

@@ -8,22 +8,8 @@ mod scratch;
 
 use std::path::Path;
 
-use scratch::{Scratch, err, iosonar, out, replay_on_file};
+use scratch::{SCENARIO, Scratch, err, iosonar, out, replay_on_file};
 use serde_json::Value;
-
-const SCENARIO: &str = "\
-seed = 3
-replications = 2
-[load]
-requests = 300
-arrivals = { poisson_per_s = 20.0 }
-size = { blocks = 1 }
-[array]
-level = 'raid5'
-disks = 4
-[disk]
-profile = 'seagate-st3500630ns'
-";
 
 const COMMANDS: &[&str] = &[
     "sim -q s.toml",

@@ -12,6 +12,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// A RAID 5 of four disks with a load of 300 requests, simulated twice in no time.
+pub const SCENARIO: &str = "\
+seed = 3
+replications = 2
+[load]
+requests = 300
+arrivals = { poisson_per_s = 20.0 }
+size = { blocks = 1 }
+[array]
+level = 'raid5'
+disks = 4
+[disk]
+profile = 'seagate-st3500630ns'
+";
+
 pub struct Scratch(tempfile::TempDir);
 
 impl Scratch {
