@@ -20,6 +20,7 @@ pub use frequencies::{Frequencies, Hot};
 use frequencies::{hot, staircase};
 pub use working_sets::WindowSize;
 use working_sets::WorkingSets;
+pub(crate) use working_sets::{name_of, windows};
 
 /// The windows of the working set.
 pub const WORKING_SET_WINDOWS: [Nanos; 4] = [

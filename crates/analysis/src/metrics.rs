@@ -5,10 +5,8 @@ use iosonar_stats::{Labels, Metric};
 use iosonar_trace::Metadata;
 use iosonar_units::Nanos;
 
-use crate::{
-    Activity, Burstiness, Decomposition, Fit, GAPS, LoadSummary, OutcomeSummary,
-    WORKING_SET_WINDOWS,
-};
+use crate::load::{name_of, windows};
+use crate::{Activity, Burstiness, Decomposition, Fit, GAPS, LoadSummary, OutcomeSummary};
 
 impl LoadSummary {
     /// All metrics of the load. `not_submitted` requests were recorded, but never submitted, so they are not in it.
@@ -120,13 +118,9 @@ impl LoadSummary {
         let Some((_, last)) = self.series.last() else {
             return;
         };
-        let names = WORKING_SET_WINDOWS
-            .iter()
-            .map(|w| format!("{} s", w.get() / 1_000_000_000))
-            .chain(["all".to_owned()]);
-        for (i, name) in names.enumerate() {
+        for (i, window) in windows().enumerate() {
             let most = self.series.iter().map(|(_, p)| p.working_set[i]).max();
-            let labels = labels.with("window", name);
+            let labels = labels.with("window", name_of(window));
             metrics.push(sectors("working_set_last", &labels, last.working_set[i]));
             metrics.push(sectors("working_set_max", &labels, most.unwrap_or(0)));
         }

@@ -222,6 +222,11 @@ fn of_a_sheet(error: &toml::de::Error) -> &'static str {
 }
 
 impl DiskProfile {
+    /// The speed of the platters, in revolutions per minute.
+    pub fn revolutions_per_minute(&self) -> f64 {
+        60_000.0 / self.revolution_ms
+    }
+
     /// A built-in profile by its name, or one from a file: `name` ends in `.toml` then, and is
     /// relative to `directory`.
     ///

@@ -111,6 +111,16 @@ impl PositioningCounts {
         self.0[case as usize]
     }
 
+    /// How often one of these cases came about.
+    pub fn total(&self, cases: [Case; 4]) -> u64 {
+        cases.into_iter().map(|case| self.of(case)).sum()
+    }
+
+    /// The share of a case in the total of these cases; NaN if none of them came about.
+    pub fn share(&self, case: Case, cases: [Case; 4]) -> f64 {
+        self.of(case) as f64 / self.total(cases) as f64
+    }
+
     /// Adds the counts of another run.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {

@@ -187,13 +187,13 @@ fn add_positioning(metrics: &mut Vec<Metric>, scenario: &Labels, counts: &Positi
         ("read-modify-write", PositioningCounts::MODIFY),
         ("reconstruct-write", PositioningCounts::RECONSTRUCT),
     ] {
-        let total: u64 = cases.iter().map(|&case| counts.of(case)).sum();
+        let total = counts.total(cases);
         let kind = scenario.with("kind", kind);
         for case in cases {
             let labels = kind.with("case", case_name(case));
             metrics.push(count("partial_write_positioning", &labels, counts.of(case)));
             if total > 0 {
-                let share = counts.of(case) as f64 / total as f64;
+                let share = counts.share(case, cases);
                 metrics.push(Metric::figure(
                     "partial_write_positioning_share",
                     &labels,

@@ -304,6 +304,28 @@ impl Answer {
     }
 }
 
+/// Which requests an answer is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Regime {
+    /// A request that meets no other.
+    Alone,
+    /// Requests under the load of the scenario.
+    UnderLoad,
+    /// The same, if the disks of a request were independent.
+    IfIndependent,
+}
+
+impl Regime {
+    /// Its name in tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Alone => "alone",
+            Self::UnderLoad => "under load",
+            Self::IfIndependent => "if independent",
+        }
+    }
+}
+
 /// What theory says.
 #[derive(Clone, Debug, Default)]
 pub struct Theory {
@@ -330,6 +352,17 @@ pub struct Theory {
 }
 
 impl Theory {
+    /// The answers that there are.
+    pub fn answers(&self) -> impl Iterator<Item = (Regime, &Answer)> {
+        let all = [
+            (Regime::Alone, &self.alone),
+            (Regime::UnderLoad, &self.response),
+            (Regime::IfIndependent, &self.independent),
+        ];
+        all.into_iter()
+            .filter_map(|(regime, answer)| Some((regime, answer.as_ref()?)))
+    }
+
     /// Nothing but this.
     fn only(remark: Remark) -> Self {
         Self::default().with(remark)

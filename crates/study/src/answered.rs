@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use iosonar_plot::{Chart, Colour, Line, Mark, significant};
 use iosonar_report::{cdf_of, curve, curve_with_band, show_quantiles};
-use iosonar_scenario::theory::{Answer, Theory};
+use iosonar_scenario::theory::{Answer, Regime, Theory};
 use iosonar_scenario::{LoadModel, Prepared, ScenarioError, SimulationResult};
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Distribution, Labels, Metric};
@@ -63,19 +63,11 @@ impl Answered {
         })
     }
 
-    /// The answers of theory that a simulation of the scenario is compared with, each with its name.
-    pub fn compared(&self) -> Vec<(&'static str, &Answer)> {
-        let alone = match self.simulation.load() {
-            LoadModel::Alone { .. } => self.theory.alone.as_ref(),
-            _ => None,
-        };
-        let answers = [
-            ("alone", alone),
-            ("under load", self.theory.response.as_ref()),
-            ("if independent", self.theory.independent.as_ref()),
-        ];
-        let known = answers.into_iter();
-        known.filter_map(|(name, of)| Some((name, of?))).collect()
+    /// The answers of theory that a simulation of the scenario is compared with.
+    pub fn compared(&self) -> impl Iterator<Item = (Regime, &Answer)> {
+        let is_alone = matches!(self.simulation.load(), LoadModel::Alone { .. });
+        let answers = self.theory.answers();
+        answers.filter(move |(regime, _)| is_alone || *regime != Regime::Alone)
     }
 
     /// How far theory is from the simulation, as shares of what was simulated: the mean and [`QUANTILES`] of each answer.
@@ -84,8 +76,8 @@ impl Answered {
             return Vec::new();
         };
         let mut metrics = Vec::new();
-        for (name, of) in self.compared() {
-            let labels = Labels::of("scenario", &self.name).with("of", name);
+        for (regime, of) in self.compared() {
+            let labels = Labels::of("scenario", &self.name).with("of", regime.name());
             let mut push = |which: &'static str, theory: f64, simulated: f64| {
                 let (labels, error) = (labels.with("figure", which), theory / simulated - 1.0);
                 metrics.push(Metric::figure("error", &labels, MetricUnit::One, error));

@@ -166,8 +166,10 @@ pub struct Difference {
     pub demerit_relative: f64,
     /// The difference of the means in nanoseconds, as of independent samples.
     pub mean_ns: Estimate,
-    /// The same as a share of the reference's mean.
+    /// The same as a share of the reference's mean; NaN where that is zero.
     pub mean_relative: f64,
+    /// How many times the reference's mean the mean is; NaN where that is zero.
+    pub mean_ratio: f64,
     /// The differences of the quantiles [`Self::QUANTILES`], in nanoseconds.
     pub quantiles_ns: [f64; 2],
     /// How many times those of the reference the same quantiles are; NaN where these are zero.
@@ -175,13 +177,8 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// The quantiles whose differences are computed.
-    pub const QUANTILES: [f64; 2] = [0.5, 0.99];
-
-    /// How many times the reference's mean the mean is; NaN where that is zero.
-    pub fn mean_ratio(&self) -> f64 {
-        1.0 + self.mean_relative
-    }
+    /// The quantiles whose differences are computed, with their names.
+    pub const QUANTILES: [(&'static str, f64); 2] = [("p50", 0.5), ("p99", 0.99)];
 
     /// Of a class to the same one of the reference; `None` if one of them is empty.
     pub fn between(reference: &Class, other: &Class) -> Option<Self> {
@@ -194,7 +191,7 @@ impl Difference {
         let (mean_a, mean_b) = (reference.mean(), other.mean());
         let mean_ns = difference_of(mean_a, mean_b);
         let quantiles =
-            Self::QUANTILES.map(|p| (reference.quantile(p).mean, other.quantile(p).mean));
+            Self::QUANTILES.map(|(_, p)| (reference.quantile(p).mean, other.quantile(p).mean));
         let ratio = |(a, b)| if a > 0.0 { b / a } else { f64::NAN };
         Some(Self {
             ks,
@@ -203,6 +200,7 @@ impl Difference {
             demerit_relative: demerit_ns / mean_a.mean,
             mean_ns,
             mean_relative: ratio((mean_a.mean, mean_ns.mean)),
+            mean_ratio: ratio((mean_a.mean, mean_b.mean)),
             quantiles_ns: quantiles.map(|(a, b)| b - a),
             quantile_ratios: quantiles.map(ratio),
         })

@@ -111,12 +111,17 @@ impl fmt::Display for NoRegularFile {
 
 impl Error for NoRegularFile {}
 
+/// Whether an error of a file was caused by one of this type.
+fn is_cause<T: Error + 'static>(error: &(dyn Error + 'static)) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    let cause = error.and_then(io::Error::get_ref);
+    matches!(cause, Some(cause) if cause.is::<T>())
+}
+
 impl NoRegularFile {
     /// Whether this is why an output could not be created.
     pub fn is_cause_of(error: &(dyn Error + 'static)) -> bool {
-        let error = error.downcast_ref::<io::Error>();
-        let cause = error.and_then(io::Error::get_ref);
-        matches!(cause, Some(cause) if cause.is::<Self>())
+        is_cause::<Self>(error)
     }
 }
 
@@ -146,9 +151,7 @@ impl Error for WrittenByAnother {}
 impl WrittenByAnother {
     /// Whether this is why an output could not be created.
     pub fn is_cause_of(error: &(dyn Error + 'static)) -> bool {
-        let error = error.downcast_ref::<io::Error>();
-        let cause = error.and_then(io::Error::get_ref);
-        matches!(cause, Some(cause) if cause.is::<Self>())
+        is_cause::<Self>(error)
     }
 }
 
@@ -172,9 +175,7 @@ impl Error for LinkOfAnother {}
 impl LinkOfAnother {
     /// Whether this is why an output could not be created.
     pub fn is_cause_of(error: &(dyn Error + 'static)) -> bool {
-        let error = error.downcast_ref::<io::Error>();
-        let cause = error.and_then(io::Error::get_ref);
-        matches!(cause, Some(cause) if cause.is::<Self>())
+        is_cause::<Self>(error)
     }
 }
 

@@ -112,8 +112,7 @@ pub struct WindowSize {
 impl WindowSize {
     /// The name of the window, such as `6 s`; `all` is from the first request on.
     pub fn name(&self) -> String {
-        let seconds = |window: Nanos| format!("{} s", window.get() / 1_000_000_000);
-        self.window.map_or_else(|| "all".to_owned(), seconds)
+        name_of(self.window)
     }
 
     /// How much wider the range of the accesses is than what was accessed; NaN if nothing was.
@@ -125,11 +124,21 @@ impl WindowSize {
     }
 }
 
+/// The name of a window, such as `6 s`; without a length it is from the first request on.
+pub(crate) fn name_of(window: Option<Nanos>) -> String {
+    let seconds = |window: Nanos| format!("{} s", window.get() / 1_000_000_000);
+    window.map_or_else(|| "all".to_owned(), seconds)
+}
+
+/// The windows of working sets, in the order in which [`LoadPoint`](crate::LoadPoint) has them.
+pub(crate) fn windows() -> impl Iterator<Item = Option<Nanos>> {
+    WORKING_SET_WINDOWS.into_iter().map(Some).chain([None])
+}
+
 impl LoadSummary {
     /// The working sets of [`WORKING_SET_WINDOWS`] and of all requests so far, seen at the end of each rate window that
     /// comes no earlier than the first whole window. Those of windows longer than the trace are left out.
     pub fn window_sizes(&self) -> Vec<WindowSize> {
-        let windows = WORKING_SET_WINDOWS.into_iter().map(Some).chain([None]);
         let of = |(i, window): (usize, Option<Nanos>)| {
             let whole = self.first + window.unwrap_or(Nanos::ZERO);
             let points = self.series.iter().filter(|(end, _)| *end >= whole);
@@ -147,6 +156,6 @@ impl LoadSummary {
                 mean_span: span / n,
             })
         };
-        windows.enumerate().filter_map(of).collect()
+        windows().enumerate().filter_map(of).collect()
     }
 }

@@ -245,21 +245,22 @@ fn conclusion(samples: &[Sample], quantity: Quantity) -> String {
     let quantity = quantity.name();
     let of = |other: &Sample| {
         let (a, b) = (&first.classes()[0], &other.classes()[0]);
-        let difference = Difference::between(a, b)?.mean_ns;
+        let of = Difference::between(a, b)?;
         let (mean, name) = (
             format!("The mean {quantity} of {}", other.name),
             &first.name,
         );
-        if difference.mean.abs() <= difference.half_width_95() {
+        if of.mean_ns.mean.abs() <= of.mean_ns.half_width_95() {
             return Some(format!(
                 "{mean} does not differ significantly from that of {name}.\n"
             ));
         }
-        let mut text = format!("{mean} is {}", factor(b.mean().mean, a.mean().mean, name));
+        let mut text = format!("{mean} is {}", factor(of.mean_ratio, b.mean().mean, name));
         let has_p99 = |class: &Class| class.times().histogram.supports_quantile(0.99);
         if has_p99(a) && has_p99(b) {
-            let p99 = |class: &Class| class.quantile(0.99).mean;
-            text += &format!(", and the p99 is {}", factor(p99(b), p99(a), name));
+            let [_, p99] = of.quantile_ratios;
+            let factor = factor(p99, b.quantile(0.99).mean, name);
+            text += &format!(", and the p99 is {factor}");
         }
         Some(text + ".\n")
     };
@@ -267,10 +268,10 @@ fn conclusion(samples: &[Sample], quantity: Quantity) -> String {
 }
 
 /// How many times that of `name` a time is; the time itself, where that is zero.
-fn factor(new: f64, old: f64, name: &str) -> String {
-    match old > 0.0 {
-        true => format!("{} times that of {name}", significant(new / old, 3)),
-        false => format!("{} (that of {name} is 0 s)", Nanos::nearest(new)),
+fn factor(ratio: f64, time_ns: f64, name: &str) -> String {
+    match ratio.is_nan() {
+        false => format!("{} times that of {name}", significant(ratio, 3)),
+        true => format!("{} (that of {name} is 0 s)", Nanos::nearest(time_ns)),
     }
 }
 
@@ -315,7 +316,10 @@ fn differences(reference: &Sample, other: &Sample, class: usize) -> String {
         "mean {}{interval} ({percent:+.1} %)",
         signed(mean.mean)
     ));
-    for (name, of) in ["p50", "p99"].into_iter().zip(difference.quantiles_ns) {
+    for ((name, _), of) in Difference::QUANTILES
+        .into_iter()
+        .zip(difference.quantiles_ns)
+    {
         parts.push(format!("{name} {}", signed(of)));
     }
     let p = match difference.ks_p {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use iosonar_report::{grouped, remark as words_of};
 use iosonar_trace::convert::{ConvertError, Converted, convert};
 use iosonar_trace::formats::by_format_name;
-use iosonar_trace::{apart, output};
+use iosonar_trace::{WriteOptions, apart, output};
 
 use crate::exit::{Ending, Usage, note, warn};
 use crate::low::Convert;
@@ -15,8 +15,8 @@ use crate::render::{progress, remarks};
 
 pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
     let begin = Instant::now();
-    check(args)?;
     let options = args.writing.options();
+    check(args, &options)?;
     let reading = args.reading.reading()?;
     let done = progress::while_reading(reading, args.output.quiet, |reading| {
         convert(
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
         other => other.into(),
     })?;
     remarks::print(&done.metadata, args.output.quiet);
-    warn_of_losses(args, &done)?;
+    warn_of_losses(args, &options, &done)?;
     if !args.output.quiet {
         let seconds = begin.elapsed().as_secs_f64();
         let outputs = done.outputs.iter().map(|path| path.display().to_string());
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
 }
 
 /// Refuses outputs that cannot be written as asked before anything is read.
-fn check(args: &Convert) -> anyhow::Result<()> {
+fn check(args: &Convert, options: &WriteOptions) -> anyhow::Result<()> {
     for input in &args.inputs {
         apart::refuse_same(input, &args.out)?;
     }
@@ -64,7 +64,7 @@ fn check(args: &Convert) -> anyhow::Result<()> {
         let problem = "standard input can be read only once: give '-' only once";
         return Err(Usage(problem.to_owned()).into());
     }
-    if args.writing.options().format.is_none() {
+    if options.format.is_none() {
         output::format_for(&args.out)?;
     }
     let several = args.split.is_some() || args.derive && args.parts > 1;
@@ -76,10 +76,10 @@ fn check(args: &Convert) -> anyhow::Result<()> {
 }
 
 /// Warns of what the output does not contain.
-fn warn_of_losses(args: &Convert, done: &Converted) -> anyhow::Result<()> {
+fn warn_of_losses(args: &Convert, options: &WriteOptions, done: &Converted) -> anyhow::Result<()> {
     if done.metadata.devices.len() > 1 && args.split.is_none() {
-        let format = match args.writing.options().format {
-            Some(name) => by_format_name(&name)?,
+        let format = match &options.format {
+            Some(name) => by_format_name(name)?,
             None => output::format_for(&args.out)?,
         };
         if !format.holds_devices() {

@@ -120,7 +120,7 @@ pub(crate) fn model(fitted: &Fitted) -> String {
         Fitted::Disk(fit) => format!(
             "a disk ({}), {:.1} revolutions per minute",
             fit.model,
-            60_000.0 / fit.profile.revolution_ms
+            fit.profile.revolutions_per_minute()
         ),
         Fitted::Ssd(fit) => match fit.service.channels {
             1 => "serves one request at a time".to_owned(),

@@ -408,11 +408,11 @@ fn growth(simulation: &Prepared, result: &SimulationResult) -> String {
 
 fn positioning(counts: &PositioningCounts) -> String {
     let line = |name: &str, cases: [Case; 4], labels: [&str; 4]| {
-        let total: u64 = cases.iter().map(|&case| counts.of(case)).sum();
+        let total = counts.total(cases);
         if total == 0 {
             return String::new();
         }
-        let share = |case| 100.0 * counts.of(case) as f64 / total as f64;
+        let share = |case| 100.0 * counts.share(case, cases);
         let parts: Vec<String> = cases
             .iter()
             .zip(labels)

@@ -8,6 +8,12 @@ use super::{add_kinds, count};
 use crate::SimulationResult;
 
 impl SimulationResult {
+    /// How many requests SSDs complete with an interrupt, on average; `None` without interrupts.
+    pub fn requests_per_interrupt(&self) -> Option<f64> {
+        let report = self.ssd.as_ref().filter(|report| report.interrupts > 0)?;
+        Some(self.response_time.count() as f64 / report.interrupts as f64)
+    }
+
     /// What SSDs did.
     pub(super) fn add_ssd(&self, metrics: &mut Vec<Metric>, scenario: &Labels, report: &SsdReport) {
         for station in &report.stations {
@@ -65,15 +71,10 @@ impl SimulationResult {
             add_kinds(metrics, "mapping_cache", scenario, &all);
         }
         metrics.push(count("interrupts", scenario, report.interrupts));
-        if report.interrupts > 0 {
-            let per_interrupt = self.response_time.count() as f64 / report.interrupts as f64;
-            metrics.push(Metric::figure(
-                "requests_per_interrupt",
-                scenario,
-                MetricUnit::One,
-                per_interrupt,
-            ));
-        }
+        metrics.extend(
+            self.requests_per_interrupt()
+                .map(|n| Metric::figure("requests_per_interrupt", scenario, MetricUnit::One, n)),
+        );
         metrics.push(count("failed_commands", scenario, report.failed_commands));
     }
 

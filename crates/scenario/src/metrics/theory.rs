@@ -17,14 +17,9 @@ impl Theory {
         for of in &self.stations {
             add_station(&mut metrics, of, &scenario);
         }
-        for (answer, kind) in [
-            (&self.alone, "alone"),
-            (&self.response, "under load"),
-            (&self.independent, "if independent"),
-        ] {
-            if let Some(answer) = answer {
-                metrics.push(response_time(answer, &scenario.with("kind", kind)));
-            }
+        for (regime, answer) in self.answers() {
+            let labels = scenario.with("kind", regime.name());
+            metrics.push(response_time(answer, &labels));
         }
         for (name, unit, value) in [
             (

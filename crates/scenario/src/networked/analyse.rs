@@ -44,6 +44,18 @@ pub struct NetworkAnalysis {
     pub points: Vec<NetworkPoint>,
 }
 
+impl NetworkAnalysis {
+    /// The share of a station in the demands of a job.
+    pub fn demand_share(&self, station: &StationDemand) -> f64 {
+        station.seconds / self.sum_s
+    }
+
+    /// The share of time that a station is busy with as many jobs as the point has.
+    pub fn utilisation(station: &StationDemand, point: &NetworkPoint) -> f64 {
+        station.seconds * point.throughput_per_s
+    }
+}
+
 /// What theory says about one of several classes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassAnalysis {

@@ -18,10 +18,9 @@ impl NetworkAnalysis {
         for station in &self.stations {
             let labels = Labels::of("station", &station.station);
             metrics.push(seconds("service_demand", &labels, station.seconds));
-            let share = station.seconds / self.sum_s;
-            metrics.push(one("demand_share", &labels, share));
+            metrics.push(one("demand_share", &labels, self.demand_share(station)));
             if let Some(last) = self.points.last() {
-                let busy = station.seconds * last.throughput_per_s;
+                let busy = Self::utilisation(station, last);
                 metrics.push(one("utilisation", &labels.with("jobs", last.jobs), busy));
             }
         }
@@ -83,7 +82,7 @@ impl Elasticity {
                 "change_by_1_percent",
                 &labels,
                 MetricUnit::Seconds,
-                self.seconds / 100.0,
+                self.seconds_per_percent(),
             ),
         ]
     }

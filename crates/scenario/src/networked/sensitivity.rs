@@ -72,6 +72,13 @@ pub struct Elasticity {
     pub seconds: f64,
 }
 
+impl Elasticity {
+    /// The change of the response time, in seconds, if the parameter grows by 1 %.
+    pub fn seconds_per_percent(&self) -> f64 {
+        self.seconds / 100.0
+    }
+}
+
 impl NetworkedRaid {
     /// The system with one thing `factor` times as it was. Miss rates may come out above 1: the formulas
     /// do not mind, and slopes need it.

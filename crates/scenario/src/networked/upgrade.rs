@@ -33,6 +33,13 @@ pub struct Purchase {
     pub saved_s: f64,
 }
 
+impl Purchase {
+    /// Seconds that it saves for each unit of its cost; `None` if it is free.
+    pub fn saved_s_per_cost(&self) -> Option<f64> {
+        (self.cost > 0.0).then(|| self.saved_s / self.cost)
+    }
+}
+
 /// The largest number of upgrades, with at most a hundred thousand combinations.
 const MOST_UPGRADES: usize = 16;
 

@@ -87,9 +87,13 @@ pub struct StationKind {
 }
 
 impl SsdReport {
+    /// The stations of each kind.
+    fn alike(&self) -> impl Iterator<Item = &[Station]> {
+        self.stations.chunk_by(|a, b| a.kind() == b.kind())
+    }
+
     /// The kinds of stations.
     pub fn kinds(&self) -> Vec<StationKind> {
-        let kinds = self.stations.chunk_by(|a, b| a.kind() == b.kind());
         let of = |alike: &[Station]| {
             let utilisations = || alike.iter().map(|station| self.utilisation(station));
             StationKind {
@@ -100,7 +104,7 @@ impl SsdReport {
                 most: utilisations().fold(0.0, f64::max),
             }
         };
-        kinds.map(of).collect()
+        self.alike().map(of).collect()
     }
 
     /// The share of the measured time that a station's servers were busy.
@@ -111,8 +115,7 @@ impl SsdReport {
     /// The share of the device's capacity that was used: the utilisation of its busiest kind of station, as all its
     /// channels or all its dies.
     pub fn capacity_used(&self) -> f64 {
-        let kinds = self.stations.chunk_by(|a, b| a.kind() == b.kind());
-        let used = kinds.map(|alike| {
+        let used = self.alike().map(|alike| {
             let busy: u128 = alike.iter().map(|station| station.busy).sum();
             let servers: f64 = alike.iter().map(|station| f64::from(station.servers)).sum();
             busy as f64 / (self.measured.get() as f64 * servers)

@@ -73,11 +73,11 @@ fn add_differences(metrics: &mut Vec<Metric>, reference: &Sample, sample: &Sampl
         metrics.push(mean.with_stderr(stderr));
         for (name, value) in [
             ("mean_difference_relative", d.mean_relative),
-            ("mean_ratio", d.mean_ratio()),
+            ("mean_ratio", d.mean_ratio),
         ] {
             metrics.push(Metric::figure(name, &labels, one.clone(), value));
         }
-        for (i, quantile) in Difference::QUANTILES.into_iter().enumerate() {
+        for (i, (_, quantile)) in Difference::QUANTILES.into_iter().enumerate() {
             let labels = labels.with("quantile", quantile);
             let (difference, ratio) = (d.quantiles_ns[i] / 1e6, d.quantile_ratios[i]);
             metrics.extend([

@@ -107,8 +107,8 @@ impl Around<'_> {
         let env = self.env[env..]
             .iter()
             .map(|(name, value)| (name.clone(), json!(value)));
-        let told = json!({ "targets": self.targets, "env": Value::Object(env.collect()) });
-        WholeFile::write_all(&marker, told.to_string().as_bytes())
+        let effects = json!({ "targets": self.targets, "env": Value::Object(env.collect()) });
+        WholeFile::write_all(&marker, effects.to_string().as_bytes())
             .map_err(|e| HookError::Failed(format!("{}: cannot write: {e}", marker.display())))
     }
 

@@ -56,7 +56,7 @@ pub(super) fn disk_words(start: &DiskProfile, fit: &DiskFit) -> String {
         "{how}\n{drive}  revolution   {:.6} ms, {:.1} per minute (was {:.6} ms)\n{}{}  use it with disk.model = \
          \"{}\"\n  training half: {}\n  held-out half: {}\n  held-out half, previous profile: {}",
         fit.profile.revolution_ms,
-        60_000.0 / fit.profile.revolution_ms,
+        fit.profile.revolutions_per_minute(),
         start.revolution_ms,
         curve(Op::Read, &fit.profile.seek.read, &start.seek.read),
         curve(Op::Write, &fit.profile.seek.write, &start.seek.write),
@@ -264,7 +264,7 @@ fn add_drive(json: &mut Output, prefix: &str, profile: &DiskProfile) {
     let (ms, none) = (MetricUnit::Milliseconds, Labels::default());
     let revolution = profile.revolution_ms;
     add("revolution", &none, ms.clone(), revolution);
-    let per_minute = 60_000.0 / revolution;
+    let per_minute = profile.revolutions_per_minute();
     add("revolutions_per_minute", &none, MetricUnit::One, per_minute);
     for (op, points) in [("read", &profile.seek.read), ("write", &profile.seek.write)] {
         let labels = Labels::of("op", op);

@@ -152,7 +152,7 @@ fn add_purchases(json: &mut Output, all: &[Purchase], at: u32) {
             json!({
                 "jobs": at, "upgrades": purchase.upgrades, "cost": purchase.cost,
                 "response_s": purchase.response_s, "saved_s": purchase.saved_s,
-                "saved_s_per_cost": purchase.saved_s / purchase.cost,
+                "saved_s_per_cost": purchase.saved_s_per_cost(),
             }),
         );
     }

@@ -21,8 +21,7 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
     };
     let mut text = stations(report);
     text += &blocks(report);
-    if report.interrupts > 0 {
-        let per_interrupt = result.response_time.count() as f64 / report.interrupts as f64;
+    if let Some(per_interrupt) = result.requests_per_interrupt() {
         text += &format!(
             "  interrupts {}, {per_interrupt:.2} requests each; commands were fetched {} times\n",
             grouped(report.interrupts),

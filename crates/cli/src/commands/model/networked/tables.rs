@@ -32,8 +32,11 @@ pub(super) fn describe_stations(system: &NetworkedRaid, analysis: &NetworkAnalys
         table.row(vec![
             of_all(&station.station, system.stations_of),
             format!("{:.4} s", station.seconds),
-            format!("{:.1} %", 100.0 * station.seconds / analysis.sum_s),
-            format!("{:.1} %", 100.0 * station.seconds * last.throughput_per_s),
+            format!("{:.1} %", 100.0 * analysis.demand_share(station)),
+            format!(
+                "{:.1} %",
+                100.0 * NetworkAnalysis::utilisation(station, last)
+            ),
         ]);
     }
     text += &table.text();
@@ -129,7 +132,7 @@ pub(super) fn conclusion(
         seconds(point.response_s),
         3600.0 * point.throughput_per_s,
         of_all(&analysis.bottleneck.station, system.stations_of),
-        100.0 * analysis.bottleneck.seconds * point.throughput_per_s
+        100.0 * NetworkAnalysis::utilisation(&analysis.bottleneck, point)
     )
 }
 
@@ -161,7 +164,7 @@ pub(super) fn elasticities(system: &NetworkedRaid, at: u32) -> Result<String, Us
             elasticity.lever.name().to_owned(),
             format!("{:+.4}", elasticity.of_response),
             format!("{:+.4}", elasticity.of_lower_bound),
-            format!("{:+.3}", elasticity.seconds / 100.0),
+            format!("{:+.3}", elasticity.seconds_per_percent()),
         ]);
     }
     Ok(table.text())
@@ -181,9 +184,9 @@ pub(super) fn purchases(args: &Model, all: &[Purchase], at: u32) -> String {
             format!("{}", purchase.cost),
             seconds(purchase.response_s),
             seconds(purchase.saved_s),
-            match purchase.cost {
-                0.0 => "free".to_owned(),
-                cost => format!("{:.4} s", purchase.saved_s / cost),
+            match purchase.saved_s_per_cost() {
+                None => "free".to_owned(),
+                Some(seconds) => format!("{seconds:.4} s"),
             },
         ]);
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use iosonar_report::grouped;
-use iosonar_scenario::theory::{Accuracy, Answer, Standing, Theory};
+use iosonar_scenario::theory::{Accuracy, Answer, Regime, Standing, Theory};
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
 
@@ -84,23 +84,17 @@ pub(super) fn response_times(
         let quantiles = QUANTILES.map(|(_, p)| quantile(p));
         table.row([name, mean].into_iter().chain(quantiles).collect());
     };
-    for (name, of) in [
-        ("alone", &theory.alone),
-        ("under load", &theory.response),
-        ("if independent", &theory.independent),
-    ] {
-        if let Some(of) = of {
-            let name = format!("{name}, {}", of.standing.name());
-            add(name, ms(of.mean_ms()), &|p| ms(of.quantile_ms(p)));
-        }
+    for (regime, of) in theory.answers() {
+        let name = format!("{}, {}", regime.name(), of.standing.name());
+        add(name, ms(of.mean_ms()), &|p| ms(of.quantile_ms(p)));
     }
     if let Some(result) = &answered.result {
         let (mean, quantile) = (result.mean_ms.mean, |p| result.quantile_ms(p).mean);
         add("simulated".to_owned(), ms(mean), &|p| ms(quantile(p)));
-        for (name, of) in answered.compared() {
-            let name = match name {
-                "if independent" => "error if independent",
-                _ => "error",
+        for (regime, of) in answered.compared() {
+            let name = match regime {
+                Regime::IfIndependent => "error if independent",
+                Regime::Alone | Regime::UnderLoad => "error",
             };
             let of_quantile = |p| error(of.quantile_ms(p), quantile(p), 2);
             add(name.to_owned(), error(of.mean_ms(), mean, 2), &of_quantile);
