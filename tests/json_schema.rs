@@ -56,7 +56,7 @@ const COMMANDS: &[&str] = &[
     "bench trace",
     "generate like db.load.gz -q -o like.ios --duration 20s",
     "replay -q --no-direct --engine sync --target target -o r.ios l.ios",
-    "replay -q --no-direct --engine sync --target target --find-rate p99<10s --find-time 1s l.ios",
+    "replay -q --no-direct --engine sync --target target --find-rate p99<10s --find-time 100ms l.ios",
     "check -q l.ios r.ios",
     "check-model -q r.ios",
     "compare -q r.ios s.ios",
