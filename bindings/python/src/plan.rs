@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use iosonar::analysis::objective::{Judgement, Objective, Objectives, Statistic};
-use iosonar::study::plan::{Answer, Find, Outcome, PlanError, PlanSpec, Point, plan_scenario};
+use iosonar::study::plan::{
+    Answer, Find, PlanError, PlanSpec, Point, TargetOutcome, plan_scenario,
+};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -73,7 +75,7 @@ pub(crate) fn point(of: &Point, targets: &[Objective]) -> Value {
             "target": target.to_string(),
             "verdict": outcome.verdict().map(Judgement::name),
             "estimate": attained.map(|of| estimate(&of.estimate, 1.0, unit(target))),
-            "stopped_early": matches!(outcome, Outcome::Over | Outcome::Stopped),
+            "stopped_early": matches!(outcome, TargetOutcome::Over | TargetOutcome::Stopped),
         })
     });
     json!({

@@ -251,7 +251,7 @@ pub struct HostOutcome {
 
 /// What came of a replay on several hosts.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct HostsOutcome {
     /// Each host's.
     pub hosts: Vec<HostOutcome>,
     /// Why the records could not be written here.
@@ -419,7 +419,7 @@ impl Prepared {
     ///
     /// # Errors
     /// If a load can no longer be read. Hosts that are lost are in the outcome.
-    pub fn replay(self, start: Start<'_>) -> Result<Outcome, HostsError> {
+    pub fn replay(self, start: Start<'_>) -> Result<HostsOutcome, HostsError> {
         running::replay(self.connected, start)
     }
 }

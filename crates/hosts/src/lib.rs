@@ -45,12 +45,12 @@ mod tally;
 pub use agent::{AgentError, Refusal, Worker, run_agent};
 pub use clock::{Clock, Drift, Sample, monotonic, since_1970};
 pub use coordinator::{
-    Connected, HostOutcome, HostsError, Loss, Member, Outcome, Patience, Prepared, Seen, Start,
-    connect,
+    Connected, HostOutcome, HostsError, HostsOutcome, Loss, Member, Patience, Prepared, Seen,
+    Start, connect,
 };
 pub use frame::{FrameError, Frames, MOST_BYTES, Received};
 pub use message::{
-    AHEAD, AgentHello, Ending, Facts, Order, PROTOCOL, Remark, Report, Running, ToAgent,
+    AHEAD, AgentHello, CodedWarning, Ending, Facts, Order, PROTOCOL, Report, Running, ToAgent,
     ToCoordinator, VERSION,
 };
 pub use shell::{Shell, is_host_name};

@@ -45,7 +45,7 @@ pub struct Order {
 
 /// A warning with its code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remark {
+pub struct CodedWarning {
     /// Its code.
     pub code: String,
     /// Its text.
@@ -62,7 +62,7 @@ pub struct Facts {
     /// Why results would not be those of the storage.
     pub fakes: Vec<String>,
     /// What deserves attention.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<CodedWarning>,
 }
 
 /// How a replay on a host ended. The later in this order, the worse.
@@ -92,7 +92,7 @@ pub struct Report {
     /// Whether the load was followed, in words.
     pub verdict: String,
     /// Warnings of the replay.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<CodedWarning>,
     /// All results, as `replay --json` prints them.
     pub json: serde_json::Value,
 }

@@ -26,7 +26,7 @@ use crate::shared::{Control, Shared};
 use crate::verify::{new_run, run_on_target};
 use crate::zones::Zones;
 use crate::{EngineKind, Load, Options, ReplayError, Summary, Target, Writes};
-use outcome::{Outcome, mark, summarise};
+use outcome::{ThreadsEnded, mark, summarise};
 use table_logs::{refuse_existing_logs, verifier};
 
 /// Of two, four and sixteen threads that take turns, four are the fewest that are seldom late together.
@@ -87,7 +87,7 @@ pub fn replay(
     let measured_from = zero.saturating_add(options.warmup);
     let collect = move || collector.run(records, measured_from, progress);
     let run = |sessions| run(sessions, engine, &shared, feeders, loads, collect);
-    let Outcome {
+    let ThreadsEnded {
         sessions,
         counts,
         written,
@@ -121,7 +121,7 @@ fn run<'a>(
     feeders: Feeders,
     loads: &[Load],
     collect: impl FnOnce() -> (Counts, Result<(), TraceError>) + Send,
-) -> std::io::Result<Outcome<'a>> {
+) -> std::io::Result<ThreadsEnded<'a>> {
     thread::scope(|scope| {
         let thread = |name: &str| thread::Builder::new().name(name.to_owned());
         let several = loads.len() > 1;
@@ -175,7 +175,7 @@ fn run<'a>(
                 }
             })
             .collect();
-        Ok(Outcome {
+        Ok(ThreadsEnded {
             sessions,
             counts,
             written,

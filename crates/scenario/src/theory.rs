@@ -102,7 +102,7 @@ pub enum How {
 
 /// What theory does not cover, and what the answers leave out.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Remark {
+pub enum TheoryRemark {
     /// A trace has no laws.
     Trace,
     /// Where the arm of a positional disk is depends on what came before.
@@ -348,7 +348,7 @@ pub struct Theory {
     /// If more is offered than can be done: how much, as a share of what can.
     pub unstable: Option<f64>,
     /// What theory does not cover, and what the answers leave out.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<TheoryRemark>,
 }
 
 impl Theory {
@@ -364,11 +364,11 @@ impl Theory {
     }
 
     /// Nothing but this.
-    fn only(remark: Remark) -> Self {
+    fn only(remark: TheoryRemark) -> Self {
         Self::default().with(remark)
     }
 
-    fn with(mut self, remark: Remark) -> Self {
+    fn with(mut self, remark: TheoryRemark) -> Self {
         self.remarks.push(remark);
         self
     }
@@ -380,13 +380,13 @@ impl Theory {
                 unstable: Some(offered),
                 ..self
             },
-            other => self.with(Remark::Failed(other)),
+            other => self.with(TheoryRemark::Failed(other)),
         }
     }
 
     /// Something that takes time, or saves it, is left out, as the remark says: nothing is exact, a bound, or as far
     /// off as it was where it was measured.
-    fn without(self, left_out: Remark) -> Self {
+    fn without(self, left_out: TheoryRemark) -> Self {
         let approximate = |answer: Answer| Answer {
             standing: Standing::Approximation,
             accuracy: None,
@@ -409,21 +409,21 @@ impl Prepared {
     /// What theory can say about this scenario. It does not fail: what cannot be said is among the remarks.
     pub fn theory(&self) -> Theory {
         let mut theory = match (&self.load, &self.array.devices) {
-            (LoadModel::Trace { .. }, _) => Theory::only(Remark::Trace),
-            _ if !self.array.events.is_empty() => Theory::only(Remark::Events),
+            (LoadModel::Trace { .. }, _) => Theory::only(TheoryRemark::Trace),
+            _ if !self.array.events.is_empty() => Theory::only(TheoryRemark::Events),
             (_, Devices::Servers(servers)) => servers::answer(self, servers),
-            (_, Devices::Registered(_)) => Theory::only(Remark::Registered),
+            (_, Devices::Registered(_)) => Theory::only(TheoryRemark::Registered),
             _ if matches!(self.array.level, crate::LevelOptions::Registered(_)) => {
-                Theory::only(Remark::Registered)
+                Theory::only(TheoryRemark::Registered)
             }
             (_, Devices::Ssds(ssds)) => ssd::answer(self, ssds),
             (_, Devices::Disks(disks)) => match disks.model {
-                DiskModel::Positional(_) => Theory::only(Remark::Positional),
+                DiskModel::Positional(_) => Theory::only(TheoryRemark::Positional),
                 DiskModel::Sampled(scheduler) => array::answer(self, disks, scheduler),
             },
         };
         if !self.array.controller.is_immediate() {
-            theory = theory.without(Remark::Controller);
+            theory = theory.without(TheoryRemark::Controller);
         }
         // Several classes may have the same to say.
         let all = std::mem::take(&mut theory.remarks);

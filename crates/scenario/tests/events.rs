@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use iosonar_scenario::theory::Remark;
+use iosonar_scenario::theory::TheoryRemark;
 use iosonar_scenario::{NoInterval, Overrides, Prepared, SimulationResult};
 
 const SCENARIO: &str = "seed = 7\n\
@@ -100,7 +100,7 @@ fn there_is_no_theory_for_it() {
     let theory = prepared("[[event]]\nat = '20s'\nfail = 1\n")
         .unwrap()
         .theory();
-    assert_eq!(theory.remarks, [Remark::Events]);
+    assert_eq!(theory.remarks, [TheoryRemark::Events]);
     assert!(theory.response.is_none() && theory.capacity_per_s.is_none());
 }
 

@@ -153,7 +153,7 @@ fn there_is_no_theory_for_them() {
         .theory();
     assert_eq!(
         theory.remarks,
-        [iosonar_scenario::theory::Remark::Registered]
+        [iosonar_scenario::theory::TheoryRemark::Registered]
     );
     assert!(theory.response.is_none());
 }

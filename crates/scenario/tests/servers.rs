@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use iosonar_scenario::theory::{Remark, ServerRemark, Standing};
+use iosonar_scenario::theory::{ServerRemark, Standing, TheoryRemark};
 use iosonar_scenario::{Overrides, Prepared, ScenarioError, SimulationResult};
 
 fn prepared(text: &str) -> Result<Prepared, ScenarioError> {
@@ -110,7 +110,7 @@ fn requests_to_all_have_exact_waits_but_no_response() {
     .replace("size = \"4KiB\"", "size = \"8KiB\"\nblock = \"8KiB\"");
     let theory = prepared(&text).unwrap().theory();
     assert!(theory.response.is_none());
-    assert_eq!(theory.remarks, [Remark::Server(ServerRemark::Join)]);
+    assert_eq!(theory.remarks, [TheoryRemark::Server(ServerRemark::Join)]);
     assert_eq!(theory.stations[0].mean_wait_ms, 2.5);
     // All servers do the same at the same time, so that the response is that of one.
     let result = run(&text).mean_ms;
@@ -164,7 +164,10 @@ fn a_tail_that_is_too_long_for_a_distribution_leaves_the_mean() {
     let theory = prepared(&scenario(ONE, 100.0, service)).unwrap().theory();
     let response = theory.response.unwrap();
     assert!(response.quantile_ms(0.5).is_nan() && response.mean_ms() > 5.0);
-    assert_eq!(theory.remarks, [Remark::Server(ServerRemark::MeanOnly)]);
+    assert_eq!(
+        theory.remarks,
+        [TheoryRemark::Server(ServerRemark::MeanOnly)]
+    );
 }
 
 #[test]
@@ -199,7 +202,7 @@ fn users_who_wait_are_a_network_in_product_form_where_services_are_exponential()
     let theory = prepared(&regular).unwrap().theory();
     let answer = theory.response.unwrap();
     assert_eq!(answer.standing, Standing::Approximation);
-    assert_eq!(theory.remarks, [Remark::LessVariable]);
+    assert_eq!(theory.remarks, [TheoryRemark::LessVariable]);
     assert!(run(&regular).mean_ms.mean < answer.mean_ms());
 }
 
@@ -229,7 +232,7 @@ fn theory_says_nothing_where_it_does_not_hold() {
         assert!(theory.response.is_none(), "{change:?}");
         assert_eq!(
             theory.remarks,
-            [Remark::Server(ServerRemark::Load)],
+            [TheoryRemark::Server(ServerRemark::Load)],
             "{change:?}"
         );
     }
@@ -237,7 +240,10 @@ fn theory_says_nothing_where_it_does_not_hold() {
     let theory = prepared(&heavy).unwrap().theory();
     assert_eq!(
         (theory.response.is_none(), theory.remarks),
-        (true, vec![Remark::Server(ServerRemark::InfiniteVariance)])
+        (
+            true,
+            vec![TheoryRemark::Server(ServerRemark::InfiniteVariance)]
+        )
     );
 }
 

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use iosonar_scenario::theory::{Answer, How, Remark, Standing, Theory};
+use iosonar_scenario::theory::{Answer, How, Standing, Theory, TheoryRemark};
 use iosonar_scenario::{Overrides, Prepared, Stability};
 
 fn of(text: &str) -> Theory {
@@ -261,7 +261,10 @@ fn many_kinds(per_s: f64, more: &str, scheduler: &str) -> Theory {
 fn split_merge_of_too_many_kinds_is_not_answered_as_fork_join() {
     for scheduler in ["fcfs", "rpo"] {
         let theory = many_kinds(0.01, "mode = \"split-merge\"", scheduler);
-        assert!(theory.remarks.contains(&Remark::TooManyKinds), "{theory:?}");
+        assert!(
+            theory.remarks.contains(&TheoryRemark::TooManyKinds),
+            "{theory:?}"
+        );
         // Disks that wait for each other do less than disks that do not.
         assert_eq!(theory.capacity_per_s, None, "{scheduler}");
         assert!(theory.response.is_none());
@@ -271,7 +274,7 @@ fn split_merge_of_too_many_kinds_is_not_answered_as_fork_join() {
         );
         let remarks = &theory.remarks;
         assert!(
-            !remarks.contains(&Remark::RpoSeveralAccesses),
+            !remarks.contains(&TheoryRemark::RpoSeveralAccesses),
             "{remarks:?}"
         );
     }
@@ -477,7 +480,7 @@ fn closed_loops_are_bounded_whatever_the_array_does() {
         );
     }
     let rpo = loop_of(8, "", "scheduler = \"rpo\"").theory();
-    assert!(rpo.lower_bound_ms.is_none() && rpo.remarks.contains(&Remark::ClosedRpo));
+    assert!(rpo.lower_bound_ms.is_none() && rpo.remarks.contains(&TheoryRemark::ClosedRpo));
 }
 
 #[test]
@@ -550,7 +553,7 @@ fn nothing_is_exact_or_bounded_where_the_controller_is_left_out() {
                 theory.capacity_per_s,
             ];
             assert_eq!(bounds, [None; 3], "{controller}");
-            assert!(theory.remarks.contains(&Remark::Controller));
+            assert!(theory.remarks.contains(&TheoryRemark::Controller));
         }
     }
 }
@@ -683,14 +686,14 @@ fn what_has_no_theory_says_so() {
     let seen = theory(bursts, array, "");
     assert!(seen.response.is_none() && seen.alone.is_some());
     assert!(
-        seen.remarks.contains(&Remark::DependentArrivals),
+        seen.remarks.contains(&TheoryRemark::DependentArrivals),
         "{:?}",
         seen.remarks
     );
     let poisson = "arrivals = { poisson_per_s = 10.0 }\nsize = { blocks = 1 }";
     let positional = theory(poisson, array, "model = \"positional\"");
     assert!(
-        positional.remarks == [Remark::Positional],
+        positional.remarks == [TheoryRemark::Positional],
         "{:?}",
         positional.remarks
     );

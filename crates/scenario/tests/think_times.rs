@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use iosonar_scenario::theory::Remark;
+use iosonar_scenario::theory::TheoryRemark;
 use iosonar_scenario::{Overrides, Prepared, ScenarioError};
 
 /// A recording in which users think for 4 ms and 16 ms in turn.
@@ -83,7 +83,7 @@ fn theory_needs_only_the_mean() {
             "{law}: {mean}, {expected}"
         );
         let is_exponential = law.contains("think_ms") || law.contains("exponential");
-        let said = theory.remarks.contains(&Remark::AnyThinkTimes);
+        let said = theory.remarks.contains(&TheoryRemark::AnyThinkTimes);
         assert_eq!(said, !is_exponential, "{law}");
         // Services of disks are less variable than exponential ones, so it is an approximation.
         let seen = prepared.run(2, None).unwrap().mean_ms;

@@ -79,12 +79,12 @@ pub struct Try {
     /// What the limit is about.
     pub value: Nanos,
     /// What it says of its rate.
-    pub outcome: Outcome,
+    pub outcome: TryOutcome,
 }
 
 /// What a try says about its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TryOutcome {
     /// The rate was reached, within the limit.
     Holds,
     /// It was reached, beyond the limit.
@@ -243,7 +243,7 @@ impl<E, A: FnMut(f64) -> Result<Try, E>, O: Fn() -> bool> Search<A, O> {
                 self.try_once(low)?;
             }
             let repeated = &self.tries[first..];
-            let few = repeated.iter().filter(|t| t.outcome == Outcome::TooFew);
+            let few = repeated.iter().filter(|t| t.outcome == TryOutcome::TooFew);
             if few.count() > MAY_FAIL {
                 return Ok(self.too_few());
             }
@@ -266,8 +266,8 @@ impl<E, A: FnMut(f64) -> Result<Try, E>, O: Fn() -> bool> Search<A, O> {
         let (mut held, mut failed, mut few) = (0, 0, 0);
         loop {
             match self.try_once(factor)? {
-                Outcome::Holds => held += 1,
-                Outcome::TooFew => few += 1,
+                TryOutcome::Holds => held += 1,
+                TryOutcome::TooFew => few += 1,
                 _ => failed += 1,
             }
             if failed == 2 || (self.is_over)() {
@@ -284,11 +284,11 @@ impl<E, A: FnMut(f64) -> Result<Try, E>, O: Fn() -> bool> Search<A, O> {
 
     fn too_few(&self) -> Answer {
         let mut tries = self.tries.iter().rev();
-        let last = tries.find(|t| t.outcome == Outcome::TooFew).copied();
+        let last = tries.find(|t| t.outcome == TryOutcome::TooFew).copied();
         last.map_or(Answer::TooNoisy, Answer::TooFew)
     }
 
-    fn try_once(&mut self, factor: f64) -> Result<Outcome, E> {
+    fn try_once(&mut self, factor: f64) -> Result<TryOutcome, E> {
         let attempt = (self.attempt)(factor)?;
         self.tries.push(attempt);
         Ok(attempt.outcome)
@@ -296,9 +296,9 @@ impl<E, A: FnMut(f64) -> Result<Try, E>, O: Fn() -> bool> Search<A, O> {
 
     /// Whether this speed and all lower ones held nearly always: a machine on which any try may fail says nothing.
     fn held_below(&self, factor: f64) -> bool {
-        let judged = |t: &&Try| t.factor <= factor && t.outcome != Outcome::TooFew;
+        let judged = |t: &&Try| t.factor <= factor && t.outcome != TryOutcome::TooFew;
         let below = || self.tries.iter().filter(judged);
-        let failed = below().filter(|t| t.outcome != Outcome::Holds).count();
+        let failed = below().filter(|t| t.outcome != TryOutcome::Holds).count();
         failed * REPETITIONS <= below().count() * MAY_FAIL
     }
 
@@ -308,15 +308,15 @@ impl<E, A: FnMut(f64) -> Result<Try, E>, O: Fn() -> bool> Search<A, O> {
             let tries = self.tries.iter();
             tries.filter(|t| t.factor > factor && t.factor <= 2.0 * factor)
         };
-        let failed = above().filter(|t| t.outcome != Outcome::Holds).count();
-        let late = above().filter(|t| t.outcome == Outcome::ReplayerLimited);
+        let failed = above().filter(|t| t.outcome != TryOutcome::Holds).count();
+        let late = above().filter(|t| t.outcome == TryOutcome::ReplayerLimited);
         2 * late.count() > failed
     }
 }
 
 /// What repetitions of one speed have in common, if they hold.
 fn confirmed(tries: &[Try]) -> Option<Confirmed> {
-    let held = tries.iter().filter(|t| t.outcome == Outcome::Holds);
+    let held = tries.iter().filter(|t| t.outcome == TryOutcome::Holds);
     let mut reached: Vec<f64> = held.clone().map(|t| t.reached).collect();
     if reached.len() + MAY_FAIL < tries.len() {
         return None;
@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     /// Searches where a try of a rate has this outcome; the load itself has 100 requests per second.
-    fn search(mut outcome: impl FnMut(f64) -> Outcome) -> (Answer, Vec<Try>) {
+    fn search(mut outcome: impl FnMut(f64) -> TryOutcome) -> (Answer, Vec<Try>) {
         let attempt = |factor: f64| -> Result<Try, Infallible> {
             let wanted = 100.0 * factor;
             let outcome = outcome(wanted);
@@ -351,7 +351,7 @@ mod tests {
                 factor,
                 wanted,
                 reached: wanted
-                    * if outcome == Outcome::DeviceLimited {
+                    * if outcome == TryOutcome::DeviceLimited {
                         0.7
                     } else {
                         0.999
@@ -383,8 +383,8 @@ mod tests {
     fn the_highest_rate_is_within_its_precision() {
         for capacity in [3.0, 99.0, 101.0, 12_345.0, 250_000.0] {
             let (answer, tries) = search(|rate| match rate <= capacity {
-                true => Outcome::Holds,
-                false => Outcome::DeviceLimited,
+                true => TryOutcome::Holds,
+                false => TryOutcome::DeviceLimited,
             });
             let Answer::Highest(confirmed) = answer else {
                 panic!("{answer:?}")
@@ -405,8 +405,8 @@ mod tests {
         let (answer, _) = search(|rate| {
             n += 1;
             match rate <= 1000.0 && n % 10 != 0 {
-                true => Outcome::Holds,
-                false => Outcome::TooSlow,
+                true => TryOutcome::Holds,
+                false => TryOutcome::TooSlow,
             }
         });
         let Answer::Highest(confirmed) = answer else {
@@ -421,8 +421,8 @@ mod tests {
     #[test]
     fn where_the_replay_is_late_first_the_device_is_not_called_the_limit() {
         let (answer, _) = search(|rate| match rate {
-            ..=5000.0 => Outcome::Holds,
-            _ => Outcome::ReplayerLimited,
+            ..=5000.0 => TryOutcome::Holds,
+            _ => TryOutcome::ReplayerLimited,
         });
         assert!(matches!(answer, Answer::ReplayerLimited(_)), "{answer:?}");
     }
@@ -437,8 +437,8 @@ mod tests {
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1_442_695_040_888_963_407);
                 match state >> 63 {
-                    0 => Outcome::Holds,
-                    _ => Outcome::TooSlow,
+                    0 => TryOutcome::Holds,
+                    _ => TryOutcome::TooSlow,
                 }
             })
             .0
@@ -447,20 +447,20 @@ mod tests {
         let found = answers.iter().filter(|a| matches!(a, Answer::Highest(_)));
         assert!(found.count() <= 20, "chance alone holds now and then");
         assert!(answers.contains(&Answer::TooNoisy));
-        let (anything, _) = search(|_| Outcome::Holds);
+        let (anything, _) = search(|_| TryOutcome::Holds);
         assert_eq!(anything, Answer::AtAnySpeed);
     }
 
     #[test]
     fn too_few_requests_are_no_reason_to_slow_down() {
-        let (nothing, tries) = search(|_| Outcome::TooFew);
+        let (nothing, tries) = search(|_| TryOutcome::TooFew);
         assert!(matches!(nothing, Answer::TooFew(_)), "{nothing:?}");
         assert!(tries.iter().all(|t| t.factor >= 1.0), "{tries:?}");
         // At a speed at which there are enough, the search goes on from there.
         let (found, _) = search(|rate| match rate {
-            ..500.0 => Outcome::TooFew,
-            ..=2000.0 => Outcome::Holds,
-            _ => Outcome::DeviceLimited,
+            ..500.0 => TryOutcome::TooFew,
+            ..=2000.0 => TryOutcome::Holds,
+            _ => TryOutcome::DeviceLimited,
         });
         assert!(matches!(found, Answer::Highest(_)), "{found:?}");
     }
@@ -475,7 +475,7 @@ mod tests {
                     reached: 100.0 * factor,
                     completed: 2000,
                     value: Nanos::from_millis(3),
-                    outcome: Outcome::TooSlow,
+                    outcome: TryOutcome::TooSlow,
                 })
             };
             let mut search = Search {

@@ -16,7 +16,7 @@ mod varied;
 pub use answer::{Answer, Find, MOST, PlanSpec, Sought, load_text, plan_network, plan_scenario};
 pub use charts::chart;
 pub use growth::{GrowBy, GrowingLoad};
-pub use point::{Bound, Found, Outcome, Point};
+pub use point::{Bound, Found, Point, TargetOutcome};
 pub use search::{fewest, highest, most};
 pub use subject::{ArraySubject, NetworkSubject, Simulated, Subject};
 pub use varied::{Planned, best_of, plan_varied};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use iosonar_guard::Host;
 use iosonar_hosts::{
-    AgentHello, Ending as HostEnding, Facts, Refusal, Remark, Report, Worker, run_agent,
+    AgentHello, CodedWarning, Ending as HostEnding, Facts, Refusal, Report, Worker, run_agent,
 };
 use iosonar_replay::{
     Control, Load, ReplaySpec, StopRequest, Summary, Target, advice, replay as replay_on,
@@ -84,7 +84,7 @@ impl Here {
     }
 
     fn facts(&self, load: &Load, target: &Target, plan: &ReplayPlan) -> Facts {
-        let remark = |of: Warning, text: String| Remark {
+        let remark = |of: Warning, text: String| CodedWarning {
             code: of.code().to_owned(),
             text,
         };
@@ -138,7 +138,7 @@ impl Here {
 }
 
 fn report(summary: &Summary) -> Report {
-    let remark = |of| Remark {
+    let remark = |of| CodedWarning {
         code: codes::of_note(of).code().to_owned(),
         text: notes::of_replay(of),
     };

@@ -8,7 +8,7 @@ use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::{Overrides, read_text};
 use iosonar_stats::{Labels, Output};
 use iosonar_study::plan::{
-    Answer, Outcome, PlanError, PlanSpec, Point, Sought, chart, load_text, plan_network,
+    Answer, PlanError, PlanSpec, Point, Sought, TargetOutcome, chart, load_text, plan_network,
     plan_scenario, why_never,
 };
 use iosonar_trace::{Quantity, apart};
@@ -155,7 +155,7 @@ fn as_json(headline: &str, targets: &Objectives, answer: &Answer) -> Output {
                     "verdict": outcome.verdict().map(Judgement::name),
                     "theory": point.theory[i],
                     "interval_95": outcome.attained().and_then(|of| of.interval_95),
-                    "stopped_early": matches!(outcome, Outcome::Over | Outcome::Stopped),
+                    "stopped_early": matches!(outcome, TargetOutcome::Over | TargetOutcome::Stopped),
                 }),
             );
         }
@@ -173,7 +173,7 @@ fn as_json(headline: &str, targets: &Objectives, answer: &Answer) -> Output {
 /// What was simulated of each target at a load.
 fn add_simulated(json: &mut Output, labels: &Labels, targets: &Objectives, point: &Point) {
     for (target, outcome) in targets.0.iter().zip(&point.outcomes) {
-        if let Outcome::Known(of) = outcome {
+        if let TargetOutcome::Known(of) = outcome {
             let labels = labels
                 .with("load", point.load)
                 .with("target", target.to_string())

@@ -8,7 +8,7 @@ use std::path::Path;
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Objectives};
 use iosonar_report::{AnswerPage, RowMark, joined};
 use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
-use iosonar_study::plan::{Bound, GrowBy, Outcome};
+use iosonar_study::plan::{Bound, GrowBy, TargetOutcome};
 use iosonar_trace::Requests;
 
 pub(crate) use programs::{as_json, as_table};
@@ -155,8 +155,9 @@ impl Answer<'_> {
     fn missed(&self, candidate: usize) -> String {
         let outcomes = self.all[candidate].outcome.iter();
         let outcomes = outcomes.flat_map(|of| &of.now.outcomes);
-        let is_missed =
-            |of: &Outcome| matches!(of.verdict(), Some(Judgement::Misses | Judgement::Unstable));
+        let is_missed = |of: &TargetOutcome| {
+            matches!(of.verdict(), Some(Judgement::Misses | Judgement::Unstable))
+        };
         let mut outcomes = self.targets.0.iter().zip(outcomes);
         match outcomes.find(|(_, outcome)| is_missed(outcome)) {
             Some((target, outcome)) => match outcome.attained() {

@@ -2,22 +2,22 @@
 
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
-use iosonar_study::highest_rate::{Answer, Confirmed, Limit, Outcome, PRECISION, Try};
+use iosonar_study::highest_rate::{Answer, Confirmed, Limit, PRECISION, Try, TryOutcome};
 use serde_json::{Value, json};
 
 use super::table::Table;
 use iosonar_stats::Output;
 
-pub(crate) fn outcome_name(of: Outcome) -> &'static str {
+pub(crate) fn outcome_name(of: TryOutcome) -> &'static str {
     match of {
-        Outcome::Holds => "holds",
-        Outcome::TooSlow => "beyond the limit",
-        Outcome::DeviceLimited => "device-limited",
-        Outcome::InFlightLimited => "in-flight-limited",
-        Outcome::ReplayerLimited => "replayer-limited",
-        Outcome::Failed => "requests failed",
-        Outcome::Interrupted => "stopped by the user",
-        Outcome::TooFew => "too few requests",
+        TryOutcome::Holds => "holds",
+        TryOutcome::TooSlow => "beyond the limit",
+        TryOutcome::DeviceLimited => "device-limited",
+        TryOutcome::InFlightLimited => "in-flight-limited",
+        TryOutcome::ReplayerLimited => "replayer-limited",
+        TryOutcome::Failed => "requests failed",
+        TryOutcome::Interrupted => "stopped by the user",
+        TryOutcome::TooFew => "too few requests",
     }
 }
 

@@ -1,6 +1,6 @@
 //! What came of a replay on several hosts, for people and for programs.
 
-use iosonar_hosts::{Ending, HostOutcome, Outcome, Running};
+use iosonar_hosts::{Ending, HostOutcome, HostsOutcome, Running};
 use iosonar_replay::TimesByKind;
 use iosonar_report::grouped;
 use iosonar_stats::{Labels, Output};
@@ -12,7 +12,7 @@ use super::style::Tone;
 use super::table::Table;
 
 /// The outcome as tables and some lines.
-pub(crate) fn text(outcome: &Outcome) -> String {
+pub(crate) fn text(outcome: &HostsOutcome) -> String {
     let header = ["", "planned", "done", "failed", "left out", "not done"];
     let mut counts = Table::new(&header);
     let mut times = Table::of_times("");
@@ -137,7 +137,7 @@ fn clock(host: &HostOutcome) -> String {
 }
 
 /// What came of it, in a sentence.
-pub(crate) fn conclusion(outcome: &Outcome) -> String {
+pub(crate) fn conclusion(outcome: &HostsOutcome) -> String {
     let hosts = outcome.hosts.len();
     let tallies = || outcome.hosts.iter().map(|host| &host.tally);
     let planned: u64 = tallies().map(|tally| tally.planned).sum();
@@ -174,7 +174,7 @@ fn targets(n: usize) -> String {
 }
 
 /// By how much the starts of any two hosts differ at most, as far as clocks are known.
-fn together(outcome: &Outcome) -> Option<Nanos> {
+fn together(outcome: &HostsOutcome) -> Option<Nanos> {
     let bounds = outcome.hosts.iter().filter_map(|host| {
         let error = host.before?.error as i64;
         let lag = host.start_lag?;
@@ -207,7 +207,7 @@ pub(crate) fn progress(hosts: &[Running]) -> String {
 }
 
 /// The outcome for programs.
-pub(crate) fn json(outcome: &Outcome) -> Output {
+pub(crate) fn json(outcome: &HostsOutcome) -> Output {
     let mut json = Output::new("replay --hosts");
     let hosts = outcome.hosts.iter().map(host_json).collect();
     json.set("hosts", Value::Array(hosts));

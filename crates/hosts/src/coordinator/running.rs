@@ -8,7 +8,7 @@ use iosonar_trace::{Batch, TraceWriter};
 use iosonar_units::Nanos;
 
 use super::host::{Event, lag, theirs};
-use super::{Connected, HostOutcome, HostsError, LOOK, Loss, Outcome, Seen, Start, zero_of};
+use super::{Connected, HostOutcome, HostsError, HostsOutcome, LOOK, Loss, Seen, Start, zero_of};
 use crate::Tally;
 use crate::clock::{Clock, Sample, monotonic};
 use crate::message::{Report, Running, ToAgent};
@@ -55,7 +55,7 @@ struct Run<'a> {
     stopped: u32,
 }
 
-pub(super) fn replay(connected: Connected, start: Start<'_>) -> Result<Outcome, HostsError> {
+pub(super) fn replay(connected: Connected, start: Start<'_>) -> Result<HostsOutcome, HostsError> {
     let zero = connected.hosts.first().map(|host| zero_of(&host.member));
     let states = connected.hosts.iter().map(|host| State {
         phase: Phase::Replays,
@@ -260,7 +260,7 @@ impl Run<'_> {
         }
     }
 
-    fn outcome(self, at: Nanos) -> Outcome {
+    fn outcome(self, at: Nanos) -> HostsOutcome {
         let hosts = self.connected.hosts.iter().zip(self.states);
         let hosts = hosts.map(|(host, state)| {
             let clock = host.clock();
@@ -283,7 +283,7 @@ impl Run<'_> {
                 report: state.report,
             }
         });
-        Outcome {
+        HostsOutcome {
             hosts: hosts.collect(),
             records_error: self.sink.end(),
             is_interrupted: self.stop.is_asked(),

@@ -17,7 +17,7 @@ use super::text::{self, fonts};
 /// The bitmap of plotters, with letters and lines of our own.
 pub(super) struct Sharp<'a>(pub(super) BitMapBackend<'a>);
 
-type Outcome<'a> = Result<(), DrawingErrorKind<<BitMapBackend<'a> as DrawingBackend>::ErrorType>>;
+type Drawn<'a> = Result<(), DrawingErrorKind<<BitMapBackend<'a> as DrawingBackend>::ErrorType>>;
 
 impl<'a> DrawingBackend for Sharp<'a> {
     type ErrorType = <BitMapBackend<'a> as DrawingBackend>::ErrorType;
@@ -26,15 +26,15 @@ impl<'a> DrawingBackend for Sharp<'a> {
         self.0.get_size()
     }
 
-    fn ensure_prepared(&mut self) -> Outcome<'a> {
+    fn ensure_prepared(&mut self) -> Drawn<'a> {
         self.0.ensure_prepared()
     }
 
-    fn present(&mut self) -> Outcome<'a> {
+    fn present(&mut self) -> Drawn<'a> {
         self.0.present()
     }
 
-    fn draw_pixel(&mut self, at: BackendCoord, colour: BackendColor) -> Outcome<'a> {
+    fn draw_pixel(&mut self, at: BackendCoord, colour: BackendColor) -> Drawn<'a> {
         self.0.draw_pixel(at, colour)
     }
 
@@ -43,7 +43,7 @@ impl<'a> DrawingBackend for Sharp<'a> {
         from: BackendCoord,
         to: BackendCoord,
         style: &S,
-    ) -> Outcome<'a> {
+    ) -> Drawn<'a> {
         self.0.draw_line(from, to, style)
     }
 
@@ -53,11 +53,11 @@ impl<'a> DrawingBackend for Sharp<'a> {
         bottom_right: BackendCoord,
         style: &S,
         fill: bool,
-    ) -> Outcome<'a> {
+    ) -> Drawn<'a> {
         self.0.draw_rect(upper_left, bottom_right, style, fill)
     }
 
-    fn blit_bitmap(&mut self, at: BackendCoord, size: (u32, u32), rgb: &[u8]) -> Outcome<'a> {
+    fn blit_bitmap(&mut self, at: BackendCoord, size: (u32, u32), rgb: &[u8]) -> Drawn<'a> {
         self.0.blit_bitmap(at, size, rgb)
     }
 
@@ -65,7 +65,7 @@ impl<'a> DrawingBackend for Sharp<'a> {
         &mut self,
         path: I,
         style: &S,
-    ) -> Outcome<'a> {
+    ) -> Drawn<'a> {
         let path: Vec<BackendCoord> = path.into_iter().collect();
         let colour = style.color();
         if style.stroke_width() < 2 {
@@ -87,7 +87,7 @@ impl<'a> DrawingBackend for Sharp<'a> {
         text: &str,
         style: &T,
         at: BackendCoord,
-    ) -> Outcome<'a> {
+    ) -> Drawn<'a> {
         let Some(fonts) = fonts() else {
             return self.0.draw_text(text, style, at);
         };

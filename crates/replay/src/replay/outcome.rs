@@ -16,7 +16,7 @@ use crate::watch::Watch;
 use crate::{InFlightLimit, Load, Options, Summary, Target, Verdict};
 
 /// How a replay went, thread by thread.
-pub(super) struct Outcome<'a> {
+pub(super) struct ThreadsEnded<'a> {
     pub(super) sessions: Vec<std::io::Result<(Result<(), Failure>, Ended<'a>)>>,
     pub(super) counts: Counts,
     pub(super) written: Result<(), TraceError>,

@@ -14,8 +14,8 @@ use super::disk::DiskTheory;
 use super::loaded::{ArrayTheory, Dependence};
 use super::patterns::{Class, Job, Pattern, Patterns, Visit};
 use super::{
-    Accuracy, Answer, Family, How, Remark, ResponseTime, ServiceTheory, Standing, StationTheory,
-    Theory, accuracy, closed, rpo,
+    Accuracy, Answer, Family, How, ResponseTime, ServiceTheory, Standing, StationTheory, Theory,
+    TheoryRemark, accuracy, closed, rpo,
 };
 use crate::{DiskSet, LevelOptions, LoadModel, Prepared};
 
@@ -45,7 +45,7 @@ impl Classes {
 pub(super) fn answer(simulation: &Prepared, disks: &DiskSet, scheduler: Scheduler) -> Theory {
     let array = &simulation.array;
     if !disks.others.is_empty() {
-        return Theory::only(Remark::UnlikeDisks);
+        return Theory::only(TheoryRemark::UnlikeDisks);
     }
     let (classes, mut remarks) = classes_of(simulation);
     let Some(classes) = classes else {
@@ -75,12 +75,14 @@ pub(super) fn answer(simulation: &Prepared, disks: &DiskSet, scheduler: Schedule
     }
     let alone = alone(&mut model, &classes, scheduler);
     if alone.is_none() {
-        remarks.push(Remark::TooManyKinds);
+        remarks.push(TheoryRemark::TooManyKinds);
     }
     let solved = match (&simulation.load, scheduler, &alone) {
         (LoadModel::Alone { .. }, ..) => Theory::default(),
-        (LoadModel::Trace { .. }, ..) => Theory::only(Remark::Trace),
-        (LoadModel::Closed { .. }, Scheduler::Rpo { .. }, _) => Theory::only(Remark::ClosedRpo),
+        (LoadModel::Trace { .. }, ..) => Theory::only(TheoryRemark::Trace),
+        (LoadModel::Closed { .. }, Scheduler::Rpo { .. }, _) => {
+            Theory::only(TheoryRemark::ClosedRpo)
+        }
         (
             LoadModel::Closed {
                 outstanding, think, ..
@@ -95,7 +97,7 @@ pub(super) fn answer(simulation: &Prepared, disks: &DiskSet, scheduler: Schedule
         ),
         (LoadModel::Synthetic { .. }, ..) if array.rebuild.is_some() => Theory {
             capacity_per_s: None,
-            ..loads.with(Remark::Rebuild)
+            ..loads.with(TheoryRemark::Rebuild)
         },
         (_, _, Some(alone)) if one_at_a_time => split_merge(&classes, alone),
         // The work of the disks is the same, but they wait for each other.
@@ -139,16 +141,16 @@ fn alone(model: &mut ArrayTheory<'_>, classes: &Classes, scheduler: Scheduler) -
 }
 
 /// The classes with their patterns, `None` if theory does not know them; and what is taken otherwise than it is.
-fn classes_of(simulation: &Prepared) -> (Option<Classes>, Vec<Remark>) {
+fn classes_of(simulation: &Prepared) -> (Option<Classes>, Vec<TheoryRemark>) {
     let parts: Vec<(&Shape, Option<&Workload>)> = match &simulation.load {
         LoadModel::Synthetic { classes, .. } => {
             classes.iter().map(|w| (&w.shape, Some(w))).collect()
         }
         LoadModel::Alone { shape, .. } | LoadModel::Closed { shape, .. } => vec![(shape, None)],
-        LoadModel::Trace { .. } => return (None, vec![Remark::Trace]),
+        LoadModel::Trace { .. } => return (None, vec![TheoryRemark::Trace]),
     };
     if simulation.array.md.is_some() {
-        return (None, vec![Remark::UnknownSteps]);
+        return (None, vec![TheoryRemark::UnknownSteps]);
     }
     let seed = Seed::new(simulation.seed).within("theory");
     let mut array = simulation.array.clone();
@@ -157,7 +159,7 @@ fn classes_of(simulation: &Prepared) -> (Option<Classes>, Vec<Remark>) {
     if let LevelOptions::Mirrored { read, .. } = &mut array.level {
         match read {
             MirrorRead::ShorterQueue | MirrorRead::NearerArm => {
-                remarks.push(Remark::MirrorsByState);
+                remarks.push(TheoryRemark::MirrorsByState);
                 is_by_state = true;
                 *read = MirrorRead::Random;
             }
@@ -169,11 +171,11 @@ fn classes_of(simulation: &Prepared) -> (Option<Classes>, Vec<Remark>) {
     let mut is_exact = !is_by_state;
     for (shape, workload) in &parts {
         let Some(patterns) = Patterns::new(&array, shape, &seed) else {
-            remarks.push(Remark::UnknownSteps);
+            remarks.push(TheoryRemark::UnknownSteps);
             return (None, remarks);
         };
         if !patterns.is_exact {
-            remarks.push(Remark::Drawn(patterns.drawn));
+            remarks.push(TheoryRemark::Drawn(patterns.drawn));
         }
         is_exact &= patterns.is_exact;
         // What follows on the request before does not come to its disk at random.
@@ -238,11 +240,11 @@ fn under_load(
 ) -> Theory {
     let all = &classes.all;
     if !classes.is_poisson {
-        return loads.with(Remark::DependentArrivals);
+        return loads.with(TheoryRemark::DependentArrivals);
     }
     let batches = all.iter().any(|class| !class.is_single());
     if batches && all.iter().any(Class::has_partial) {
-        return loads.with(Remark::BatchesOfStripeWrites);
+        return loads.with(TheoryRemark::BatchesOfStripeWrites);
     }
     let independent = match independent(model, all, batches) {
         Ok(table) => table,
@@ -298,7 +300,7 @@ fn joined(
     let all = &classes.all;
     let (estimate, failure) = match model.estimate(all, &independent) {
         Ok(estimate) => (Some(estimate), None),
-        Err(error) => (None, Some(Remark::NoEstimate(error))),
+        Err(error) => (None, Some(TheoryRemark::NoEstimate(error))),
     };
     let utilisations = theory.stations.iter().map(|station| station.utilisation);
     let utilisation = utilisations.fold(0.0, f64::max);
@@ -337,7 +339,7 @@ fn joined(
     };
     theory.remarks.extend(failure);
     if is_partial {
-        return theory.with(Remark::StripeWrites);
+        return theory.with(TheoryRemark::StripeWrites);
     }
     theory
 }
@@ -393,7 +395,7 @@ fn split_merge(classes: &Classes, alone: &Answer) -> Theory {
     if utilisation >= 1.0 {
         unstable = Some(utilisation);
     } else if !poisson {
-        remarks.push(Remark::SplitMergeArrivals);
+        remarks.push(TheoryRemark::SplitMergeArrivals);
     } else {
         match Table::wait_mg1(rate, service) {
             Ok(wait) => {
@@ -401,7 +403,7 @@ fn split_merge(classes: &Classes, alone: &Answer) -> Theory {
                 let table = ResponseTime::Table(wait.plus(service));
                 response = Some(Answer::of(alone.standing, How::SplitMerge, table));
             }
-            Err(other) => remarks.push(Remark::Failed(other)),
+            Err(other) => remarks.push(TheoryRemark::Failed(other)),
         }
     }
     Theory {

@@ -5,7 +5,7 @@ use iosonar_workload::TimeLaw;
 
 use super::loaded::ArrayTheory;
 use super::patterns::Class;
-use super::{Answer, How, Remark, ResponseTime, Standing, StationTheory, Theory};
+use super::{Answer, How, ResponseTime, Standing, StationTheory, Theory, TheoryRemark};
 
 /// The most users that mean value analysis goes through one by one.
 pub(super) const MOST: u32 = 10_000;
@@ -68,7 +68,7 @@ pub(super) fn answer(
     alone: Option<&Answer>,
 ) -> Theory {
     if class.has_partial() {
-        return Theory::only(Remark::ClosedStripeWrites);
+        return Theory::only(TheoryRemark::ClosedStripeWrites);
     }
     let Some(alone) = alone.map(Answer::mean_ms) else {
         return Theory::default();
@@ -84,20 +84,20 @@ pub(super) fn answer(
     };
     let think_ms = think.mean().as_millis_f64();
     let Ok(network) = Demands::new(used, think_ms) else {
-        return Theory::only(Remark::ClosedIdle);
+        return Theory::only(TheoryRemark::ClosedIdle);
     };
     let single = class.patterns.iter().all(|(_, p)| p.direct.len() <= 1);
     let (mut point, mut remarks) = (None, Vec::new());
     if single || one_at_a_time {
         point = mean_value_analysis(&network, outstanding);
         if point.is_some() && !think.is_exponential() {
-            remarks.push(Remark::AnyThinkTimes);
+            remarks.push(TheoryRemark::AnyThinkTimes);
         }
         if point.is_some() && is_complete && demands.iter().all(Demand::is_regular) {
-            remarks.push(Remark::LessVariable);
+            remarks.push(TheoryRemark::LessVariable);
         }
     } else {
-        remarks.push(Remark::ClosedJoin);
+        remarks.push(TheoryRemark::ClosedJoin);
     }
     let throughput = point.as_ref().map_or(f64::NAN, |point| point.throughput);
     let numbered = demands.iter().enumerate();

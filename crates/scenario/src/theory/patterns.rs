@@ -403,10 +403,10 @@ fn plan(array: &ArrayModel, planner: &mut Level, request: &Request) -> Option<Pa
 }
 
 /// A request with its probability, and the choices that it meets.
-type Outcome = (f64, Request, Option<[u64; 2]>);
+type Weighted = (f64, Request, Option<[u64; 2]>);
 
 /// All outcomes, where they can be gone through.
-fn outcomes(array: &ArrayModel, shape: &Shape, planner: &Level) -> Option<Vec<Outcome>> {
+fn outcomes(array: &ArrayModel, shape: &Shape, planner: &Level) -> Option<Vec<Weighted>> {
     let block = u64::from(shape.block.get());
     let ops = [
         (Op::Read, shape.read_share),

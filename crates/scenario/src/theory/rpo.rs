@@ -9,7 +9,9 @@ use super::array::Classes;
 use super::disk::DiskGrid;
 use super::loaded::ArrayTheory;
 use super::patterns::{Class, Job, Visit};
-use super::{Accuracy, Answer, Family, How, Remark, ResponseTime, Standing, StationTheory, Theory};
+use super::{
+    Accuracy, Answer, Family, How, ResponseTime, Standing, StationTheory, Theory, TheoryRemark,
+};
 
 /// The service of one kind of access with the shortest of as many positionings as jobs are there.
 pub(super) struct RpoService<'a> {
@@ -111,10 +113,10 @@ pub(super) fn answer(
         rates[..all].fill(mean);
     }
     let Some(job) = job else {
-        return Theory::only(Remark::RpoSeveralAccesses);
+        return Theory::only(TheoryRemark::RpoSeveralAccesses);
     };
     if !classes.is_poisson {
-        return Theory::only(Remark::RpoArrivals);
+        return Theory::only(TheoryRemark::RpoArrivals);
     }
     let service = RpoService::new(&model.grid, job, count, most);
     let fastest = service.mean(service.alike_from());
@@ -160,7 +162,7 @@ pub(super) fn answer(
     Theory {
         response: Some(response),
         lower_bound_ms,
-        ..theory.with(Remark::RpoMeanOnly)
+        ..theory.with(TheoryRemark::RpoMeanOnly)
     }
 }
 

@@ -10,13 +10,15 @@ use iosonar_workload::{Addresses, ArrivalLaw, Batch, Shape, Size, TimeLaw};
 
 use super::closed::{MOST, mean_value_analysis};
 use super::patterns::{Pattern, Patterns, Visit};
-use super::{Answer, How, Remark, ResponseTime, ServerRemark, Standing, StationTheory, Theory};
+use super::{
+    Answer, How, ResponseTime, ServerRemark, Standing, StationTheory, Theory, TheoryRemark,
+};
 use crate::array_model::LevelOptions;
 use crate::{ArrayModel, LoadModel, Prepared, Servers};
 
 /// The array's servers under their load.
 pub(super) fn answer(simulation: &Prepared, servers: &Servers) -> Theory {
-    let none = || Theory::only(Remark::Server(ServerRemark::Load));
+    let none = || Theory::only(TheoryRemark::Server(ServerRemark::Load));
     let law = servers.service.law();
     let (Some(mean_ns), Some(square_ns2)) = (law.moment(1), law.moment(2)) else {
         return none();
@@ -172,10 +174,10 @@ fn open(simulation: &Prepared, service: &Service, rate_per_s: f64, to: &Parts) -
         ..theory
     };
     if wait.is_infinite() {
-        return theory.with(Remark::Server(ServerRemark::InfiniteVariance));
+        return theory.with(TheoryRemark::Server(ServerRemark::InfiniteVariance));
     }
     if to.count > 1 {
-        return theory.with(Remark::Server(ServerRemark::Join));
+        return theory.with(TheoryRemark::Server(ServerRemark::Join));
     }
     let table = service.table.as_ref();
     // Near saturation the wait is too long for a grid.
@@ -188,7 +190,7 @@ fn open(simulation: &Prepared, service: &Service, rate_per_s: f64, to: &Parts) -
         ..theory
     };
     match is_mean_only {
-        true => theory.with(Remark::Server(ServerRemark::MeanOnly)),
+        true => theory.with(TheoryRemark::Server(ServerRemark::MeanOnly)),
         false => theory,
     }
 }
@@ -204,7 +206,7 @@ fn closed(
     let count = simulation.array.disks;
     let (demand, think_ms) = (service.mean_ms / count as f64, think.mean().as_millis_f64());
     let Ok(network) = Demands::new(vec![demand; count], think_ms) else {
-        return Theory::only(Remark::ClosedIdle);
+        return Theory::only(TheoryRemark::ClosedIdle);
     };
     let point = mean_value_analysis(&network, outstanding);
     let is_exact = service.is_exponential && to.are_even && outstanding <= MOST;
@@ -213,11 +215,11 @@ fn closed(
     let station = |number| service.station(simulation.array.station(number), visits, f64::NAN);
     let mut remarks = Vec::new();
     if point.is_some() && service.is_exponential && !think.is_exponential() {
-        remarks.push(Remark::AnyThinkTimes);
+        remarks.push(TheoryRemark::AnyThinkTimes);
     }
     let is_regular = service.square_ms2 < 2.0 * service.mean_ms * service.mean_ms;
     if point.is_some() && !service.is_exponential && is_regular {
-        remarks.push(Remark::LessVariable);
+        remarks.push(TheoryRemark::LessVariable);
     }
     Theory {
         alone: Some(service.alone()),

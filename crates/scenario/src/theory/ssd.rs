@@ -10,24 +10,24 @@ use iosonar_ssd_model::{BIO_SECTORS, Dispatch, Ends};
 use iosonar_workload::{Addresses, ArrivalLaw, Batch, Workload};
 
 use super::patterns::{Pattern, Patterns, Visit};
-use super::{Answer, How, Remark, ResponseTime, SsdRemark, Standing, StationTheory, Theory};
+use super::{Answer, How, ResponseTime, SsdRemark, Standing, StationTheory, Theory, TheoryRemark};
 use crate::{LoadModel, Prepared, SsdSet};
 
 /// The array's SSDs under their load.
 pub(super) fn answer(simulation: &Prepared, ssds: &SsdSet) -> Theory {
     let parameters = &ssds.parameters;
     let Ends::Bulk(queue, mean) = &parameters.ends else {
-        return Theory::only(Remark::Ssd(SsdRemark::Stages));
+        return Theory::only(TheoryRemark::Ssd(SsdRemark::Stages));
     };
     if simulation.array.controller.one_at_a_time {
-        return Theory::only(Remark::Ssd(SsdRemark::SplitMerge));
+        return Theory::only(TheoryRemark::Ssd(SsdRemark::SplitMerge));
     }
     let class = match &simulation.load {
         LoadModel::Synthetic { classes, .. } if classes.len() == 1 => &classes[0],
-        _ => return Theory::only(Remark::Ssd(SsdRemark::Load)),
+        _ => return Theory::only(TheoryRemark::Ssd(SsdRemark::Load)),
     };
     let Some(parts) = parts(simulation, class) else {
-        return Theory::only(Remark::Ssd(SsdRemark::Load));
+        return Theory::only(TheoryRemark::Ssd(SsdRemark::Load));
     };
     let least = match queue.dispatch {
         Dispatch::Dynamic => 1,
@@ -46,14 +46,14 @@ pub(super) fn answer(simulation: &Prepared, ssds: &SsdSet) -> Theory {
     } else if queue.block == 1 {
         fork_join(parts, visits, mean)
     } else {
-        return loads.with(Remark::Ssd(SsdRemark::BulkJoin));
+        return loads.with(TheoryRemark::Ssd(SsdRemark::BulkJoin));
     };
     // The bulk-service queue has no bound and cuts no block; a ring with room for 16 blocks is close to that.
     let as_assumed =
         parameters.has_only_storage() && queue.wrap && queue.ring >= queue.block.saturating_mul(16);
     let complete = |theory: Theory| match as_assumed {
         true => theory,
-        false => theory.without(Remark::Ssd(SsdRemark::Times)),
+        false => theory.without(TheoryRemark::Ssd(SsdRemark::Times)),
     };
     match answered {
         Ok((station, theory)) => {
@@ -111,7 +111,7 @@ fn bulk(
     };
     let theory = Theory {
         response: Some(Answer::of(Standing::Exact, How::BulkService, response)),
-        remarks: vec![Remark::Ssd(SsdRemark::BulkMeanOnly)],
+        remarks: vec![TheoryRemark::Ssd(SsdRemark::BulkMeanOnly)],
         ..Theory::default()
     };
     Ok((station, theory))
@@ -136,8 +136,8 @@ fn fork_join(parts: u32, visits: f64, mean: f64) -> Result<(StationTheory, Theor
         lower_bound_ms: Some(regular_exponential(parts, visits, mean)?),
         upper_bound_ms: Some(independent_exponential(parts, visits, mean)?),
         remarks: vec![
-            Remark::VarmaMakowski(varma_makowski(parts, visits, mean)?),
-            Remark::Ssd(SsdRemark::JoinMeanOnly),
+            TheoryRemark::VarmaMakowski(varma_makowski(parts, visits, mean)?),
+            TheoryRemark::Ssd(SsdRemark::JoinMeanOnly),
         ],
         ..Theory::default()
     };

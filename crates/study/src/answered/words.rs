@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use iosonar_scenario::theory::{Family, How, Remark, ServerRemark, SsdRemark};
+use iosonar_scenario::theory::{Family, How, ServerRemark, SsdRemark, TheoryRemark};
 
 /// How an answer was found.
 pub fn how(of: How) -> &'static str {
@@ -39,83 +39,85 @@ pub fn family(of: Family) -> &'static str {
 }
 
 /// What theory does not cover, or leaves out.
-pub fn remark(of: &Remark) -> Cow<'static, str> {
+pub fn remark(of: &TheoryRemark) -> Cow<'static, str> {
     let text = match of {
-        Remark::Drawn(times) => {
+        TheoryRemark::Drawn(times) => {
             return format!(
                 "the possible sets of disks of a request were sampled {times} times instead of being enumerated"
             )
             .into();
         }
-        Remark::Failed(error) => return error.to_string().into(),
-        Remark::NoEstimate(error) => {
+        TheoryRemark::Failed(error) => return error.to_string().into(),
+        TheoryRemark::NoEstimate(error) => {
             return format!("the wait common to all disks cannot be estimated: {error}").into();
         }
-        Remark::VarmaMakowski(ms) => {
+        TheoryRemark::VarmaMakowski(ms) => {
             return format!("the interpolation of Varma and Makowski gives a mean of {ms:.4} ms")
                 .into();
         }
-        Remark::Trace => {
+        TheoryRemark::Trace => {
             "no theory for a trace, as theory needs distributions: fit them with 'iosonar generate \
              like', or simulate"
         }
-        Remark::Positional => {
+        TheoryRemark::Positional => {
             "no theory for positional disks, as seeks depend on earlier requests: use disk.model = \"sampled\", or simulate"
         }
-        Remark::Server(of) => server_remark(*of),
-        Remark::Registered => "no theory for registered devices and levels: simulate",
-        Remark::Controller => "theory ignores the times, link, bus and cache of the controller",
-        Remark::UnlikeDisks => "no theory for arrays of different disks: simulate them",
-        Remark::TooManyKinds => {
+        TheoryRemark::Server(of) => server_remark(*of),
+        TheoryRemark::Registered => "no theory for registered devices and levels: simulate",
+        TheoryRemark::Controller => {
+            "theory ignores the times, link, bus and cache of the controller"
+        }
+        TheoryRemark::UnlikeDisks => "no theory for arrays of different disks: simulate them",
+        TheoryRemark::TooManyKinds => {
             "no theory for response times with this many kinds of long requests: only the loads of the disks are shown"
         }
-        Remark::Rebuild => "no theory for response times during a rebuild",
-        Remark::Events => {
+        TheoryRemark::Rebuild => "no theory for response times during a rebuild",
+        TheoryRemark::Events => {
             "no theory for devices that fail or slow down during a run: simulate, or name a failed disk in 'array.failed'"
         }
-        Remark::MirrorsByState => {
+        TheoryRemark::MirrorsByState => {
             "no theory for choosing a mirror by the state of the disks: a random choice is assumed"
         }
-        Remark::UnknownSteps => "no theory for requests of this kind",
-        Remark::DependentArrivals => {
+        TheoryRemark::UnknownSteps => "no theory for requests of this kind",
+        TheoryRemark::DependentArrivals => {
             "no theory for waits unless arrivals at every disk are Poisson: only the loads of the disks and response \
              times without waiting are shown"
         }
-        Remark::BatchesOfStripeWrites => {
+        TheoryRemark::BatchesOfStripeWrites => {
             "no theory for partial-stripe writes that arrive in batches"
         }
-        Remark::StripeWrites => {
+        TheoryRemark::StripeWrites => {
             "partial-stripe writes: pre-reads and writes are assumed to be independent, and the state of the disks \
              when the writes arrive is estimated from their loads; factors from simulations correct most of the error"
         }
-        Remark::SplitMergeArrivals => {
+        TheoryRemark::SplitMergeArrivals => {
             "no theory for waits unless single requests arrive as a Poisson process"
         }
-        Remark::ClosedRpo => {
+        TheoryRemark::ClosedRpo => {
             "no theory for closed loops with RPO, whose service times depend on the queue"
         }
-        Remark::ClosedStripeWrites => {
+        TheoryRemark::ClosedStripeWrites => {
             "no theory for closed loops with partial-stripe writes, whose service times depend on the state of the \
              disks"
         }
-        Remark::ClosedIdle => "the requests do not access any disk",
-        Remark::LessVariable => {
+        TheoryRemark::ClosedIdle => "the requests do not access any disk",
+        TheoryRemark::LessVariable => {
             "service times vary less than exponential ones, so the real response times are shorter"
         }
-        Remark::AnyThinkTimes => {
+        TheoryRemark::AnyThinkTimes => {
             "with exponential service times, only the mean of the think times matters, not their distribution"
         }
-        Remark::ClosedJoin => {
+        TheoryRemark::ClosedJoin => {
             "theory gives only bounds for closed loops of requests to several disks at once"
         }
-        Remark::RpoSeveralAccesses => {
+        TheoryRemark::RpoSeveralAccesses => {
             "no theory for RPO if a request accesses a disk several times, or if disks have accesses of several kinds"
         }
-        Remark::RpoArrivals => "no theory for RPO unless arrivals are Poisson",
-        Remark::RpoMeanOnly => {
+        TheoryRemark::RpoArrivals => "no theory for RPO unless arrivals are Poisson",
+        TheoryRemark::RpoMeanOnly => {
             "no theory for the distribution of response times with RPO, only for their mean"
         }
-        Remark::Ssd(of) => ssd_remark(*of),
+        TheoryRemark::Ssd(of) => ssd_remark(*of),
     };
     text.into()
 }

@@ -6,7 +6,7 @@ use iosonar_scenario::{
 
 use super::search::LEAST;
 use super::subject::{is_long_enough, theory_of};
-use super::{Bound, Found, Outcome, PlanError, Point, Simulated, Subject, highest, most};
+use super::{Bound, Found, PlanError, Point, Simulated, Subject, TargetOutcome, highest, most};
 use crate::objective::give_up;
 use iosonar_analysis::objective::{Objective, Statistic};
 use iosonar_trace::transform::Copies;
@@ -242,7 +242,7 @@ impl GrowingLoad {
         let (outputs, watch) = (Outputs::default(), simulation.watch());
         match simulation.run_steady(self.threads, outputs, &watch) {
             Ok(Ok(result)) => Simulated::of(&simulation, &result, targets),
-            Ok(Err(_)) => Ok(Simulated::all(targets, Outcome::Unsteady)),
+            Ok(Err(_)) => Ok(Simulated::all(targets, TargetOutcome::Unsteady)),
             Err(ScenarioError::GivenUp { limit }) => Ok(Simulated::given_up(targets, of[limit])),
             Err(error) => Err(error.into()),
         }
@@ -262,7 +262,7 @@ impl Subject for GrowingLoad {
         if load == 1.0 {
             return match self.as_it_is() {
                 Ok(result) => Simulated::of(&self.base, result, targets),
-                Err(_) => Ok(Simulated::all(targets, Outcome::Unsteady)),
+                Err(_) => Ok(Simulated::all(targets, TargetOutcome::Unsteady)),
             };
         }
         let copies = match self.by {

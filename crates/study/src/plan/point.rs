@@ -4,7 +4,7 @@ use iosonar_analysis::objective::{Attained, Judgement};
 
 /// What simulations of a load found of a target.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Outcome {
+pub enum TargetOutcome {
     /// Its statistic, and the verdict on it.
     Known(Attained),
     /// A run was stopped early, as it is certain to miss the target.
@@ -15,7 +15,7 @@ pub enum Outcome {
     Unsteady,
 }
 
-impl Outcome {
+impl TargetOutcome {
     /// What was found, where the runs went to their end.
     pub fn attained(&self) -> Option<&Attained> {
         match self {
@@ -43,7 +43,7 @@ pub struct Point {
     /// What theory says of each target, in its unit; `None` where it does not know.
     pub theory: Vec<Option<f64>>,
     /// The outcome of each target, in their order.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<TargetOutcome>,
     /// Whether flash was written and never cleaned: a drive that is fuller is slower.
     pub not_cleaned: bool,
 }
@@ -51,7 +51,7 @@ pub struct Point {
 impl Point {
     /// The verdict on all targets: the worst of theirs.
     pub fn verdict(&self) -> Judgement {
-        Judgement::worst(self.outcomes.iter().filter_map(Outcome::verdict))
+        Judgement::worst(self.outcomes.iter().filter_map(TargetOutcome::verdict))
     }
 
     /// Whether it meets all targets.
@@ -66,7 +66,7 @@ impl Point {
 
     /// The number of the target that it is farthest from meeting; `None` if it meets all of them.
     pub fn worst_target(&self) -> Option<usize> {
-        let how_bad = |of: &Outcome| {
+        let how_bad = |of: &TargetOutcome| {
             let rank = of.verdict().map_or(0, Judgement::rank);
             let strain = of.attained().map_or(f64::INFINITY, Attained::strain);
             (rank, strain)
@@ -84,7 +84,7 @@ impl Point {
 
     /// How many times as bad as its limit the worst target's statistic is; `None` where one is not known.
     pub fn strain(&self) -> Option<f64> {
-        let of = |outcome: &Outcome| outcome.attained().map(Attained::strain);
+        let of = |outcome: &TargetOutcome| outcome.attained().map(Attained::strain);
         let all: Option<Vec<f64>> = self.outcomes.iter().map(of).collect();
         all?.into_iter().reduce(f64::max)
     }
@@ -163,7 +163,7 @@ mod tests {
                 stderr: mean / 1e3,
                 values: 10,
             };
-            Outcome::Known(Attained::of_estimate(
+            TargetOutcome::Known(Attained::of_estimate(
                 target.parse().unwrap(),
                 1000,
                 estimate,
@@ -190,7 +190,7 @@ mod tests {
         // Within its interval is not as bad as beyond it.
         assert_eq!(point(1.0, 10.0, 99.0).worst_target(), Some(1));
         let stopped = Point {
-            outcomes: vec![Outcome::Stopped, Outcome::Over],
+            outcomes: vec![TargetOutcome::Stopped, TargetOutcome::Over],
             ..point(1.0, 1.0, 1.0)
         };
         assert_eq!(stopped.worst_target(), Some(1));

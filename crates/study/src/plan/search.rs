@@ -346,7 +346,7 @@ fn find_throughput<S: Subject>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Outcome, Simulated};
+    use crate::plan::{Simulated, TargetOutcome};
     use iosonar_stats::Estimate;
 
     /// The same figure for each target.
@@ -381,7 +381,7 @@ mod tests {
             Ok(if load < 10.0 {
                 known(targets, estimate)
             } else {
-                Simulated::all(targets, Outcome::Unsteady)
+                Simulated::all(targets, TargetOutcome::Unsteady)
             })
         }
     }

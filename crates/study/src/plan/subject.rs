@@ -9,7 +9,7 @@ use iosonar_scenario::{
 };
 use iosonar_stats::Estimate;
 
-use super::{Outcome, PlanError, Point};
+use super::{PlanError, Point, TargetOutcome};
 use crate::objective::{by_theory, judged};
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Statistic};
 
@@ -19,7 +19,7 @@ use iosonar_trace::Requests;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulated {
     /// The outcome of each target, in their order.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<TargetOutcome>,
     /// Whether flash was written and never cleaned.
     pub not_cleaned: bool,
 }
@@ -37,7 +37,7 @@ impl Simulated {
         let outcome = |target: &Objective| {
             let attained = judged(target, simulation, result);
             let attained = attained.ok_or(PlanError::NoSuchRequests { target: *target })?;
-            Ok(Outcome::Known(attained))
+            Ok(TargetOutcome::Known(attained))
         };
         Ok(Self {
             outcomes: targets
@@ -49,7 +49,7 @@ impl Simulated {
     }
 
     /// The same outcome of all targets.
-    pub(super) fn all(targets: &[Objective], outcome: Outcome) -> Self {
+    pub(super) fn all(targets: &[Objective], outcome: TargetOutcome) -> Self {
         Self {
             outcomes: vec![outcome; targets.len()],
             not_cleaned: false,
@@ -58,14 +58,18 @@ impl Simulated {
 
     /// Runs that were stopped early, as they are certain to miss the target of this number.
     pub(super) fn given_up(targets: &[Objective], over: usize) -> Self {
-        let mut stopped = Self::all(targets, Outcome::Stopped);
-        stopped.outcomes[over] = Outcome::Over;
+        let mut stopped = Self::all(targets, TargetOutcome::Stopped);
+        stopped.outcomes[over] = TargetOutcome::Over;
         stopped
     }
 
     /// A figure that was simulated elsewhere, in the unit of the target, from this number of requests.
-    pub(super) fn of_estimate(target: &Objective, requests: u64, estimate: Estimate) -> Outcome {
-        Outcome::Known(Attained::of_estimate(*target, requests, estimate))
+    pub(super) fn of_estimate(
+        target: &Objective,
+        requests: u64,
+        estimate: Estimate,
+    ) -> TargetOutcome {
+        TargetOutcome::Known(Attained::of_estimate(*target, requests, estimate))
     }
 }
 
@@ -118,10 +122,10 @@ pub trait Subject {
         simulated: Simulated,
     ) -> Result<Point, PlanError> {
         let mut outcomes = simulated.outcomes;
-        let meets = |outcome: &Outcome| outcome.verdict() == Some(Judgement::Meets);
+        let meets = |outcome: &TargetOutcome| outcome.verdict() == Some(Judgement::Meets);
         if outcomes.iter().any(meets) && !self.is_long_enough(load)? {
             for outcome in &mut outcomes {
-                if let Outcome::Known(attained) = outcome
+                if let TargetOutcome::Known(attained) = outcome
                     && attained.verdict == Judgement::Meets
                 {
                     attained.verdict = Judgement::TooShort;
@@ -270,7 +274,7 @@ impl Subject for ArraySubject<'_> {
         Ok(
             match simulation.run_steady(self.threads, outputs, &watch)? {
                 Ok(result) => Simulated::of(&simulation, &result, targets)?,
-                Err(_) => Simulated::all(targets, Outcome::Unsteady),
+                Err(_) => Simulated::all(targets, TargetOutcome::Unsteady),
             },
         )
     }

@@ -11,7 +11,7 @@ use iosonar_trace::{Batch, Reading, Request, input};
 use iosonar_units::Nanos;
 
 use super::{Preparer, ReplayPlan, ReplayPlanError, refused};
-use crate::highest_rate::{FEWEST_REQUESTS, LEAST_REACHED, Limit, Outcome, Try};
+use crate::highest_rate::{FEWEST_REQUESTS, LEAST_REACHED, Limit, Try, TryOutcome};
 use iosonar_trace::Requests;
 
 /// How much longer than its time a try at a lower rate than the load's own may take.
@@ -161,8 +161,8 @@ impl<'a> Tries<'a> {
             completed: summary.completed,
             value,
             outcome: match outcome(&summary, is_within, reached / wanted) {
-                Outcome::Holds | Outcome::TooSlow if times.count() < FEWEST_OF_A_KIND => {
-                    Outcome::TooFew
+                TryOutcome::Holds | TryOutcome::TooSlow if times.count() < FEWEST_OF_A_KIND => {
+                    TryOutcome::TooFew
                 }
                 outcome => outcome,
             },
@@ -226,23 +226,23 @@ fn reached(summary: &Summary) -> f64 {
 }
 
 /// What a try says that reached this share of its rate.
-fn outcome(summary: &Summary, is_within: bool, share: f64) -> Outcome {
+fn outcome(summary: &Summary, is_within: bool, share: f64) -> TryOutcome {
     if summary.early == Some(EndedEarly::Interrupted) {
-        return Outcome::Interrupted;
+        return TryOutcome::Interrupted;
     }
     if summary.missed + summary.errors + summary.cancelled + summary.short > 0 {
-        return Outcome::Failed;
+        return TryOutcome::Failed;
     }
     if summary.completed < FEWEST_REQUESTS {
-        return Outcome::TooFew;
+        return TryOutcome::TooFew;
     }
     match summary.verdict {
-        Verdict::ReplayerLimited { .. } => Outcome::ReplayerLimited,
-        Verdict::DeviceLimited { .. } => Outcome::DeviceLimited,
-        Verdict::InFlightLimited { .. } => Outcome::InFlightLimited,
-        Verdict::KeptUp | Verdict::NotJudged if share < LEAST_REACHED => Outcome::DeviceLimited,
-        Verdict::KeptUp | Verdict::NotJudged if is_within => Outcome::Holds,
-        Verdict::KeptUp | Verdict::NotJudged => Outcome::TooSlow,
+        Verdict::ReplayerLimited { .. } => TryOutcome::ReplayerLimited,
+        Verdict::DeviceLimited { .. } => TryOutcome::DeviceLimited,
+        Verdict::InFlightLimited { .. } => TryOutcome::InFlightLimited,
+        Verdict::KeptUp | Verdict::NotJudged if share < LEAST_REACHED => TryOutcome::DeviceLimited,
+        Verdict::KeptUp | Verdict::NotJudged if is_within => TryOutcome::Holds,
+        Verdict::KeptUp | Verdict::NotJudged => TryOutcome::TooSlow,
     }
 }
 

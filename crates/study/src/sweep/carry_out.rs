@@ -161,14 +161,14 @@ fn work(
         // Whatever is wrong with one run, the others go on.
         let attempt = AssertUnwindSafe(|| one(run, how, runner, seen));
         let outcome = catch_unwind(attempt).unwrap_or_else(|_| {
-            Outcome::Failed("iosonar panicked: please report this bug".to_owned())
+            RunOutcome::Failed("iosonar panicked: please report this bug".to_owned())
         });
         queue.ended(number, outcome, seen);
     }
 }
 
 /// The outcome of a run.
-enum Outcome {
+enum RunOutcome {
     Done(Vec<Metric>, Duration),
     Failed(String),
     LeftAlone(String),
@@ -181,22 +181,22 @@ fn one(
     how: &How<'_>,
     runner: &dyn Runner,
     seen: &(dyn Fn(&Run, Event<'_>) + Sync),
-) -> Outcome {
+) -> RunOutcome {
     let folder = how.root.join(&run.path);
     if folder::is_left_alone(how.root, &run.path) {
-        return Outcome::LeftAlone("excluded by a file named 'skip' or by its name".to_owned());
+        return RunOutcome::LeftAlone("excluded by a file named 'skip' or by its name".to_owned());
     }
     let held = match Held::take(&folder) {
         Ok(Taken::Ours(held)) => held,
-        Ok(Taken::Whole(result)) => return Outcome::Done(result, Duration::ZERO),
+        Ok(Taken::Whole(result)) => return RunOutcome::Done(result, Duration::ZERO),
         Ok(Taken::Theirs) => {
-            return Outcome::LeftAlone("another process is executing this run".to_owned());
+            return RunOutcome::LeftAlone("another process is executing this run".to_owned());
         }
         Err(error) => return broken_or_failed(error),
     };
     seen(run, Event::Begun);
     let outcome = in_folder(run, &folder, how, runner);
-    if let Outcome::Failed(why) = &outcome {
+    if let RunOutcome::Failed(why) = &outcome {
         // Its parameters as they are called, for the table.
         let about = json!({
             "path": run.path,
@@ -220,15 +220,15 @@ fn one(
     outcome
 }
 
-fn broken_or_failed(error: SweepError) -> Outcome {
+fn broken_or_failed(error: SweepError) -> RunOutcome {
     if error.is_full() {
-        Outcome::Broken(error)
+        RunOutcome::Broken(error)
     } else {
-        Outcome::Failed(error.to_string())
+        RunOutcome::Failed(error.to_string())
     }
 }
 
-fn in_folder(run: &Run, folder: &Path, how: &How<'_>, runner: &dyn Runner) -> Outcome {
+fn in_folder(run: &Run, folder: &Path, how: &How<'_>, runner: &dyn Runner) -> RunOutcome {
     let common = &run.common;
     let mut around = Around {
         hooks: &common.hooks,
@@ -285,13 +285,13 @@ fn in_folder(run: &Run, folder: &Path, how: &How<'_>, runner: &dyn Runner) -> Ou
         },
     );
     if let Some(error) = full.take() {
-        return Outcome::Broken(*error);
+        return RunOutcome::Broken(*error);
     }
     let done = match done {
         Ok(done) => done,
-        Err(HookError::Failed(why)) => return Outcome::Failed(why),
-        Err(HookError::Skip(why)) => return Outcome::LeftAlone(why),
-        Err(HookError::Interrupted) => return Outcome::Interrupted,
+        Err(HookError::Failed(why)) => return RunOutcome::Failed(why),
+        Err(HookError::Skip(why)) => return RunOutcome::LeftAlone(why),
+        Err(HookError::Interrupted) => return RunOutcome::Interrupted,
     };
     // With its name the run is whole.
     let (pending, whole) = (folder.join(PENDING), folder.join(RESULT));
@@ -299,8 +299,8 @@ fn in_folder(run: &Run, folder: &Path, how: &How<'_>, runner: &dyn Runner) -> Ou
         return broken_or_failed(SweepError::io(&whole, "write")(error));
     }
     match metrics_in(&done.result) {
-        Ok(result) => Outcome::Done(result, begin.elapsed()),
-        Err(error) => Outcome::Failed(format!("the result cannot be read: {error}")),
+        Ok(result) => RunOutcome::Done(result, begin.elapsed()),
+        Err(error) => RunOutcome::Failed(format!("the result cannot be read: {error}")),
     }
 }
 

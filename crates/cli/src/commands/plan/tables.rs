@@ -3,27 +3,27 @@
 use std::fmt::Write;
 
 use iosonar_analysis::objective::{Judgement, Objective, Objectives};
-use iosonar_study::plan::{Answer, Bound, Found, Outcome, Point, Sought, load_text};
+use iosonar_study::plan::{Answer, Bound, Found, Point, Sought, TargetOutcome, load_text};
 
 use crate::render::table::Table;
 use iosonar_report::{found_of, interval_of, joined, value_of};
 
 /// What was simulated of a target.
-fn simulated(target: &Objective, outcome: &Outcome) -> String {
+fn simulated(target: &Objective, outcome: &TargetOutcome) -> String {
     match outcome {
-        Outcome::Known(of) => found_of(of),
-        Outcome::Over => format!("over {}", value_of(target, target.limit)),
-        Outcome::Stopped => "-".to_owned(),
-        Outcome::Unsteady => "no steady state".to_owned(),
+        TargetOutcome::Known(of) => found_of(of),
+        TargetOutcome::Over => format!("over {}", value_of(target, target.limit)),
+        TargetOutcome::Stopped => "-".to_owned(),
+        TargetOutcome::Unsteady => "no steady state".to_owned(),
     }
 }
 
 /// The verdict on a target.
-fn verdict(outcome: &Outcome) -> String {
+fn verdict(outcome: &TargetOutcome) -> String {
     let stopped = match outcome {
-        Outcome::Known(_) | Outcome::Unsteady => "",
-        Outcome::Over => ", stopped early",
-        Outcome::Stopped => "stopped early",
+        TargetOutcome::Known(_) | TargetOutcome::Unsteady => "",
+        TargetOutcome::Over => ", stopped early",
+        TargetOutcome::Stopped => "stopped early",
     };
     format!("{}{stopped}", outcome.verdict().map_or("", Judgement::name))
 }
@@ -66,10 +66,12 @@ fn table(targets: &Objectives, unit: &str, points: &[Point]) -> String {
     for point in points {
         for (i, (target, outcome)) in targets.0.iter().zip(&point.outcomes).enumerate() {
             let interval = match outcome {
-                Outcome::Known(of) => {
+                TargetOutcome::Known(of) => {
                     interval_of(of).unwrap_or_else(|| "too few requests".to_owned())
                 }
-                Outcome::Over | Outcome::Stopped | Outcome::Unsteady => "-".to_owned(),
+                TargetOutcome::Over | TargetOutcome::Stopped | TargetOutcome::Unsteady => {
+                    "-".to_owned()
+                }
             };
             let mut row = vec![load_text(point.load)];
             row.extend(several.then(|| target.to_string()));

@@ -6,8 +6,8 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use iosonar_guard::Host;
 use iosonar_hosts::{
-    AgentHello, Ending as HostEnding, Facts, HostsError, Loss, Member, Outcome, Patience, Seen,
-    Shell, Start, connect,
+    AgentHello, Ending as HostEnding, Facts, HostsError, HostsOutcome, Loss, Member, Patience,
+    Seen, Shell, Start, connect,
 };
 use iosonar_replay::{RecordKeeping, ReplaySpec, StopRequest, Target, Writes};
 use iosonar_report::{Notice, grouped};
@@ -159,7 +159,7 @@ fn above_records(
 }
 
 /// How the command ends.
-fn ending(outcome: &Outcome) -> Ending {
+fn ending(outcome: &HostsOutcome) -> Ending {
     let of_hosts = outcome.hosts.iter().filter_map(|host| host.report.as_ref());
     let worst = of_hosts.map(|report| report.ending).max();
     let is_lost = outcome.hosts.iter().any(|host| host.loss.is_some());
@@ -189,7 +189,7 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    fn carry_out(&self, members: Vec<Member>) -> anyhow::Result<Outcome> {
+    fn carry_out(&self, members: Vec<Member>) -> anyhow::Result<HostsOutcome> {
         let stop = StopRequest::default();
         let watcher = |working: &Working| {
             let mut signals = signals::PassedOn::default();
@@ -200,7 +200,7 @@ impl Group<'_> {
         beside(watcher, || self.replay(members, &stop))
     }
 
-    fn replay(&self, members: Vec<Member>, stop: &StopRequest) -> anyhow::Result<Outcome> {
+    fn replay(&self, members: Vec<Member>, stop: &StopRequest) -> anyhow::Result<HostsOutcome> {
         let hosts = &self.args.hosts.connection;
         let patience = Patience {
             connect: CONNECT,
@@ -278,7 +278,7 @@ impl Group<'_> {
         prepared: iosonar_hosts::Prepared,
         records: Option<Box<dyn TraceWriter>>,
         stop: &StopRequest,
-    ) -> anyhow::Result<Outcome> {
+    ) -> anyhow::Result<HostsOutcome> {
         let bar = match is_hidden(self.args.output.quiet) {
             true => ProgressBar::hidden(),
             false => ProgressBar::new(self.requests),

@@ -4,7 +4,7 @@ use iosonar_analysis::objective::{Judgement, Objective};
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Output};
 use iosonar_study::choose::{Evaluation, Growth};
-use iosonar_study::plan::Outcome;
+use iosonar_study::plan::TargetOutcome;
 use iosonar_trace::Requests;
 use iosonar_units::{Column, Table};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub(crate) fn as_json(answer: &Answer<'_>) -> Output {
 fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labels) {
     for (target, outcome) in answer.targets.0.iter().zip(&of.now.outcomes) {
         json.append("verdicts", verdict(labels, target, 1.0, outcome));
-        if let Outcome::Known(of) = outcome {
+        if let TargetOutcome::Known(of) = outcome {
             let labels = labels
                 .clone()
                 .with("target", target.to_string())
@@ -103,7 +103,7 @@ fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labe
         for point in &growth.found.points {
             let outcome = &point.outcomes[i];
             json.append("verdicts", verdict(labels, target, point.load, outcome));
-            if let Outcome::Known(of) = outcome {
+            if let TargetOutcome::Known(of) = outcome {
                 let labels = labels
                     .clone()
                     .with("target", target.to_string())
@@ -116,7 +116,7 @@ fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labe
 }
 
 /// The verdict on a candidate, a target and a growth; null where the runs were stopped for another target.
-fn verdict(labels: &Labels, target: &Objective, growth: f64, outcome: &Outcome) -> Value {
+fn verdict(labels: &Labels, target: &Objective, growth: f64, outcome: &TargetOutcome) -> Value {
     json!({
         "labels": labels,
         "target": target.to_string(),
@@ -143,7 +143,7 @@ pub(crate) fn as_table(answer: &Answer<'_>) -> Table {
         let outcome = considered.outcome.as_ref().ok();
         for (i, target) in answer.targets.0.iter().enumerate() {
             let of_target = outcome.map(|of| &of.now.outcomes[i]);
-            let attained = of_target.and_then(Outcome::attained);
+            let attained = of_target.and_then(TargetOutcome::attained);
             let interval = attained.and_then(|of| of.interval_95);
             let quantile = |requests, p| {
                 let of = outcome.and_then(|of| of.quantile_ms(requests, p));
@@ -152,7 +152,7 @@ pub(crate) fn as_table(answer: &Answer<'_>) -> Table {
             let busiest = outcome.and_then(|of| Some((of, of.busiest()?)));
             let growth = outcome.and_then(|of| of.growth.as_ref());
             let missed = growth.and_then(Growth::missed_first);
-            let verdict = of_target.and_then(Outcome::verdict);
+            let verdict = of_target.and_then(TargetOutcome::verdict);
             table
                 .row()
                 .put(considered.name.as_str())

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use iosonar_stats::{Estimate, Metric};
 
-use super::{Event, How, Outcome, Runner, Tally};
+use super::{Event, How, RunOutcome, Runner, Tally};
 use crate::hooks::HookFile;
 use crate::sweep::folder::{self, State};
 use crate::sweep::{Base, FEWEST_FOR_PRECISION, Run, SweepError, columns_of};
@@ -181,7 +181,7 @@ impl<'a> Queue<'a> {
     pub(super) fn ended(
         &self,
         number: usize,
-        outcome: Outcome,
+        outcome: RunOutcome,
         seen: &(dyn Fn(&Run, Event<'_>) + Sync),
     ) {
         let run = &self.runs[number];
@@ -191,25 +191,25 @@ impl<'a> Queue<'a> {
             state.busy.remove(claim);
         }
         match outcome {
-            Outcome::Done(result, elapsed) => {
+            RunOutcome::Done(result, elapsed) => {
                 state.tally.done += 1;
                 state.learn(run, &result);
                 state.go_on_with(run.point, self.runs, seen);
                 drop(state);
                 seen(run, Event::Done(&result, elapsed));
             }
-            Outcome::Failed(why) => {
+            RunOutcome::Failed(why) => {
                 state.tally.failed += 1;
                 drop(state);
                 seen(run, Event::Failed(&why));
             }
-            Outcome::LeftAlone(why) => {
+            RunOutcome::LeftAlone(why) => {
                 state.tally.left_alone += 1;
                 drop(state);
                 seen(run, Event::LeftAlone(&why));
             }
-            Outcome::Interrupted => {}
-            Outcome::Broken(error) => state.broken = Some(error),
+            RunOutcome::Interrupted => {}
+            RunOutcome::Broken(error) => state.broken = Some(error),
         }
         self.changed.notify_all();
     }
