@@ -1,6 +1,6 @@
 //! What the kernel says about who uses a device.
 
-mod usage;
+pub(crate) mod usage;
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};

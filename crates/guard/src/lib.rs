@@ -43,6 +43,7 @@ use iosonar_linux::calls;
 use iosonar_units::{Bytes, folder_of};
 
 use contents::{Content, Looked};
+use host::usage::Use;
 
 /// What may be done to a target.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +60,18 @@ pub struct Intent {
 const OPENER_TRIES: u32 = 10;
 const OPENER_INTERVAL: Duration = Duration::from_millis(50);
 
+/// Why a device or file is refused, and what to do about it.
+fn in_use(path: &Path, usage: &Use, way_out: &str) -> String {
+    let shown = path.display();
+    match usage {
+        Use::Unknown { .. } => format!(
+            "{shown} may be in use: {usage}, so this cannot be ruled out. Mount its file system, or run as a user who \
+             can read it"
+        ),
+        _ => format!("{shown} is in use: {usage}. {way_out}"),
+    }
+}
+
 /// Refuses targets in use, and files that cannot be targets, without opening them.
 ///
 /// # Errors
@@ -67,18 +80,13 @@ pub fn refuse_used(host: &Host, path: &Path, metadata: &Metadata) -> Result<(), 
     let shown = path.display();
     let kind = metadata.file_type();
     let reason = if kind.is_block_device() {
-        host.usage_of_device(metadata.rdev()).map(|usage| {
-            format!(
-                "{shown} is in use: {usage}. iosonar never accesses a device that is in use, not even \
-                 for reading; unmount or detach it first"
-            )
-        })
+        let way_out = "iosonar never accesses a device that is in use, not even for reading; unmount or detach it first";
+        let usage = host.usage_of_device(metadata.rdev());
+        usage.map(|usage| in_use(path, &usage, way_out))
     } else if kind.is_file() {
-        host.usage_of_file(path).map(|usage| {
-            format!(
-                "{shown} is in use: {usage}. Detach the device that uses it first, or give that device as the target"
-            )
-        })
+        let way_out = "Detach the device that uses it first, or give that device as the target";
+        let usage = host.usage_of_file(path);
+        usage.map(|usage| in_use(path, &usage, way_out))
     } else {
         Some(format!(
             "{shown} is neither a block device nor a regular file"

@@ -56,13 +56,7 @@ impl fmt::Display for Use {
             Self::BackingUsed { backing, by } => {
                 write!(f, "its data are stored in {backing}, which is in use: {by}")
             }
-            Self::Unknown { missing } => {
-                write!(
-                    f,
-                    "this is only assumed, because {missing} cannot be read; mount its file system, or run as a user \
-                     who can read it"
-                )
-            }
+            Self::Unknown { missing } => write!(f, "{missing} cannot be read"),
         }
     }
 }
