@@ -5,12 +5,27 @@
 use std::sync::Arc;
 
 use num_complex::Complex64;
-use rustfft::{Fft, FftPlannerScalar};
+use rustfft::algorithm::Radix4;
+use rustfft::algorithm::butterflies::{Butterfly8, Butterfly16};
+use rustfft::{Fft, FftDirection};
 
 /// Up to this many products it is not worth while to transform.
 const FEW: usize = 1 << 19;
 /// The values that are computed one after the other of a sequence that depends on itself.
 const BLOCK: usize = 512;
+
+/// The transform of a power of two of values, at least 16. rustfft's planner would choose the same, and take the code of all
+/// lengths along: a fiftieth of the binary.
+fn transform(size: usize, direction: FftDirection) -> Arc<dyn Fft<f64>> {
+    assert!(size.is_power_of_two(), "{size} values");
+    let exponent = size.ilog2();
+    let base: Arc<dyn Fft<f64>> = match exponent.is_multiple_of(2) {
+        true => Arc::new(Butterfly16::new(direction)),
+        false => Arc::new(Butterfly8::new(direction)),
+    };
+    let fours = (exponent - base.len().ilog2()) / 2;
+    Arc::new(Radix4::new_with_base(fours, base))
+}
 
 /// The first `n` values of the convolution of `a` and `b`.
 pub(crate) fn convolution(a: &[f64], b: &[f64], n: usize) -> Vec<f64> {
@@ -33,10 +48,9 @@ pub(crate) fn convolution(a: &[f64], b: &[f64], n: usize) -> Vec<f64> {
     }
     // Values behind these would come round to the front.
     let size = (a.len() + b.len() - 1).next_power_of_two();
-    let mut planner = FftPlannerScalar::new();
     let (there, back) = (
-        planner.plan_fft_forward(size),
-        planner.plan_fft_inverse(size),
+        transform(size, FftDirection::Forward),
+        transform(size, FftDirection::Inverse),
     );
     // Both at once: one is the real and the other the imaginary part.
     let mut both = vec![Complex64::ZERO; size];
@@ -79,8 +93,7 @@ pub(crate) struct OnlineConvolution {
 impl OnlineConvolution {
     /// With these weights.
     pub(crate) fn new(weights: &[f64]) -> Self {
-        let mut planner = FftPlannerScalar::new();
-        let there = planner.plan_fft_forward(2 * BLOCK);
+        let there = transform(2 * BLOCK, FftDirection::Forward);
         let spectrum = |from: usize| {
             let part = &weights[from..weights.len().min(from + 2 * BLOCK)];
             transformed(part, &*there)
@@ -91,7 +104,7 @@ impl OnlineConvolution {
             values: Vec::new(),
             value_spectra: Vec::new(),
             before: vec![0.0; BLOCK],
-            back: planner.plan_fft_inverse(2 * BLOCK),
+            back: transform(2 * BLOCK, FftDirection::Inverse),
             there,
         }
     }
@@ -185,6 +198,25 @@ mod tests {
         assert_eq!(a.len(), b.len(), "{what}");
         for (i, (a, b)) in a.iter().zip(b).enumerate() {
             assert!((a - b).abs() < 1e-10, "{what}: {a} and {b} at {i}");
+        }
+    }
+
+    #[test]
+    fn transforms_are_those_of_the_planner_to_the_bit() {
+        let mut planner = rustfft::FftPlannerScalar::new();
+        for exponent in 6..15 {
+            let size = 1 << exponent;
+            let values: Vec<Complex64> = noise(size, 1)
+                .into_iter()
+                .zip(noise(size, 2))
+                .map(|(re, im)| Complex64::new(re, im))
+                .collect();
+            for direction in [FftDirection::Forward, FftDirection::Inverse] {
+                let (mut one, mut other) = (values.clone(), values.clone());
+                transform(size, direction).process(&mut one);
+                planner.plan_fft(size, direction).process(&mut other);
+                assert!(one == other, "{size} values");
+            }
         }
     }
 
