@@ -16,12 +16,15 @@ for attempt in 1 2 3; do
   wait $recorder
   read=$(metric /tmp/replayed latency 0.5 '"op":"read"') write=$(metric /tmp/replayed latency 0.5 '"op":"write"')
   echo "== medians: reads $read ms, writes $write ms; $(cat /tmp/said /tmp/recorded)"
-  if awk -v r="$read" -v w="$write" 'BEGIN { exit !(r < 75 && w < 135) }'; then break; fi
+  least_read=$(metric /tmp/replayed latency min '"op":"read"') least_write=$(metric /tmp/replayed latency min '"op":"write"')
+  if awk -v r="$read" -v w="$write" -v a="$least_read" -v b="$least_write" \
+    'BEGIN { exit !(r < 75 && w < 135 && a >= 56 && b >= 116) }'; then break; fi
 done
 equal "all were completed" "$(metric /tmp/replayed completed value)" 100
-# The delay is counted in the kernel's ticks of 4 ms and may be one short; the emulation adds some milliseconds.
-between "no read takes less than the delay" "$(metric /tmp/replayed latency min '"op":"read"')" 56 1000000
-between "no write takes less than the delay" "$(metric /tmp/replayed latency min '"op":"write"')" 116 1000000
+# The delay is counted in the kernel's ticks of 4 ms and may be one short, or more where the host delays the ticks; the
+# emulation adds some milliseconds.
+between "no read takes less than the delay" "$least_read" 56 1000000
+between "no write takes less than the delay" "$least_write" 116 1000000
 between "half of the reads take just that" "$read" 56 75
 between "half of the writes take just that" "$write" 116 135
 # What looked at the device before the replay is in the recording, too.
