@@ -295,6 +295,36 @@ fn several_arrays_are_described_together_and_the_slowest_by_themselves() {
 }
 
 #[test]
+fn records_of_arrays_that_share_a_trace_go_into_one_file() {
+    let scratch = Scratch::new();
+    let text = SCENARIO.replace("replications = 3\n", "");
+    let (_, array) = text.split_once("[array]").unwrap();
+    let trace =
+        "time_ns,device,sector,sectors,op\n0,0,0,8,read\n1000,1,0,8,write\n2000,0,8,8,read\n";
+    scratch.file("t.csv", trace);
+    let scenario = format!("[load]\ntrace = 't.csv'\n[array]\ncount = 2\n{array}");
+    scratch.file("s.toml", &scenario);
+    let run = |options: &[&str]| {
+        let mut sim = iosonar();
+        sim.current_dir(scratch.path("."));
+        sim.args(["sim", "s.toml"]).args(options).output().unwrap()
+    };
+    let whole = run(&["--records", "r.csv"]);
+    let said = String::from_utf8_lossy(&whole.stderr);
+    assert!(whole.status.success(), "{said}");
+    assert!(
+        said.contains("records of all arrays written to r.csv\n"),
+        "{said}"
+    );
+    let records = std::fs::read_to_string(scratch.path("r.csv")).unwrap();
+    assert_eq!(records.lines().count(), 4, "{records}");
+    let refused = run(&["--records", "r-{replication}.csv"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("omit {replication} from the name"), "{said}");
+}
+
+#[test]
 fn what_happens_to_disks_is_said_and_what_is_lost() {
     let fail = |at: &str, disk: u32| format!("[[event]]\nat = '{at}'\nfail = {disk}\n");
     let (text, _, _) = described("", &fail("20s", 1), &[]);

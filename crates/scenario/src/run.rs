@@ -34,7 +34,7 @@ use crate::{
 pub use files::{OutputFiles, REPLICATION, go_to as records_go_to, path_of as records_path_of};
 use fleet::Feed;
 pub use outputs::{Outputs, RecordFiles, Records, StageSink};
-use outputs::{RunOutputs, Sink};
+use outputs::{RecordsOut, RunOutputs, Sink};
 use server::Server;
 pub(crate) use simulated::{LocalStations, Queues, Simulated};
 use simulated::{Ssds, Stations, Way};
@@ -84,7 +84,7 @@ impl Prepared {
         let warmup = self.warmup_requests(&kinds, threads, watch)?;
         let mut total = Accumulator::new(warmup, self.fleet());
         if self.fleet() == Some(Fleet::OfTrace) {
-            let total = self.run_fleet(&kinds, (threads, warmup), total, watch)?;
+            let total = self.run_fleet(&kinds, (threads, warmup), total, outputs.records, watch)?;
             return Ok(total.finish(begin.elapsed()));
         }
         let mut outputs = outputs;
@@ -450,7 +450,7 @@ impl<S: Simulated> Ready<'_, S> {
     ) -> Result<Replication, ScenarioError> {
         let mut sink = Sink {
             replication: Replication::new(self.sections),
-            records: outputs.records.map(|writer| (writer, Batch::default())),
+            records: outputs.records.map(|out| (out, Batch::default())),
             stages: outputs.stages,
             number: outputs.replication,
             watch: self.around.watch,

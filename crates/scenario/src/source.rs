@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use iosonar_raid::{Completion, RequestSource};
 use iosonar_trace::fit::{Fitted, Fitter};
-use iosonar_trace::{Batch, Op, Place, Reading, Remark, Request, TraceError, TraceReader, input};
+use iosonar_trace::{
+    Batch, Metadata, Op, Place, Reading, Remark, Request, TraceError, TraceReader, input,
+};
 use iosonar_units::{Nanos, Sectors};
 use iosonar_workload::{ClosedLoad, SyntheticLoad};
 
@@ -201,6 +203,11 @@ impl Trace {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What is known of the trace up to here.
+    pub(crate) fn metadata(&self) -> &Metadata {
+        self.reader.metadata()
     }
 
     /// Which sectors its reads and writes lay within.

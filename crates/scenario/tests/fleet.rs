@@ -3,7 +3,10 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use iosonar_scenario::{Fleet, NoInterval, Overrides, Prepared, SimulationResult};
+use iosonar_scenario::{
+    Fleet, NoInterval, OutputFiles, Overrides, Prepared, SimulationResult, Watch,
+};
+use iosonar_trace::{Batch, Record, TraceError, TraceWriter, input};
 
 const ARRAY: &str = "[array]\nlevel = \"raid5\"\ndisks = 4\nplacement = \"addressed\"\n";
 const DISK: &str = "[disk]\nprofile = \"seagate-st3500630ns\"\n";
@@ -133,6 +136,101 @@ fn an_array_serves_its_device_as_if_there_were_no_others() {
         (one.response_time.moments.mean() / 1e6).to_bits()
     );
     assert_eq!(of_0.requests, counts[0]);
+}
+
+/// The records that a simulation of this load writes, its file's bytes and the devices that it names.
+fn records(load: &str, count: u32, threads: usize) -> (Vec<Record>, Vec<u8>, Vec<String>) {
+    let name = format!("fleet-{count}-{threads}.ios");
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let files = OutputFiles {
+        records: Some(&path),
+        headline: "a fleet",
+        ..OutputFiles::default()
+    };
+    let prepared = prepared(load, count, "").unwrap();
+    prepared
+        .run_into(threads, &files, &Watch::default())
+        .unwrap();
+    let (mut reader, mut batch) = (input::open(&path).unwrap(), Batch::default());
+    let mut records = Vec::new();
+    while reader.next_batch(&mut batch).unwrap() > 0 {
+        records.extend(batch.records());
+    }
+    let metadata = reader.metadata();
+    assert_eq!(metadata.about["simulated"], "a fleet");
+    let devices = metadata.devices.clone();
+    (records, std::fs::read(&path).unwrap(), devices)
+}
+
+#[test]
+fn the_records_of_all_arrays_are_those_of_each_alone() {
+    // Two rounds and a half. Device 2 falls silent after the first requests.
+    let (path, _) = trace("fleet-records.csv", &[0, 1, 3], 160_000);
+    let (fleet, bytes, devices) = records(&of_trace(&path), 4, 2);
+    assert_eq!(fleet.len(), 160_000 + 4);
+    assert_eq!(devices, ["0", "1", "2", "3"]);
+    for threads in [1, 16] {
+        assert!(records(&of_trace(&path), 4, threads).1 == bytes);
+    }
+    // A round is in the order of completion, and nothing is later by more than a round.
+    let completed = |of: &Record| of.request.start + of.outcome.latency.unwrap_or_default();
+    let is_ordered = |pair: &&[Record]| completed(&pair[0]) <= completed(&pair[1]);
+    let breaks = fleet.windows(2).filter(|pair| !is_ordered(pair)).count();
+    assert!(breaks <= 3, "{breaks}");
+
+    let text = std::fs::read_to_string(&path).unwrap();
+    for device in [0, 1, 3] {
+        let is_of = |line: &&str| line.split(',').nth(1) == Some(&device.to_string());
+        let mut alone = "time_ns,device,sector,sectors,op\n".to_owned();
+        for line in text.lines().filter(is_of) {
+            let _ = writeln!(alone, "{line}");
+        }
+        let path = path.with_file_name("fleet-records-alone.csv");
+        std::fs::write(&path, alone).unwrap();
+        // Other arrays have other seeds than the only one.
+        let (mut one, _, _) = records(&of_trace(&path), 1, 1);
+        let mut same: Vec<Record> = fleet
+            .iter()
+            .filter(|of| of.request.device == device)
+            .copied()
+            .collect();
+        let by_request = |of: &Record| (of.request.start, of.request.sector);
+        one.sort_by_key(by_request);
+        same.sort_by_key(by_request);
+        assert_eq!(one.len(), same.len());
+        for (one, same) in one.iter().zip(&same) {
+            assert_eq!(one.request.start, same.request.start);
+            assert_eq!(one.request.sector, same.request.sector);
+            if device == 0 {
+                assert_eq!(one.outcome, same.outcome);
+            }
+        }
+    }
+}
+
+#[test]
+fn records_that_cannot_be_written_end_a_run_early() {
+    struct Full(u32);
+    impl TraceWriter for Full {
+        fn write(&mut self, _: &Batch) -> Result<(), TraceError> {
+            self.0 += 1;
+            Err(TraceError::Io {
+                path: "full".into(),
+                action: "write",
+                source: std::io::ErrorKind::StorageFull.into(),
+            })
+        }
+
+        fn finish(self: Box<Self>) -> Result<(), TraceError> {
+            Ok(())
+        }
+    }
+    let (path, _) = trace("fleet-full.csv", &[0, 1, 2], 200_000);
+    let prepared = prepared(&of_trace(&path), 3, "").unwrap();
+    let mut full = Full(0);
+    let error = prepared.run(2, Some(&mut full)).unwrap_err();
+    assert!(error.to_string().contains("full: cannot write"), "{error}");
+    assert_eq!(full.0, 1);
 }
 
 #[test]

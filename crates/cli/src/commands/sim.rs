@@ -16,7 +16,7 @@ use iosonar_analysis::objective::{Attained, Judgement};
 use iosonar_plot::Colour;
 use iosonar_report::grouped;
 use iosonar_scenario::{
-    Assumption, Method, OutputFiles, Overrides, Prepared, REPLICATION, ScenarioError,
+    Assumption, Fleet, Method, OutputFiles, Overrides, Prepared, REPLICATION, ScenarioError,
     SimulationResult, Watch, records_path_of,
 };
 
@@ -193,9 +193,13 @@ fn served(
 
 /// Where the records are after this number of replications or arrays.
 fn where_records_are(path: &Path, count: u32, all: &[Named]) -> String {
-    let of_arrays = all.iter().any(|named| named.simulation.fleet().is_some());
-    let runs = if of_arrays { "arrays" } else { "replications" };
     let path_shown = path.display();
+    let mut fleets = all.iter().filter_map(|named| named.simulation.fleet());
+    let runs = match fleets.next() {
+        Some(Fleet::OfTrace) => return format!("records of all arrays written to {path_shown}"),
+        Some(_) => "arrays",
+        None => "replications",
+    };
     match (records_path_of(path, 0), count) {
         (Some(_), _) => format!("records of all {runs} written to {path_shown}, one file each"),
         (None, 1) => format!("records written to {path_shown}"),

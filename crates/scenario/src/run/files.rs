@@ -6,19 +6,19 @@ mod stages;
 
 use std::path::Path;
 
-use iosonar_trace::{Metadata, TraceError, input, output};
+use iosonar_trace::{Metadata, TraceError, TraceWriter, input, output};
 
-use self::records::FilePerReplication;
+use self::records::{FilePerReplication, RecordsOfDevices};
 pub use self::records::{REPLICATION, go_to, path_of};
 use self::stages::StageTable;
 use super::{Outputs, Records, StageSink, Watch};
-use crate::{LoadModel, Prepared, ScenarioError, SimulationResult};
+use crate::{Fleet, LoadModel, Prepared, ScenarioError, SimulationResult};
 
 /// The files that a simulation writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OutputFiles<'a> {
     /// All requests of the first replication with their response times; those of each where the name has a place for
-    /// its number ([`REPLICATION`]).
+    /// its number ([`REPLICATION`]). Of arrays that share a trace, those of all arrays.
     pub records: Option<&'a Path>,
     /// What the response times of all replications are made of, as a table: in the format that its name ends in, else CSV.
     pub stages: Option<&'a Path>,
@@ -37,13 +37,17 @@ impl Prepared {
         files: &OutputFiles<'_>,
         watch: &Watch,
     ) -> Result<SimulationResult, ScenarioError> {
-        let (mut of_first, mut of_all) = (None, None);
+        let (mut of_first, mut of_all): (Option<Box<dyn TraceWriter>>, _) = (None, None);
         if let Some(path) = files.records {
             let metadata = self.provenance(files.headline)?;
             if path_of(path, 0).is_some() {
                 of_all = Some(FilePerReplication::new(path, metadata));
             } else {
-                of_first = Some(output::create(path, &metadata)?);
+                let writer = output::create(path, &metadata)?;
+                of_first = Some(match self.fleet() {
+                    Some(Fleet::OfTrace) => Box::new(RecordsOfDevices { writer, metadata }),
+                    _ => writer,
+                });
             }
         }
         let mut stages = match files.stages {

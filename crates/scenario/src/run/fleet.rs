@@ -8,6 +8,11 @@
 //!
 //! Each array has a thread of its own, which waits for its requests; only as many compute at a time as are wanted. Arrays
 //! do not influence each other, so the results do not depend on who is faster.
+//!
+//! Records come back in rounds: what an array has completed by the end of a round depends on the requests up to there
+//! alone, so neither does their order. Within a round they are in the order of completion.
+
+mod records;
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -16,7 +21,8 @@ use std::thread;
 use iosonar_raid::RequestSource;
 use iosonar_trace::Request;
 
-use super::{DeviceKinds, RunOutputs, Watch};
+use self::records::{Rounds, ToFile};
+use super::{DeviceKinds, Records, RecordsOut, RunOutputs, Watch};
 use crate::result::Accumulator;
 use crate::source::Trace;
 use crate::{LoadModel, Prepared, Replication, ScenarioError};
@@ -49,20 +55,29 @@ impl Permits {
     }
 }
 
+/// What an array is sent.
+enum Packet {
+    Requests(Vec<Request>),
+    /// The records of its requests so far are wanted.
+    EndOfRound,
+}
+
 /// The requests of one array. Its thread may compute as long as it has this, except while it waits for requests.
 pub(super) struct Feed {
-    packets: Receiver<Vec<Request>>,
+    packets: Receiver<Packet>,
     packet: std::vec::IntoIter<Request>,
     permits: Arc<Permits>,
+    records: Option<ToFile>,
 }
 
 impl Feed {
-    fn new(packets: Receiver<Vec<Request>>, permits: Arc<Permits>) -> Self {
+    fn new(packets: Receiver<Packet>, permits: Arc<Permits>, records: Option<ToFile>) -> Self {
         permits.acquire();
         Self {
             packets,
             packet: Vec::new().into_iter(),
             permits,
+            records,
         }
     }
 }
@@ -77,26 +92,41 @@ impl RequestSource for Feed {
     type Error = ScenarioError;
 
     fn next_request(&mut self) -> Result<Option<Request>, ScenarioError> {
-        if let Some(request) = self.packet.next() {
-            return Ok(Some(request));
+        loop {
+            if let Some(request) = self.packet.next() {
+                return Ok(Some(request));
+            }
+            self.permits.release();
+            let packet = self.packets.recv();
+            self.permits.acquire();
+            match packet {
+                Ok(Packet::Requests(requests)) => self.packet = requests.into_iter(),
+                Ok(Packet::EndOfRound) => {
+                    if let Some(records) = &self.records {
+                        records.end_round();
+                    }
+                }
+                // That was the last one, or the trace is damaged, which its reader reports.
+                Err(_) => return Ok(None),
+            }
         }
-        self.permits.release();
-        // No sender: that was the last one, or the trace is damaged, which its reader reports.
-        let packet = self.packets.recv();
-        self.permits.acquire();
-        self.packet = packet.unwrap_or_default().into_iter();
-        Ok(self.packet.next())
     }
 }
 
 /// The requests on their way to the arrays.
 struct Distributor {
     packets: Vec<Vec<Request>>,
-    channels: Vec<SyncSender<Vec<Request>>>,
+    channels: Vec<SyncSender<Packet>>,
 }
 
 impl Distributor {
-    fn distribute(&mut self, prepared: &Prepared, trace: &mut Trace) -> Result<(), ScenarioError> {
+    /// Sends each array its requests, and collects the records of each round once the next has been sent.
+    fn distribute(
+        &mut self,
+        prepared: &Prepared,
+        trace: &mut Trace,
+        rounds: &mut Option<Rounds<'_>>,
+    ) -> Result<(), ScenarioError> {
         while let Some(request) = trace.next_request()? {
             let array = usize::from(request.device);
             let Some(packet) = self.packets.get_mut(array) else {
@@ -109,18 +139,36 @@ impl Distributor {
             packet.push(request);
             if packet.len() == PACKET {
                 let packet = std::mem::replace(packet, Vec::with_capacity(PACKET));
-                if self.channels[array].send(packet).is_err() {
+                if self.channels[array].send(Packet::Requests(packet)).is_err() {
                     // The array has failed, and says why.
                     return Ok(());
                 }
             }
-        }
-        for (packet, channel) in self.packets.drain(..).zip(&self.channels) {
-            if !packet.is_empty() && channel.send(packet).is_err() {
-                break;
+            if let Some(rounds) = rounds
+                && rounds.is_last_of_round()
+            {
+                if !self.send_all(|| Some(Packet::EndOfRound)) {
+                    return Ok(());
+                }
+                rounds.ended(trace.metadata())?;
             }
         }
+        self.send_all(|| None);
         Ok(())
+    }
+
+    /// Sends each array the requests that wait for it, and what `then` gives; `false` if an array has failed.
+    fn send_all(&mut self, then: impl Fn() -> Option<Packet>) -> bool {
+        for (packet, channel) in self.packets.iter_mut().zip(&self.channels) {
+            let requests = std::mem::take(packet);
+            let requests = (!requests.is_empty()).then_some(Packet::Requests(requests));
+            for packet in requests.into_iter().chain(then()) {
+                if channel.send(packet).is_err() {
+                    return false;
+                }
+            }
+        }
+        true
     }
 }
 
@@ -131,6 +179,7 @@ impl Prepared {
         kinds: &DeviceKinds<'_>,
         (threads, warmup): (usize, u64),
         mut total: Accumulator,
+        records: Records<'_>,
         watch: &Watch,
     ) -> Result<Accumulator, ScenarioError> {
         let LoadModel::Trace {
@@ -143,6 +192,11 @@ impl Prepared {
             unreachable!("only a trace is shared");
         };
         let mut trace = self.open_trace(path, reading, *fitter)?;
+        let mut rounds = match records {
+            Records::None => None,
+            Records::OfFirst(writer) => Some(Rounds::new(writer)),
+            Records::OfAll(files) => Some(Rounds::new(files.begin(0)?)),
+        };
         let permits = Arc::new(Permits {
             free: Mutex::new(threads.max(1)),
             changed: Condvar::new(),
@@ -153,10 +207,11 @@ impl Prepared {
                 let (sender, packets) = sync_channel(PACKETS);
                 channels.push(sender);
                 let permits = Arc::clone(&permits);
+                let records = rounds.as_mut().map(Rounds::of_array);
                 let run = move || -> Result<Option<Replication>, ScenarioError> {
-                    let feed = Feed::new(packets, permits);
+                    let feed = Feed::new(packets, permits, records.clone());
                     let around = self.around(number, warmup, 1, watch);
-                    self.fed(kinds, feed, around)
+                    self.fed(kinds, feed, records, around)
                 };
                 let thread = thread::Builder::new().stack_size(STACK_BYTES);
                 runs.push(
@@ -169,8 +224,11 @@ impl Prepared {
                 packets: vec![Vec::with_capacity(PACKET); channels.len()],
                 channels,
             };
-            let read = all.distribute(self, &mut trace);
+            let mut read = all.distribute(self, &mut trace, &mut rounds);
             drop(all);
+            if let (Ok(()), Some(rounds)) = (&read, &mut rounds) {
+                read = rounds.finish(trace.metadata());
+            }
             let results: Vec<_> = runs
                 .into_iter()
                 .map(thread::ScopedJoinHandle::join)
@@ -202,6 +260,7 @@ impl Prepared {
         &self,
         kinds: &DeviceKinds<'_>,
         feed: Feed,
+        mut records: Option<ToFile>,
         around: super::Around<'_>,
     ) -> Result<Option<Replication>, ScenarioError> {
         let feed = Mutex::new(Some(feed));
@@ -209,7 +268,17 @@ impl Prepared {
             feed: Some(&feed),
             ..around
         };
-        match self.replication(kinds, RunOutputs::default(), &around) {
+        let outputs = RunOutputs {
+            records: records
+                .as_mut()
+                .map(|writer| RecordsOut { writer, rows: 1 }),
+            ..RunOutputs::default()
+        };
+        let result = self.replication(kinds, outputs, &around);
+        if let Some(records) = records {
+            records.end_round();
+        }
+        match result {
             Ok(replication) => Ok(Some(replication)),
             Err(ScenarioError::NothingMeasured { failed: 0, .. }) => Ok(None),
             Err(error) => Err(error),

@@ -35,9 +35,9 @@ pub enum Records<'a> {
     /// None.
     #[default]
     None,
-    /// Those of the first.
+    /// Those of the first; of arrays that share a trace those of all, told apart by their devices.
     OfFirst(&'a mut dyn TraceWriter),
-    /// Those of all.
+    /// Those of all, not of arrays that share a trace.
     OfAll(&'a mut dyn RecordFiles),
 }
 
@@ -57,11 +57,15 @@ impl Outputs<'_> {
 
     /// Those of a replication. They are asked for in the order of replications.
     pub(super) fn of(&mut self, replication: u32) -> Result<RunOutputs<'_>, ScenarioError> {
-        let records: Option<&mut dyn TraceWriter> = match &mut self.records {
+        let writer: Option<&mut dyn TraceWriter> = match &mut self.records {
             Records::OfFirst(writer) if replication == 0 => Some(&mut **writer),
             Records::OfAll(files) => Some(files.begin(replication)?),
             Records::OfFirst(_) | Records::None => None,
         };
+        let records = writer.map(|writer| RecordsOut {
+            writer,
+            rows: Batch::ROWS,
+        });
         let stages: Option<&mut dyn StageSink> = match &mut self.stages {
             Some(sink) => Some(&mut **sink),
             None => None,
@@ -74,18 +78,25 @@ impl Outputs<'_> {
     }
 }
 
+/// Where the records of one replication go.
+pub(super) struct RecordsOut<'a> {
+    pub(super) writer: &'a mut dyn TraceWriter,
+    /// How many are written together.
+    pub(super) rows: usize,
+}
+
 /// The outputs of one replication.
 #[derive(Default)]
 pub(super) struct RunOutputs<'a> {
     pub(super) replication: u32,
-    pub(super) records: Option<&'a mut dyn TraceWriter>,
+    pub(super) records: Option<RecordsOut<'a>>,
     pub(super) stages: Option<&'a mut dyn StageSink>,
 }
 
 /// Statistics of the measured requests, and records of all.
 pub(crate) struct Sink<'w, 'c> {
     pub(super) replication: Replication,
-    pub(super) records: Option<(&'w mut dyn TraceWriter, Batch)>,
+    pub(super) records: Option<(RecordsOut<'w>, Batch)>,
     pub(super) stages: Option<&'w mut dyn StageSink>,
     /// The number of the replication.
     pub(super) number: u32,
@@ -97,8 +108,8 @@ pub(crate) struct Sink<'w, 'c> {
 
 impl Sink<'_, '_> {
     pub(super) fn flush(&mut self) -> Result<(), ScenarioError> {
-        if let Some((writer, batch)) = &mut self.records {
-            writer.write(batch)?;
+        if let Some((out, batch)) = &mut self.records {
+            out.writer.write(batch)?;
             batch.clear();
         }
         Ok(())
@@ -152,7 +163,7 @@ impl CompletionSink for Sink<'_, '_> {
                 return Err(ScenarioError::Interrupted);
             }
         }
-        if let Some((_, batch)) = &mut self.records {
+        if let Some((out, batch)) = &mut self.records {
             let mut outcome = Outcome::done(Nanos::ZERO, completion.response_time);
             if completion.failed {
                 outcome.status = Status::Error(INPUT_OUTPUT_ERROR);
@@ -161,7 +172,7 @@ impl CompletionSink for Sink<'_, '_> {
                 request: completion.request,
                 outcome,
             });
-            if batch.len() == Batch::ROWS {
+            if batch.len() == out.rows {
                 self.flush()?;
             }
         }

@@ -49,12 +49,20 @@ pub(super) fn check_fleets(args: &Sim, all: &[Named]) -> Result<(), Usage> {
             continue;
         };
         let of_trace = fleet == Fleet::OfTrace;
+        if let Some(path) = args.records.as_deref().filter(|_| of_trace)
+            && records_path_of(path, 0).is_some()
+        {
+            return Err(Usage(format!(
+                "{}: the records of several arrays on a trace are written to one file, in which the device tells them \
+                 apart: omit {REPLICATION} from the name",
+                named.path.display()
+            )));
+        }
         let refused = [
             (args.precision.is_some(), "--precision"),
             (args.sensitivity, "--sensitivity"),
             (args.load_out.is_some(), "--load-out"),
             (args.live.serve.is_some(), "--serve"),
-            (of_trace && args.records.is_some(), "--records"),
             (of_trace && args.stages.is_some(), "--stages"),
         ];
         if let Some((_, option)) = refused.into_iter().find(|(given, _)| *given) {

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::{RecordFiles, ScenarioError};
-use iosonar_trace::{Metadata, TraceError, TraceWriter, apart, output};
+use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, apart, output};
 use iosonar_units::folder_of;
 
 /// Stands in a file's name for the number of the replication.
@@ -58,6 +58,31 @@ pub fn go_to(path: &Path, replications: u32, other: &Path) -> bool {
     there
         .filter(|entry| is_numbered(path, &entry.file_name(), replications))
         .any(|entry| apart::is_same(&entry.path(), other))
+}
+
+/// The records of arrays that share a trace. Its devices turn up while it is read; what else is said above the records is not
+/// the trace's.
+pub(super) struct RecordsOfDevices {
+    pub(super) writer: Box<dyn TraceWriter>,
+    /// What the file began with.
+    pub(super) metadata: Metadata,
+}
+
+impl TraceWriter for RecordsOfDevices {
+    fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
+        self.writer.write(batch)
+    }
+
+    fn update(&mut self, of_trace: &Metadata) {
+        if self.metadata.devices.len() != of_trace.devices.len() {
+            self.metadata.devices.clone_from(&of_trace.devices);
+            self.writer.update(&self.metadata);
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), TraceError> {
+        self.writer.finish()
+    }
 }
 
 /// A trace for each replication, one after the other.
