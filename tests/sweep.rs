@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use scratch::{Scratch, err, iosonar, out};
 
@@ -113,6 +113,28 @@ fn the_first_repetition_is_what_sim_simulates() {
     let of_sweep: serde_json::Value = serde_json::from_slice(&result).unwrap();
     let alone = scratch::sim(&scratch.path("base.toml"), &[]);
     assert_eq!(of_sweep["hash"].as_str().unwrap(), scratch::hash(&alone));
+}
+
+#[test]
+fn each_point_is_run_before_any_is_repeated() {
+    let scratch =
+        place("scenario = \"base.toml\"\nreplications = 3\n[vary]\narray.disks = [4, 8]\n");
+    assert!(sweep(&scratch, &["--jobs", "1"]).status.success());
+    let mut runs: Vec<(SystemTime, PathBuf)> = results(&scratch.path("study"))
+        .into_keys()
+        .map(|path| (fs::metadata(&path).unwrap().modified().unwrap(), path))
+        .collect();
+    runs.sort();
+    let order: Vec<String> = runs
+        .iter()
+        .map(|(_, path)| {
+            let run = path.parent().unwrap();
+            let run = run.strip_prefix(scratch.path("study")).unwrap();
+            run.display().to_string()
+        })
+        .collect();
+    let expected = (1..=3).flat_map(|rep| [4, 8].map(|n| format!("disks={n}/rep=0{rep}")));
+    assert!(order.iter().eq(&expected.collect::<Vec<_>>()), "{order:?}");
 }
 
 #[test]

@@ -77,13 +77,16 @@ impl<'a> Queue<'a> {
                     if run.common.precision.is_some() && run.repetition > FEWEST_FOR_PRECISION {
                         state.later.entry(run.point).or_default().push_back(number);
                     } else {
-                        first.push((folder::priority(how.root, &run.path), number));
+                        // Each point once, then each again: what drifts over time, as a device that gets warm, falls on
+                        // all points alike.
+                        let priority = folder::priority(how.root, &run.path);
+                        first.push((priority, run.repetition, number));
                     }
                 }
             }
         }
         first.sort_unstable();
-        state.open = first.into_iter().map(|(_, number)| number).collect();
+        state.open = first.into_iter().map(|(.., number)| number).collect();
         let points: Vec<usize> = state.later.keys().copied().collect();
         for point in points {
             state.go_on_with(point, runs, seen);
