@@ -262,7 +262,11 @@ fn conclusion(samples: &[Sample], quantity: Quantity) -> String {
             let factor = factor(p99, b.quantile(0.99).mean, name);
             text += &format!(", and the p99 is {factor}");
         }
-        Some(text + ".\n")
+        text += ".\n";
+        if !of.mean_ns.half_width_95().is_finite() {
+            text += "There is no confidence interval for this difference, so it may be chance: compare longer runs, or several.\n";
+        }
+        Some(text)
     };
     others.iter().filter_map(of).collect()
 }
