@@ -12,7 +12,7 @@ import sys
 LIBRARY, STEMS = sys.argv[1], sys.argv[2:]
 SCALES = {"_ns": 1, "_ms": 1_000_000, "_s": 1_000_000_000}
 COUNTS = {"replication", "request", "device", "sector", "sectors", "jobs", "requests", "reads", "writes", "repetitions", "count"}
-TEXTS = {"op", "scenario", "mark", "series", "panel", "curve", "kind", "no_result", "standing", "path", "failed"}
+TEXTS = {"op", "scenario", "mark", "series", "panel", "curve", "kind", "no_result", "standing", "path", "failed", "hash"}
 
 
 def scale_of(name):

@@ -4,6 +4,7 @@ use iosonar_analysis::objective::{Attained, Figure, Statistic};
 use iosonar_report::curves::Spot;
 use iosonar_scenario::theory::Answer;
 use iosonar_scenario::{Offered, Prepared, SimulationResult};
+use iosonar_sim_core::CompletionHash;
 use iosonar_ssd_model::FlashCounts;
 use iosonar_stats::metric::Metric;
 use iosonar_stats::{Distribution, Estimate, Labels};
@@ -22,6 +23,10 @@ pub struct Found {
     pub throughput_per_s: Estimate,
     /// 10^6 bytes per second.
     pub megabytes_per_s: Estimate,
+    /// Measured requests that returned an error.
+    pub failed: u64,
+    /// The hash of all completions.
+    pub hash: CompletionHash,
     /// Response times of all requests.
     pub all: Times,
     /// Of the reads among them.
@@ -130,6 +135,8 @@ impl Found {
         Self {
             throughput_per_s: result.throughput_per_s,
             megabytes_per_s: result.megabytes_per_s(),
+            failed: result.failed,
+            hash: result.hash,
             all: times(Requests::All),
             reads: times(Requests::Reads),
             writes: times(Requests::Writes),

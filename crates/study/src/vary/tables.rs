@@ -59,7 +59,8 @@ impl Varied {
     ///
     /// Columns: `scenario`; each key as it was written, and where its values have units another with its numbers (`KEY_bytes`,
     /// `KEY_s`, `KEY_share`); rates and response times of all requests; `no_result`, why it is missing; the ends of the 95 % intervals
-    /// of quantiles; the same of reads and of writes.
+    /// of quantiles; the same of reads and of writes; the mean by theory and the verdict on each target, if asked for; how many
+    /// requests returned an error, and the hash of all completions.
     pub fn table(&self) -> Table {
         let has_theory = self.has_theory();
         let mut columns = self.key_columns();
@@ -73,6 +74,7 @@ impl Varied {
         columns.extend(has_theory.then(|| Column::numbers("theory_mean_ms")));
         let targets = self.targets.iter();
         columns.extend(targets.map(|target| Column::texts(target.to_string())));
+        columns.extend([Column::counts("failed_requests"), Column::texts("hash")]);
         let behind = columns.len() - before;
         let mut table = Table::new(columns).with("table", "points");
         for point in &self.points {
@@ -92,6 +94,7 @@ impl Varied {
                         let attained = attained.as_ref();
                         attained.map(|of| of.verdict.name())
                     }));
+                    row.put(found.failed).put(found.hash.to_string());
                 }
                 Err(why) => {
                     row.put_unknown(FIRST.len());

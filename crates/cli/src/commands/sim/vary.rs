@@ -438,8 +438,14 @@ fn as_json(varied: &Varied) -> Output {
         match &point.result {
             Ok(found) => {
                 json.metrics(found.metrics.iter().cloned());
+                let labels = varied.labels(point);
+                let (hash, failed) = (found.hash.to_string(), found.failed);
+                json.append(
+                    "combinations",
+                    json!({ "labels": labels, "hash": hash, "failed": failed }),
+                );
                 for of in judged(found) {
-                    json.append("targets", objective::as_json(&varied.labels(point), of));
+                    json.append("targets", objective::as_json(&labels, of));
                 }
             }
             Err(why) => {
