@@ -409,7 +409,7 @@ pub const CATALOGUE: &[Entry] = &[
         "The cumulative start delay of all requests: a step shows an event that delayed many requests, a steady \
          slope a machine that is always late."),
     together("submit-level", SelfCheck, "submit_level", OUTCOME, self_check::submit_level,
-        "The maximum number of requests in flight in each window: a flat top shows the limit of the queue depth."),
+        "The maximum number of requests in flight in each window: the same plateau in every busy window is the limit of the queue depth."),
     together("pushback-level", SelfCheck, "pushback_level", OUTCOME, self_check::pushback_level,
         "Requests held back because they overlap other requests in flight, averaged over a window."),
     each("submit-ahead", SelfCheck, "submit_ahead", Needs::NONE, self_check::submit_ahead,

@@ -38,7 +38,7 @@ pub use catalogue::{Arrange, CATALOGUE, Entry, Group, find, nearest, needs_of};
 pub use charts::distribution::{cdf_of, curve, curve_with_band, show_quantiles};
 pub use charts::names_in_title;
 pub use exposition::{EXPOSITION_TYPE, SweepRuns, exposition};
-pub use findings::{Finding, Of};
+pub use findings::{Finding, Of, Threshold};
 pub use measure::{
     Failure, Growing, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, Origin,
     WorkingSets,

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use iosonar_plot::{Unit, significant};
 use iosonar_units::Nanos;
 
-use super::{Finding, Of, SAME};
+use super::{Finding, Of, SAME, Threshold};
 use crate::page::conclusion::per_second;
 use crate::words::times;
 
@@ -44,10 +44,11 @@ impl Display for Finding {
             }
             Self::Slow {
                 above,
+                threshold,
                 busiest,
                 stretch,
                 ..
-            } => slow_requests(f, *above, *busiest, *stretch),
+            } => slow_requests(f, (*above, *threshold), *busiest, *stretch),
             Self::Pace(text) | Self::Targets(text) => f.write_str(text),
             Self::Rates { high, low } => rates_of(f, high, low),
             Self::InFlight { most, fewest } => in_flight_of(f, most, fewest),
@@ -111,7 +112,7 @@ fn differs(
 
 fn slow_requests(
     f: &mut fmt::Formatter<'_>,
-    above: Nanos,
+    (above, threshold): (Nanos, Threshold),
     busiest: f64,
     stretch: f64,
 ) -> fmt::Result {
@@ -124,9 +125,13 @@ fn slow_requests(
         ("are spread over time", busiest)
     };
     let share = percent(share);
+    let why = match threshold {
+        Threshold::P99 => "the p99",
+        Threshold::TenMedians => "10 times the median",
+    };
     write!(
         f,
-        "Slow requests {when}: 80 % of those above {above} (10 times the median) start in {share} of the time."
+        "Slow requests {when}: 80 % of those above {above} ({why}) start in {share} of the time."
     )
 }
 
