@@ -4,6 +4,7 @@
 //! So every page leaves in an *epoch*, which the next flush ends. A page that is written again before its way to
 //! flash has begun takes no more room; one that is read comes from here.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -457,10 +458,10 @@ impl Cache {
             self.in_flight -= u64::from(sectors);
             *self.epochs.page(epoch) -= 1;
             // It may have been written again, and even be on its way to another place.
-            if let Some(present) = self.pages.get(&page)
-                && present.state == (State::Leaving { slot })
+            if let Entry::Occupied(present) = self.pages.entry(page)
+                && present.get().state == (State::Leaving { slot })
             {
-                self.pages.remove(&page);
+                present.remove();
             }
         }
         self.groups.release(group);

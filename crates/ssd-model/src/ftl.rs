@@ -263,11 +263,27 @@ impl Plane {
     /// Where a logical page lies; `None` if it was never written, or discarded.
     #[inline]
     pub fn locate(&self, page: u32) -> Option<u32> {
+        if let Some(slot) = self.unmoved_slot(page) {
+            return Some(slot);
+        }
         match self.slot_of.get(page) {
             UNMAPPED => None,
             INITIAL => self.initial_slot(page),
             slot => Some(slot - 1),
         }
+    }
+
+    /// Where a page lies, if that is where it lay at the beginning and this is known without the map, whose entry would
+    /// be far off in memory: its block was never erased, so the slot is valid as long as the page is there.
+    #[inline]
+    fn unmoved_slot(&self, page: u32) -> Option<u32> {
+        // Without a map there is nothing to save; later most pages have moved.
+        if self.slot_of.is_empty() || self.counts.erases * 2 > self.first_page.len() as u64 {
+            return None;
+        }
+        let block_of = |slot: u32| (slot / self.shape.slots_per_block) as usize;
+        self.initial_slot(page)
+            .filter(|&slot| self.erases[block_of(slot)] == 0 && self.is_valid(slot))
     }
 
     /// Where a page lay at the beginning.

@@ -89,7 +89,7 @@ impl Plane {
     }
 
     #[inline]
-    fn is_valid(&self, slot: u32) -> bool {
+    pub(super) fn is_valid(&self, slot: u32) -> bool {
         self.valid_bits[slot as usize / 64] >> (slot % 64) & 1 == 1
     }
 

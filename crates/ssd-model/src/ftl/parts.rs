@@ -26,6 +26,12 @@ impl Parts {
         }
     }
 
+    /// Whether nothing was ever written.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
     #[inline]
     pub(super) fn get(&self, at: u32) -> u32 {
         debug_assert!((at as usize) < self.numbers, "{at} is beyond the table");

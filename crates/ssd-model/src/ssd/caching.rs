@@ -134,8 +134,10 @@ impl<H: Host<FlashStorage>> Ssd<H, FlashStorage> {
         } = leaving;
         let (flash, cache, mut view) = self.flash(now);
         let (plane, local) = flash.place(page);
-        let group = *cache.open[plane as usize].get_or_insert_with(|| cache.groups.claim(Vec::new));
         let slots = flash.slots_per_page() as u32;
+        // No larger than needed: there are many of them at a time.
+        let new = || Vec::with_capacity(slots as usize);
+        let group = *cache.open[plane as usize].get_or_insert_with(|| cache.groups.claim(new));
         let bytes = match slots {
             1 => sectors * SECTOR_BYTES as u32,
             _ => flash.p.logical_page_bytes as u32 * slots,
