@@ -96,13 +96,9 @@ impl<E: Copy> Agenda<E> {
             event,
         };
         self.scheduled += 1;
-        if (at - self.now).get() >= FAR_FROM {
-            self.far.push(entry);
+        if self.near.len() == NEAR_MOST || (at - self.now).get() >= FAR_FROM {
+            self.schedule_far(entry);
             return;
-        }
-        if self.near.len() == NEAR_MOST {
-            // The latest one makes room.
-            self.far.push_to_heap(self.near.remove(0));
         }
         self.near.push(entry);
         // Slices that get shorter need no check of a place.
@@ -119,13 +115,26 @@ impl<E: Copy> Agenda<E> {
         }
     }
 
-    /// The key of the next event, and whether it is a near one; `None` if there is no event.
+    /// An event is far, or there is no room for it among the near ones: the latest goes there. Out of the way of near
+    /// events, of which there are many more.
+    #[inline(never)]
+    fn schedule_far(&mut self, entry: Entry<E>) {
+        if (Nanos::new(entry.at) - self.now).get() >= FAR_FROM {
+            self.far.push(entry);
+            return;
+        }
+        let place = self.near.partition_point(|near| near.at > entry.at);
+        self.near.insert(place, entry);
+        self.far.push_to_heap(self.near.remove(0));
+    }
+
+    /// The key of the next event, and the event itself if it is a near one; `None` if there is no event.
     #[inline]
-    fn next(&self) -> Option<((u64, u64), bool)> {
+    fn next(&self) -> Option<((u64, u64), Option<E>)> {
         let far = self.far.next_key();
         match self.near.last() {
-            Some(near) if near.key() < far => Some((near.key(), true)),
-            _ => (far.1 < u64::MAX).then_some((far, false)),
+            Some(near) if near.key() < far => Some((near.key(), Some(near.event))),
+            _ => (far.1 < u64::MAX).then_some((far, None)),
         }
     }
 
@@ -138,17 +147,17 @@ impl<E: Copy> Agenda<E> {
     /// Takes the next event if it comes up to and with `now`, or before `until`, and sets the clock to its time.
     #[inline]
     pub(super) fn take(&mut self, now: Nanos, until: Nanos) -> Option<(Nanos, E)> {
-        let ((at, _), is_near) = self.next()?;
+        let ((at, _), near) = self.next()?;
         let at = Nanos::new(at);
         if at > now && at >= until {
             return None;
         }
         self.now = at;
-        let event = match is_near {
-            true => self.near.pop()?.event,
-            false => self.far.pop()?,
-        };
-        Some((at, event))
+        if let Some(event) = near {
+            self.near.pop();
+            return Some((at, event));
+        }
+        Some((at, self.far.pop()?))
     }
 }
 

@@ -22,8 +22,9 @@ pub(super) struct Far<E> {
     heap: BinaryHeap<Entry<E>>,
     /// The key of the first event of each lane, and of the heap.
     first: [(u64, u64); LANES + 1],
-    /// Where the next event is, if there is any.
+    /// Where the next event is, if there is any, and its key.
     next: usize,
+    next_key: (u64, u64),
 }
 
 impl<E> Default for Far<E> {
@@ -34,6 +35,7 @@ impl<E> Default for Far<E> {
             heap: BinaryHeap::new(),
             first: [NONE; LANES + 1],
             next: HEAP,
+            next_key: NONE,
         }
     }
 }
@@ -49,8 +51,8 @@ impl<E: Copy> Far<E> {
         };
         if queue.is_empty() {
             self.first[lane] = entry.key();
-            if entry.key() < self.first[self.next] {
-                self.next = lane;
+            if entry.key() < self.next_key {
+                (self.next, self.next_key) = (lane, entry.key());
             }
         }
         queue.push_back(entry);
@@ -66,10 +68,10 @@ impl<E: Copy> Far<E> {
     /// The key of the next event; the largest of all keys if there is none.
     #[inline]
     pub(super) fn next_key(&self) -> (u64, u64) {
-        self.first[self.next]
+        self.next_key
     }
 
-    #[inline]
+    #[inline(never)]
     pub(super) fn pop(&mut self) -> Option<E> {
         let lane = self.next;
         let entry = match self.lanes.get_mut(lane) {
@@ -88,12 +90,12 @@ impl<E: Copy> Far<E> {
             None => self.heap.peek(),
         };
         self.first[changed] = first.map_or(NONE, Entry::key);
-        let mut least = self.first[0];
-        self.next = 0;
+        let (mut next, mut least) = (0, self.first[0]);
         for (lane, &first) in self.first.iter().enumerate().skip(1) {
             if first < least {
-                (least, self.next) = (first, lane);
+                (next, least) = (lane, first);
             }
         }
+        (self.next, self.next_key) = (next, least);
     }
 }
