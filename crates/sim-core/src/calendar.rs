@@ -213,24 +213,35 @@ impl<T: Copy> Calendar<T> {
         self.scheduled - 1
     }
 
-    /// The place in the order of an event of the default priority that is planned now, but kept elsewhere.
+    /// The place in the order of an event of this priority that is planned now, but kept elsewhere.
+    ///
+    /// A model whose events are few, or of a kind that has one event to come at most, can keep their times where they
+    /// are found faster. Events of one instant still come in one order: that of these places, the smaller one first.
     #[inline]
-    pub(crate) fn next_order(&mut self) -> u64 {
-        u64::from(EventPriority::default().0) << 56 | self.next_in_sequence()
+    pub fn claim_order(&mut self, priority: EventPriority) -> u64 {
+        u64::from(priority.0) << 56 | self.next_in_sequence()
     }
 
-    /// An event happens that is kept elsewhere, before all that are kept here.
+    /// An event happens at `at` that is kept elsewhere, before all that are kept here: the clock is set, and the
+    /// event counts as one of [`events`](Self::events).
     #[inline]
-    pub(crate) fn pass(&mut self, at: u64) {
-        debug_assert!(at >= self.now, "the clock never goes back");
-        self.now = at;
+    pub fn pass(&mut self, at: Nanos) {
+        debug_assert!(at.get() >= self.now, "the clock never goes back");
+        self.now = at.get();
         self.popped += 1;
     }
 
-    /// Whether it has no events, not even cancelled ones.
+    /// Whether it keeps no events, not even cancelled ones.
     #[inline]
-    pub(crate) fn is_bare(&self) -> bool {
+    pub fn is_bare(&self) -> bool {
         self.bottom.is_empty() && self.wheel.len() == 0
+    }
+
+    /// The time of the next event and its [place in the order](Self::claim_order). It does not move the clock.
+    #[inline]
+    pub fn next_key(&mut self) -> Option<(Nanos, u64)> {
+        self.next_entry()
+            .map(|entry| (Nanos::new(entry.at), entry.order))
     }
 
     /// The next event and its time. It does not move the clock.
@@ -238,12 +249,6 @@ impl<T: Copy> Calendar<T> {
     pub(crate) fn peek(&mut self) -> Option<(Nanos, T)> {
         let next = self.next_entry();
         next.map(|entry| (Nanos::new(entry.at), entry.event))
-    }
-
-    /// The time and the place in the order of the next event.
-    #[inline]
-    pub(crate) fn next_key(&mut self) -> Option<(u64, u64)> {
-        self.next_entry().map(|entry| (entry.at, entry.order))
     }
 
     /// Takes the next event out and sets the clock to its time.

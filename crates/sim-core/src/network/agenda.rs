@@ -8,7 +8,7 @@
 use iosonar_units::Nanos;
 
 use super::context::Event;
-use crate::Calendar;
+use crate::{Calendar, EventPriority};
 
 /// The events of this many nodes lie in the array.
 const PLACES: usize = 16;
@@ -91,7 +91,7 @@ impl Agenda {
         let place = place as usize;
         if place < PLACES {
             self.times[place] = at.get();
-            self.orders[place] = self.calendar.next_order();
+            self.orders[place] = self.calendar.claim_order(EventPriority::default());
         } else {
             self.calendar.schedule(at, event);
         }
@@ -146,7 +146,7 @@ impl Agenda {
         }
         match first {
             Some((place, at)) if at <= end.get() => {
-                self.calendar.pass(at);
+                self.calendar.pass(Nanos::new(at));
                 Next::At(place, Nanos::new(at))
             }
             _ => Next::None,
@@ -156,7 +156,8 @@ impl Agenda {
     #[inline(never)]
     fn comes_before_calendar(&mut self, first: Option<(usize, u64)>) -> bool {
         let there = self.calendar.next_key();
-        let before = |there| first.is_some_and(|(place, at)| (at, self.orders[place]) < there);
+        let before =
+            |there| first.is_some_and(|(place, at)| (Nanos::new(at), self.orders[place]) < there);
         there.is_none_or(before)
     }
 
@@ -173,7 +174,7 @@ impl Agenda {
         match next {
             Some(at) => {
                 self.times[place % PLACES] = at.get();
-                self.orders[place % PLACES] = self.calendar.next_order();
+                self.orders[place % PLACES] = self.calendar.claim_order(EventPriority::default());
             }
             None => self.clear(place),
         }
