@@ -224,6 +224,13 @@ pub trait Device: Observable {
     /// [`complete`](Self::complete) is to be called next, unless an instant was given that comes no later.
     fn start_next(&mut self, now: Nanos) -> Option<Nanos>;
 
+    /// [Takes](Self::submit) a job, and [starts](Self::start_next) a service if it can.
+    #[inline]
+    fn submit_and_start(&mut self, job: Job, now: Nanos) -> Option<Nanos> {
+        self.submit(job, now);
+        self.start_next(now)
+    }
+
     /// Whether it never gives an instant while one that it gave before is still to come: it serves one job at a time, and
     /// has no steps of its own. Such a device can be simulated without a calendar.
     fn has_one_instant(&self) -> bool {

@@ -62,6 +62,11 @@ pub trait Mechanism {
         true
     }
 
+    /// Whether a job that comes when none waits can be served at once, without [`next`](Self::next).
+    fn takes_first(&self) -> bool {
+        self.serves_in_order()
+    }
+
     /// Serves a job from `now` on; `waiting` jobs of all priorities wait then, this one included.
     fn serve(&mut self, job: &Waiting<Self::Place>, now: Nanos, waiting: usize) -> ServiceTime;
 
@@ -148,6 +153,16 @@ impl<M: Mechanism> Station<M> {
     }
 }
 
+impl<M: Mechanism> Station<M> {
+    /// Begins to serve a job, which is one of `waiting`. Gives the end of its service.
+    #[inline(never)]
+    fn begin(&mut self, job: &Waiting<M::Place>, now: Nanos, waiting: usize) -> Nanos {
+        let service = self.service(job, now, waiting);
+        self.current = Some(service);
+        service.ended()
+    }
+}
+
 impl<M: Mechanism> Observable for Station<M> {
     #[inline]
     fn occupancy(&self) -> Occupancy {
@@ -177,9 +192,17 @@ impl<M: Mechanism> Device for Station<M> {
         }
         let waiting = self.waiting.len();
         let job = self.waiting.take(|queue| self.mechanism.next(queue, now))?;
-        let service = self.service(&job, now, waiting);
-        self.current = Some(service);
-        Some(service.ended())
+        Some(self.begin(&job, now, waiting))
+    }
+
+    #[inline(always)]
+    fn submit_and_start(&mut self, job: Job, now: Nanos) -> Option<Nanos> {
+        if self.current.is_none() && self.waiting.is_empty() && self.mechanism.takes_first() {
+            self.usage.arrive(now);
+            return Some(self.begin(&self.located(job, now), now, 1));
+        }
+        self.submit(job, now);
+        self.start_next(now)
     }
 
     fn has_one_instant(&self) -> bool {

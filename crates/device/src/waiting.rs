@@ -56,6 +56,11 @@ impl<P> WaitingJobs<P> {
     }
 
     #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.iter().all(VecDeque::is_empty)
+    }
+
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.0.iter().map(VecDeque::len).sum()
     }

@@ -58,6 +58,11 @@ impl Mechanism for SampledDisk {
     }
 
     #[inline]
+    fn takes_first(&self) -> bool {
+        true
+    }
+
+    #[inline]
     fn serve(&mut self, waiting: &Waiting<()>, _: Nanos, queue: usize) -> ServiceTime {
         let job = &waiting.job;
         let candidates = self.scheduler.candidates(queue);
