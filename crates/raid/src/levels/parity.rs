@@ -188,7 +188,7 @@ pub(super) mod tests {
 
     pub(super) const UNIT: u32 = 8;
 
-    fn array(
+    pub(super) fn array(
         parities: u8,
         disks: usize,
         placement: Placement,

@@ -8,8 +8,8 @@ use iosonar_device::Access;
 use iosonar_units::Sector;
 
 use super::Parity;
-use super::stripe::{Stripe, Touched};
-use crate::{RequestPlan, SubRequest};
+use super::stripe::{Stripe, Touched, wrapped};
+use crate::{RequestPlan, StageKind, SubRequest};
 
 /// Where a write to a random stripe begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,6 +138,9 @@ impl Parity {
     }
 
     pub(super) fn write_at_random(&mut self, blocks: u64, plan: &mut RequestPlan) {
+        if self.random.write_start == WriteStart::AfterParity && !self.lost.any() {
+            return self.write_after_parity(blocks, plan);
+        }
         let n = self.disk_count();
         let first_parity = self.rotation.below(n);
         let random_start = match self.random.write_start {
@@ -173,10 +176,75 @@ impl Parity {
         }
     }
 
+    /// The usual case: all disks are well, and the data of a stripe lie behind its parity. So a stripe is a row of disks:
+    /// first the units that are written, then the rest of the data, then the parity.
+    fn write_after_parity(&mut self, blocks: u64, plan: &mut RequestPlan) {
+        let (n, parities, data_disks) = (self.disk_count(), self.parities, self.data_disks());
+        let unit = self.geometry.stripe_unit;
+        let mut start = wrapped(self.rotation.below(n) + parities, n);
+        let row = |start: u64, from: u64, to: u64| {
+            (from..to).map(move |i| SubRequest {
+                disk: wrapped(start + i, n) as usize,
+                sector: Sector::new(0),
+                sectors: unit,
+            })
+        };
+        let (stripes, rest) = (blocks / data_disks, blocks % data_disks);
+        for _ in 0..stripes {
+            plan.add_all(row(start, 0, n));
+            start = wrapped(start + 1, n);
+        }
+        plan.direct(Access::Write, 0);
+        plan.with_xor(stripes * self.stripe_sectors());
+        if rest == 0 {
+            return;
+        }
+        let begin = plan.len();
+        let kind = if 2 * rest < data_disks {
+            plan.add_all(row(start, 0, rest));
+            plan.add_all(row(start, data_disks, n));
+            StageKind::ReadModifyWrite
+        } else {
+            plan.add_all(row(start, rest, data_disks));
+            StageKind::ReconstructWrite
+        };
+        let writes = plan.len();
+        plan.add_all(row(start, 0, rest));
+        plan.add_all(row(start, data_disks, n));
+        plan.partial_write(kind, begin, writes);
+        let units = (writes - begin) as u64 + rest;
+        plan.with_xor(units * u64::from(unit.get()));
+    }
+
     fn whole_unit(&self, disk: u64) -> Touched {
         Touched {
             disk,
             range: 0..self.geometry.stripe_unit.get(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::levels::parity::tests::{UNIT, array, plan};
+    use crate::{ParityLayout, Placement};
+    use iosonar_trace::Op;
+
+    #[test]
+    fn writes_behind_the_parity_are_those_of_any_stripes() {
+        for (parities, disks) in [(1, 3), (1, 4), (1, 5), (1, 8), (2, 4), (2, 6), (2, 9)] {
+            let random = |lost: &[usize]| {
+                let layout = ParityLayout::LeftSymmetric;
+                array(parities, disks, Placement::Random, layout, lost).unwrap()
+            };
+            // Where a disk is lost the general way is taken, and this one is in no stripe.
+            let (mut short, mut general) = (random(&[]), random(&[99]));
+            for blocks in (1..=30).chain(1..=30) {
+                let short = plan(&mut short, Op::Write, 0, blocks * UNIT);
+                let general = plan(&mut general, Op::Write, 0, blocks * UNIT);
+                assert_eq!(short.sub_requests(), general.sub_requests());
+                assert_eq!(short.stages(), general.stages());
+            }
         }
     }
 }
