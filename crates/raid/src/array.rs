@@ -2,7 +2,7 @@
 //!
 //! There are two ways to the same result, bit for bit:
 //!
-//! - [event by event](events): one calendar holds what comes next; everything that the controller,
+//! - [event by event](events): one agenda holds what comes next; everything that the controller,
 //!   the RAID level and the devices can do is done here;
 //! - [by recursion](recursion): where every request is issued as a whole when it comes, every device is
 //!   simulated by itself. If it serves in order, a job's end is known as soon as it comes: start =

@@ -48,6 +48,12 @@ impl Controller {
             && self.cache.is_none()
     }
 
+    /// Whether the exclusive-or takes time.
+    #[inline]
+    pub(super) fn computes(&self) -> bool {
+        self.xor_ns_per_sector > 0.0
+    }
+
     #[inline]
     pub(super) fn xor(&self, sectors: u64) -> Nanos {
         Nanos::nearest(self.xor_ns_per_sector * sectors as f64)
@@ -56,6 +62,9 @@ impl Controller {
     /// How long the data of a request are on the link to the host; zero if it has none.
     #[inline]
     pub fn host(&self, request: &Request) -> Nanos {
+        if self.host_ns_per_sector == 0.0 {
+            return Nanos::ZERO;
+        }
         match request.op {
             Op::Read | Op::Write => {
                 Nanos::nearest(self.host_ns_per_sector * f64::from(request.sectors.get()))

@@ -14,6 +14,7 @@
 //! - when the last pre-read of a partial write ends, the writes are issued before the freed device
 //!   takes its next job (or after, by [`Rules`](crate::rules::Rules)).
 
+mod agenda;
 mod cache;
 mod failing;
 mod issue;
@@ -24,7 +25,7 @@ mod service;
 use std::collections::VecDeque;
 
 use iosonar_device::{Device, Usage};
-use iosonar_sim_core::{Calendar, Slab};
+use iosonar_sim_core::Slab;
 use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
 
@@ -33,6 +34,7 @@ use super::measurement::Measurement;
 use super::window::Window;
 use super::{Array, Completion, CompletionSink, RequestSource, RunSummary};
 use crate::Planner;
+use agenda::Agenda;
 use cache::CacheState;
 use failing::Condition;
 use load::Load;
@@ -84,7 +86,7 @@ enum Phase {
 pub(super) struct EventSimulation<'a, P, D, S> {
     sink: &'a mut S,
     array: Array<P, D>,
-    calendar: Calendar<Event>,
+    agenda: Agenda,
     load: Load,
     phase: Phase,
     in_flight: Slab<InFlight>,
@@ -108,8 +110,8 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
         Self {
             measurement: Measurement::new(window, array.split, sink.takes_services()),
             sink,
+            agenda: Agenda::new(&array.devices),
             array,
-            calendar: Calendar::default(),
             load: Load::new(is_closed),
             phase: Phase::Loading,
             in_flight: Slab::default(),
@@ -131,7 +133,7 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
         self.begin_rebuild();
         self.begin_load(source)?;
         loop {
-            let Some((now, event)) = self.calendar.pop() else {
+            let Some((now, event)) = self.agenda.pop() else {
                 if self.goes_on_when_idle(source)? {
                     continue;
                 }
@@ -183,7 +185,7 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
             }
             Event::Sent { slot } => self.complete(slot, now)?,
             Event::Writes { slot, stage } => self.parity_is_known(slot, stage as usize, now)?,
-            Event::Deliver { slot, sub } => self.deliver(slot, sub, now, None),
+            Event::Deliver { slot, sub } => self.has_crossed_bus(slot, sub, now),
             Event::Transferred { slot, sub } => self.part_is_done(slot, sub, now, None)?,
             Event::Joined { slot } => self.send(slot, now)?,
             Event::Rebuild => self.rebuild_next(now),
@@ -225,7 +227,7 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
         let command = self.array.controller.command;
         if command > Nanos::ZERO {
             let issued = now.saturating_add(command);
-            self.calendar.schedule(issued, Event::Issue { slot });
+            self.agenda.schedule(issued, Event::Issue { slot });
             return Ok(());
         }
         self.issue(slot, now)
@@ -250,7 +252,7 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
             && request.op == Op::Read
             && let Some(at) = self.cross_link(slot, now)
         {
-            self.calendar.schedule(at, Event::Sent { slot });
+            self.agenda.schedule(at, Event::Sent { slot });
             return Ok(());
         }
         self.complete(slot, now)
@@ -301,7 +303,7 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
         &mut self,
         source: &mut impl RequestSource<Error = S::Error>,
     ) -> Result<bool, S::Error> {
-        let now = self.calendar.now();
+        let now = self.agenda.now();
         if !self.cache.is_empty() {
             self.empty_cache(true, now);
             return Ok(true);
@@ -346,9 +348,9 @@ impl<'a, P: Planner, D: Device, S: CompletionSink> EventSimulation<'a, P, D, S> 
     }
 
     fn finish(mut self) -> (RunSummary, Vec<D>) {
-        let (devices, now) = (&mut self.array.devices, self.calendar.now());
+        let (devices, now) = (&mut self.array.devices, self.agenda.now());
         self.measurement.end(devices, now);
-        let summary = self.measurement.finish(self.calendar.events());
+        let summary = self.measurement.finish(self.agenda.events());
         assert!(
             summary.unserved > 0
                 || self.in_flight.len() <= usize::from(self.array.rebuild.is_some()),

@@ -55,7 +55,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     fn receive(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
         match self.cross_link(slot, now) {
             Some(at) => {
-                self.calendar.schedule(at, Event::Received { slot });
+                self.agenda.schedule(at, Event::Received { slot });
                 Ok(())
             }
             None => self.received(slot, now),

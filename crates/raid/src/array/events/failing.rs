@@ -55,7 +55,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         }
         for (number, event) in self.array.device_events.iter().enumerate() {
             let number = number as u32;
-            self.calendar.schedule(event.at, Event::Happens { number });
+            self.agenda.schedule(event.at, Event::Happens { number });
         }
     }
 
@@ -82,7 +82,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
             }
         };
         let end = now.saturating_add(lasts);
-        self.calendar
+        self.agenda
             .schedule_with(end, ENDS_FIRST, Event::IsOver { number });
     }
 
@@ -107,7 +107,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
             for (sub, place) in state.parts.iter().enumerate() {
                 if *place == Whereabouts::AtDevice && state.plan.sub_requests()[sub].disk == disk {
                     let sub = sub as u32;
-                    self.calendar.schedule(now, Event::Lost { slot, sub });
+                    self.agenda.schedule(now, Event::Lost { slot, sub });
                 }
             }
         }
@@ -152,7 +152,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         let state = &mut self.in_flight[slot];
         let disk = state.plan.sub_requests()[sub as usize].disk;
         if let Condition::Lost { .. } = self.conditions[disk] {
-            self.calendar
+            self.agenda
                 .schedule(now.saturating_add(REFUSAL), Event::Lost { slot, sub });
             return false;
         }

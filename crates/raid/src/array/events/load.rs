@@ -1,16 +1,13 @@
 //! The load: arrivals that follow on each other, or, in a closed loop, on completions.
 
 use iosonar_device::Device;
-use iosonar_sim_core::{EventPriority, Slab};
+use iosonar_sim_core::Slab;
 use iosonar_trace::Request;
 use iosonar_units::Nanos;
 
-use super::{Event, EventSimulation};
+use super::EventSimulation;
 use crate::Planner;
 use crate::array::{Completion, CompletionSink, RequestSource};
-
-/// Requests arrive after all other events of the same nanosecond: requests that end then have left.
-const ARRIVES_LAST: EventPriority = EventPriority(200);
 
 /// The load, as far as it is known.
 pub(super) struct Load {
@@ -90,9 +87,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
 
     pub(super) fn plan_arrival(&mut self, request: Request) {
         let coming = self.load.coming.insert(request);
-        let arrival = Event::Arrival { coming };
-        self.calendar
-            .schedule_with(request.start, ARRIVES_LAST, arrival);
+        self.agenda.arrive(coming, request.start);
     }
 
     /// The arrival after the one of `now`, unless requests follow on completions.

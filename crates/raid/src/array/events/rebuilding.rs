@@ -42,7 +42,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
 
     pub(super) fn plan_rebuild_step(&mut self, at: Nanos) {
         self.rebuilding = Rebuilding::Waits;
-        self.calendar.schedule(at, Event::Rebuild);
+        self.agenda.schedule(at, Event::Rebuild);
     }
 
     /// Begins with the next stripe, unless the load is complete: a rebuild ends with it.

@@ -11,24 +11,38 @@ use crate::rules::JoinOrder;
 use crate::{Planner, Stage, StageKind};
 
 impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
-    #[inline]
+    /// Starts what waits at a device, if it is free.
+    #[inline(always)]
     pub(super) fn start(&mut self, disk: usize, now: Nanos) {
+        let device = &self.array.devices[disk];
+        // Usually there is nothing to start.
+        if device.has_one_instant() {
+            let occupancy = device.occupancy();
+            if occupancy.in_service.is_some() || occupancy.waiting == 0 {
+                return;
+            }
+        }
+        self.start_next(disk, now);
+    }
+
+    #[inline(never)]
+    fn start_next(&mut self, disk: usize, now: Nanos) {
         if self.is_out(disk) {
             return;
         }
         if let Some(end) = self.array.devices[disk].start_next(now) {
-            let disk = disk as u32;
-            self.calendar.schedule(end, Event::ServiceEnd { disk });
+            self.agenda.end_service(disk, end);
         }
     }
 
+    #[inline(always)]
     pub(super) fn end_service(&mut self, disk: usize, now: Nanos) -> Result<(), S::Error> {
         if self.is_out(disk) {
             return Ok(());
         }
         // Only devices with steps of their own go on by themselves.
         let until = if self.array.devices[disk].pipelined().is_some() {
-            self.calendar
+            self.agenda
                 .next_time()
                 .unwrap_or_else(|| self.alone_until(now))
         } else {
@@ -55,9 +69,9 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         if self.measurement.takes_services || self.array.split {
             self.record(&service, slot, disk, now)?;
         }
-        if self.array.controller.bus_ns_per_sector > 0.0 && !self.writes(slot, sub) {
+        if self.array.controller.bus_ns_per_sector > 0.0 && self.brings_data(slot, sub) {
             let at = self.cross_bus(job.sectors, now);
-            self.calendar.schedule(at, Event::Transferred { slot, sub });
+            self.agenda.schedule(at, Event::Transferred { slot, sub });
             if self.tracks() {
                 self.in_flight[slot].parts[sub as usize] = Whereabouts::OnTheWay;
             }
@@ -65,6 +79,12 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
             return Ok(());
         }
         self.part_is_done(slot, sub, now, Some(disk))
+    }
+
+    /// Whether data of a sub-request, which is done at its device, have to cross the bus.
+    fn brings_data(&self, slot: u32, sub: u32) -> bool {
+        let part = self.in_flight[slot].part(sub as usize);
+        !self.writes(slot, part)
     }
 
     /// How far a device may go where nothing else is to happen: to the end of a job that a requester waits for.
@@ -117,7 +137,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     }
 
     /// A sub-request is done; `disk` is the device that is free now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn part_is_done(
         &mut self,
         slot: u32,
@@ -175,6 +195,9 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
 
     fn all_parts_are_done(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
         self.record_join(slot, None, now);
+        if !self.array.controller.computes() {
+            return self.send(slot, now);
+        }
         let stages = self.in_flight[slot].plan.stages();
         let reads = stages
             .iter()
@@ -184,17 +207,24 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
             .controller
             .xor(reads.map(|stage| stage.xor).sum());
         if xor > Nanos::ZERO {
-            self.calendar.schedule(now + xor, Event::Joined { slot });
+            self.agenda.schedule(now + xor, Event::Joined { slot });
             return Ok(());
         }
         self.send(slot, now)
     }
 
     /// The join delays of the pre-reads of a stage, or of the last accesses of all stages.
+    #[inline]
     fn record_join(&mut self, slot: u32, prereads_of: Option<usize>, now: Nanos) {
+        if self.array.split {
+            self.split_join(slot, prereads_of, now);
+        }
+    }
+
+    fn split_join(&mut self, slot: u32, prereads_of: Option<usize>, now: Nanos) {
         let state = &self.in_flight[slot];
         let is_timed = !matches!(state.request.op, Op::Discard | Op::Flush);
-        if !self.array.split || !is_timed || !self.is_measured(state) {
+        if !is_timed || !self.is_measured(state) {
             return;
         }
         if let Some(split) = &mut self.measurement.summary.split {
