@@ -157,13 +157,7 @@ impl SampledDisk {
             Positioning::None => 0.0,
             Positioning::FullTurn | Positioning::TurnLessTransfer => self.laws.revolution_ns,
             Positioning::RotationOnly => self.rotation_ns(),
-            Positioning::Fresh => {
-                let mut least = self.seek_ns(access) + self.rotation_ns();
-                for _ in 1..candidates {
-                    least = least.min(self.seek_ns(access) + self.rotation_ns());
-                }
-                least
-            }
+            Positioning::Fresh => self.least_of(candidates, access),
         };
         Nanos::nearest(ns)
     }
@@ -185,11 +179,21 @@ impl SampledDisk {
         self.rotation.uniform() * self.laws.revolution_ns
     }
 
+    /// The smallest of some fresh positionings, of one at least.
     #[inline]
-    fn seek_ns(&mut self, access: Access) -> f64 {
+    fn least_of(&mut self, candidates: usize, access: Access) -> f64 {
         let laws = &*self.laws;
-        let root = laws.distance.draw_root(&mut self.seek) * laws.root_of_stroke;
-        laws.seeks.of(access).time_of_root_ms(root) * 1e6
+        let curve = laws.seeks.of(access);
+        // Copies, so that the generators' states stay in registers.
+        let (mut seek, mut rotation) = (self.seek.clone(), self.rotation.clone());
+        let mut least = f64::INFINITY;
+        for _ in 0..candidates.max(1) {
+            let root = laws.distance.draw_root(&mut seek) * laws.root_of_stroke;
+            let seek_ns = curve.time_of_root_ms(root) * 1e6;
+            least = least.min(seek_ns + rotation.uniform() * laws.revolution_ns);
+        }
+        (self.seek, self.rotation) = (seek, rotation);
+        least
     }
 }
 
