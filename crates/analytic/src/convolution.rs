@@ -14,10 +14,10 @@ const FEW: usize = 1 << 19;
 /// The values that are computed one after the other of a sequence that depends on itself.
 const BLOCK: usize = 512;
 
-/// The transform of a power of two of values, at least 16. rustfft's planner would choose the same, and take the code of all
+/// The transform of a power of two of values, at least 64. rustfft's planner would choose the same, and take the code of all
 /// lengths along: a fiftieth of the binary.
 fn transform(size: usize, direction: FftDirection) -> Arc<dyn Fft<f64>> {
-    assert!(size.is_power_of_two(), "{size} values");
+    assert!(size.is_power_of_two() && size >= 64, "{size} values");
     let exponent = size.ilog2();
     let base: Arc<dyn Fft<f64>> = match exponent.is_multiple_of(2) {
         true => Arc::new(Butterfly16::new(direction)),

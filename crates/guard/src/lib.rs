@@ -65,7 +65,7 @@ fn in_use(path: &Path, usage: &Use, way_out: &str) -> String {
     let shown = path.display();
     match usage {
         Use::Unknown { .. } => format!(
-            "{shown} may be in use: {usage}, so this cannot be ruled out. Mount its file system, or run as a user who \
+            "{shown} may be in use: {usage}, so this cannot be ruled out. Mount the file system that contains it, or run as a user who \
              can read it"
         ),
         _ => format!("{shown} is in use: {usage}. {way_out}"),

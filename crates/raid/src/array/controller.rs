@@ -50,7 +50,7 @@ impl Controller {
 
     /// Whether the exclusive-or takes time.
     #[inline]
-    pub(super) fn computes(&self) -> bool {
+    pub(super) fn xor_takes_time(&self) -> bool {
         self.xor_ns_per_sector > 0.0
     }
 

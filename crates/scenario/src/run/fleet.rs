@@ -9,11 +9,13 @@
 //! Each array has a thread of its own, which waits for its requests; only as many compute at a time as are wanted. Arrays
 //! do not influence each other, so the results do not depend on who is faster.
 //!
-//! Records come back in rounds: what an array has completed by the end of a round depends on the requests up to there
-//! alone, so neither does their order. Within a round they are in the order of completion.
+//! Records come back in rounds. What an array has completed by the end of a round depends only on the requests up to there,
+//! so the order of the records does not depend on who is faster, either. Within a round they are in the order of completion;
+//! requests that an array completes after the last of its requests in a round come with a later one.
 
 mod records;
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -120,13 +122,15 @@ struct Distributor {
 }
 
 impl Distributor {
-    /// Sends each array its requests, and collects the records of each round once the next has been sent.
+    /// Sends each array its requests, and collects the records of each round once the next has been sent; `false` if an array
+    /// has failed, and says why.
     fn distribute(
         &mut self,
         prepared: &Prepared,
         trace: &mut Trace,
         rounds: &mut Option<Rounds<'_>>,
-    ) -> Result<(), ScenarioError> {
+        watch: &Watch,
+    ) -> Result<bool, ScenarioError> {
         while let Some(request) = trace.next_request()? {
             let array = usize::from(request.device);
             let Some(packet) = self.packets.get_mut(array) else {
@@ -140,27 +144,28 @@ impl Distributor {
             if packet.len() == PACKET {
                 let packet = std::mem::replace(packet, Vec::with_capacity(PACKET));
                 if self.channels[array].send(Packet::Requests(packet)).is_err() {
-                    // The array has failed, and says why.
-                    return Ok(());
+                    return Ok(false);
+                }
+                if watch.stop.load(Relaxed) {
+                    return Err(ScenarioError::Interrupted);
                 }
             }
             if let Some(rounds) = rounds
                 && rounds.is_last_of_round()
             {
                 if !self.send_all(|| Some(Packet::EndOfRound)) {
-                    return Ok(());
+                    return Ok(false);
                 }
                 rounds.ended(trace.metadata())?;
             }
         }
-        self.send_all(|| None);
-        Ok(())
+        Ok(self.send_all(|| None))
     }
 
     /// Sends each array the requests that wait for it, and what `then` gives; `false` if an array has failed.
     fn send_all(&mut self, then: impl Fn() -> Option<Packet>) -> bool {
         for (packet, channel) in self.packets.iter_mut().zip(&self.channels) {
-            let requests = std::mem::take(packet);
+            let requests = std::mem::replace(packet, Vec::with_capacity(PACKET));
             let requests = (!requests.is_empty()).then_some(Packet::Requests(requests));
             for packet in requests.into_iter().chain(then()) {
                 if channel.send(packet).is_err() {
@@ -195,7 +200,12 @@ impl Prepared {
         let mut rounds = match records {
             Records::None => None,
             Records::OfFirst(writer) => Some(Rounds::new(writer)),
-            Records::OfAll(files) => Some(Rounds::new(files.begin(0)?)),
+            Records::OfAll(_) => {
+                return Err(ScenarioError::Incomplete {
+                    path: path.clone(),
+                    problem: "the records of arrays that share a trace go into one file, not into one for each".to_owned(),
+                });
+            }
         };
         let permits = Arc::new(Permits {
             free: Mutex::new(threads.max(1)),
@@ -224,11 +234,12 @@ impl Prepared {
                 packets: vec![Vec::with_capacity(PACKET); channels.len()],
                 channels,
             };
-            let mut read = all.distribute(self, &mut trace, &mut rounds);
+            let read = all.distribute(self, &mut trace, &mut rounds, watch);
             drop(all);
-            if let (Ok(()), Some(rounds)) = (&read, &mut rounds) {
-                read = rounds.finish(trace.metadata());
-            }
+            let read = match (read, &mut rounds) {
+                (Ok(true), Some(rounds)) => rounds.finish(trace.metadata()),
+                (read, _) => read.map(|_| ()),
+            };
             let results: Vec<_> = runs
                 .into_iter()
                 .map(thread::ScopedJoinHandle::join)

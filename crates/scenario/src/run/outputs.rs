@@ -35,7 +35,8 @@ pub enum Records<'a> {
     /// None.
     #[default]
     None,
-    /// Those of the first; of arrays that share a trace those of all, told apart by their devices.
+    /// Those of the first; of arrays that share a trace those of all, told apart by their devices. While the trace is read,
+    /// the writer is given the trace's metadata by [`update`](TraceWriter::update), as devices turn up.
     OfFirst(&'a mut dyn TraceWriter),
     /// Those of all, not of arrays that share a trace.
     OfAll(&'a mut dyn RecordFiles),
@@ -44,7 +45,8 @@ pub enum Records<'a> {
 /// Where requests and what they are made of go.
 #[derive(Default)]
 pub struct Outputs<'a> {
-    /// Records, the warm-up included, in the order of completion.
+    /// Records, the warm-up included, in the order of completion; of arrays that share a trace in that order within rounds of
+    /// some ten thousand requests.
     pub records: Records<'a>,
     /// What the response times of the measured requests of all replications are made of.
     pub stages: Option<&'a mut dyn StageSink>,

@@ -123,9 +123,13 @@ impl<E: Copy> Agenda<E> {
             self.far.push(entry);
             return;
         }
-        let place = self.near.partition_point(|near| near.at > entry.at);
-        self.near.insert(place, entry);
+        let later = self.near.partition_point(|near| near.at > entry.at);
+        let Some(place) = later.checked_sub(1) else {
+            self.far.push_to_heap(entry);
+            return;
+        };
         self.far.push_to_heap(self.near.remove(0));
+        self.near.insert(place, entry);
     }
 
     /// The key of the next event, and the event itself if it is a near one; `None` if there is no event.

@@ -73,7 +73,7 @@ pub(super) struct Nvme {
     /// What is left of its arbitration burst.
     burst_left: u32,
     /// Commands of all pairs that the device may fetch.
-    submitted: u32,
+    submitted_count: u32,
     fetching: Vec<u32>,
     in_device: u32,
     interrupts: u64,
@@ -90,7 +90,7 @@ impl Nvme {
             // The first pair is the next one.
             turn: p.bursts.len() - 1,
             burst_left: 0,
-            submitted: 0,
+            submitted_count: 0,
             fetching: Vec::new(),
             in_device: 0,
             interrupts: 0,
@@ -237,7 +237,7 @@ impl<S: CommandStorage> Ssd<Nvme, S> {
         match task {
             CpuTask::Submit(command) => {
                 self.host.pair(queue).submitted.push_back(command);
-                self.host.submitted += 1;
+                self.host.submitted_count += 1;
                 self.fetch_next(now);
             }
             CpuTask::Complete(command) => {
@@ -264,7 +264,7 @@ impl<S: CommandStorage> Ssd<Nvme, S> {
     fn fetch_next(&mut self, now: Nanos) {
         let nvme = &mut self.host;
         let room = nvme.p.most_commands - nvme.in_device;
-        if nvme.submitted == 0 || !nvme.fetching.is_empty() || room == 0 {
+        if nvme.submitted_count == 0 || !nvme.fetching.is_empty() || room == 0 {
             return;
         }
         let pairs = nvme.pairs.len();
@@ -279,7 +279,7 @@ impl<S: CommandStorage> Ssd<Nvme, S> {
         let submitted = &mut nvme.pairs[nvme.turn].submitted;
         let count = (submitted.len() as u64).min(u64::from(nvme.burst_left.min(room))) as u32;
         nvme.burst_left -= count;
-        nvme.submitted -= count;
+        nvme.submitted_count -= count;
         nvme.fetching.extend(submitted.drain(..count as usize));
         nvme.in_device += count;
         nvme.fetches += 1;

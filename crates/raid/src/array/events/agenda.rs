@@ -103,7 +103,10 @@ impl Agenda {
 
     #[inline]
     fn plan(&mut self, place: usize, at: Nanos, priority: EventPriority) {
-        debug_assert!(at >= self.now() && self.orders[place] == NO_EVENT);
+        assert!(
+            at >= self.now() && self.orders[place] == NO_EVENT,
+            "an event in the past, or the second of a device that has one at a time"
+        );
         self.times[place] = at.get();
         self.orders[place] = self.calendar.claim_order(priority);
     }

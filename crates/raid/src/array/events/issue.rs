@@ -119,7 +119,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     /// If the parity of a stage takes time, plans its writes for then, and says so.
     #[inline]
     pub(super) fn wait_for_parity(&mut self, slot: u32, stage: usize, now: Nanos) -> bool {
-        if !self.array.controller.computes() {
+        if !self.array.controller.xor_takes_time() {
             return false;
         }
         let xor = self.in_flight[slot].plan.stages()[stage].xor;

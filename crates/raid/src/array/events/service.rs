@@ -195,7 +195,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
 
     fn all_parts_are_done(&mut self, slot: u32, now: Nanos) -> Result<(), S::Error> {
         self.record_join(slot, None, now);
-        if !self.array.controller.computes() {
+        if !self.array.controller.xor_takes_time() {
             return self.send(slot, now);
         }
         let stages = self.in_flight[slot].plan.stages();

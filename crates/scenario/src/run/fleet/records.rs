@@ -1,7 +1,7 @@
 //! The records of arrays that share a trace, round by round.
 
 use std::mem;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use iosonar_trace::{Batch, Metadata, Record, TraceError, TraceWriter};
@@ -11,8 +11,6 @@ use crate::ScenarioError;
 
 /// How many requests are a round.
 const ROUND: u64 = 1 << 16;
-/// A round is collected when the next has been sent.
-const ROUNDS_WAITING: usize = 2;
 
 /// The records of one array on their way to the file.
 ///
@@ -21,14 +19,15 @@ const ROUNDS_WAITING: usize = 2;
 #[derive(Clone)]
 pub(super) struct ToFile {
     records: Arc<Mutex<Batch>>,
-    rounds: SyncSender<Batch>,
+    /// No array is more than two rounds ahead of what is collected.
+    rounds: Sender<Batch>,
 }
 
 impl ToFile {
     /// Hands over the records since the last round.
     pub(super) fn end_round(&self) {
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
-        // No receiver: the trace is damaged or the file cannot be written, which the other end reports.
+        // No receiver: the run has ended, and its other end says why.
         let _ = self.rounds.send(mem::take(&mut records));
     }
 }
@@ -69,7 +68,7 @@ impl<'w> Rounds<'w> {
 
     /// Where the records of the next array go.
     pub(super) fn of_array(&mut self) -> ToFile {
-        let (rounds, received) = sync_channel(ROUNDS_WAITING);
+        let (rounds, received) = channel();
         self.arrays.push(received);
         ToFile {
             records: Arc::default(),
@@ -100,7 +99,7 @@ impl<'w> Rounds<'w> {
         self.collect(metadata)
     }
 
-    /// Writes the records of a round, in the order of completion.
+    /// Writes the records that the arrays have handed over, in the order of completion.
     fn collect(&mut self, metadata: &Metadata) -> Result<(), ScenarioError> {
         let mut records = Vec::new();
         for array in &self.arrays {
