@@ -240,8 +240,8 @@ fn tail(input: &Measured, chart: &Chart) -> Option<Finding> {
     (median > Nanos::ZERO).then_some(Finding::Tail { median, p99 })
 }
 
-/// Of requests to disks with caches, a large part takes more than ten times the median, so that the slowest are better told
-/// by the 99th percentile.
+/// If caches serve most requests, ten times the median is an ordinary access to a disk, so the slowest are those above the 99th
+/// percentile.
 fn slow(input: &Measured) -> Option<Finding> {
     let of = |p| quantile(input, p).map(|of| of.value.as_secs_f64());
     let (ten_medians, p99) = (10.0 * of(0.5)?, of(0.99)?);

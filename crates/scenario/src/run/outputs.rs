@@ -35,8 +35,8 @@ pub enum Records<'a> {
     /// None.
     #[default]
     None,
-    /// Those of the first; of arrays that share a trace those of all, told apart by their devices. While the trace is read,
-    /// the writer is given the trace's metadata by [`update`](TraceWriter::update), as devices turn up.
+    /// Those of the first; of arrays that share a trace those of all, with their devices. While the trace is read, the
+    /// writer is given the trace's metadata by [`update`](TraceWriter::update), as devices turn up.
     OfFirst(&'a mut dyn TraceWriter),
     /// Those of all, not of arrays that share a trace.
     OfAll(&'a mut dyn RecordFiles),

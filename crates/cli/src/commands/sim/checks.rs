@@ -53,8 +53,8 @@ pub(super) fn check_fleets(args: &Sim, all: &[Named]) -> Result<(), Usage> {
             && records_path_of(path, 0).is_some()
         {
             return Err(Usage(format!(
-                "{}: the records of several arrays on a trace are written to one file, in which the device tells them \
-                 apart: omit {REPLICATION} from the name",
+                "{}: the records of several arrays on a trace are written to one file, with the device of each: omit \
+                 {REPLICATION} from the name",
                 named.path.display()
             )));
         }

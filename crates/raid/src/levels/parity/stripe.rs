@@ -37,7 +37,7 @@ pub(super) struct Touched {
     pub(super) range: Range<u32>,
 }
 
-/// `disk`, counted round `n` disks once at most. A division would take longer than all else that a plan does to a unit.
+/// `disk`, counted round `n` disks once at most. A division would take longer than the rest of the plan of a unit.
 #[inline]
 pub(super) fn wrapped(disk: u64, n: u64) -> u64 {
     debug_assert!(disk < 2 * n, "round once");

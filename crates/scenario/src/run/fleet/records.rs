@@ -24,7 +24,7 @@ pub(super) struct ToFile {
 }
 
 impl ToFile {
-    /// Hands over the records since the last round.
+    /// Sends the records since the last round to the file.
     pub(super) fn end_round(&self) {
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
         // No receiver: the run has ended, and its other end says why.
@@ -99,7 +99,7 @@ impl<'w> Rounds<'w> {
         self.collect(metadata)
     }
 
-    /// Writes the records that the arrays have handed over, in the order of completion.
+    /// Writes the records that the arrays have sent, in the order of completion.
     fn collect(&mut self, metadata: &Metadata) -> Result<(), ScenarioError> {
         let mut records = Vec::new();
         for array in &self.arrays {

@@ -65,7 +65,7 @@ impl<E: Copy> Far<E> {
         self.find_next(HEAP);
     }
 
-    /// The key of the next event; the largest of all keys if there is none.
+    /// The key of the next event; without one, the largest of all keys.
     #[inline]
     pub(super) fn next_key(&self) -> (u64, u64) {
         self.next_key
