@@ -44,6 +44,57 @@ fn figure(output: &Output, name: &str, label: (&str, &str)) -> f64 {
 }
 
 #[test]
+fn a_difference_without_an_interval_is_said_to_be_perhaps_chance() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("scenario.toml", SCENARIO);
+    let records = |name: &str, requests: u32, scheduler: &str| {
+        let records = scratch.path(name);
+        let (requests, scheduler) = (
+            format!("load.requests={requests}"),
+            format!("disk.scheduler={scheduler}"),
+        );
+        let rate = "load.arrivals.poisson_per_s=60";
+        let options = [
+            "--set",
+            &requests,
+            "--set",
+            &scheduler,
+            "--set",
+            rate,
+            "--records",
+        ];
+        let run = scratch::sim(
+            &scenario,
+            &[&options[..], &[records.to_str().unwrap()]].concat(),
+        );
+        assert!(run.status.success(), "{}", err(&run));
+        records
+    };
+    let chance = "There is no confidence interval for this difference, so it may be chance";
+    let (slow, fast) = (
+        records("slow.ios", 6000, "fcfs"),
+        records("fast.ios", 6000, "sptf"),
+    );
+    let text = out(&run("compare", &[&slow, &fast], &[]));
+    assert!(text.contains(chance), "{text}");
+    // Request by request there is one.
+    let text = out(&run("compare", &[&slow, &fast], &["--paired"]));
+    assert!(
+        text.contains("times that of slow") && !text.contains(chance),
+        "{text}"
+    );
+    let (slow, fast) = (
+        records("slow-long.ios", 40_000, "fcfs"),
+        records("fast-long.ios", 40_000, "sptf"),
+    );
+    let text = out(&run("compare", &[&slow, &fast], &[]));
+    assert!(
+        text.contains("times that of slow-long") && !text.contains(chance),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_same_records_are_at_no_distance_and_others_are_told_apart() {
     let scratch = Scratch::new();
     let (one, same, other) = (

@@ -352,7 +352,7 @@ fn disks_by_stripe_units_fill_a_data_frame() {
     names.sort();
     names.dedup();
     assert_eq!(names.len(), frame.names.len(), "a name for each column");
-    let words = ["scenario", "array.stripe_unit", "no_result"];
+    let words = ["scenario", "array.stripe_unit", "no_result", "hash"];
     for name in frame
         .names
         .iter()

@@ -194,9 +194,15 @@ fn each_varied_value_has_its_verdict() {
     assert_eq!(verdicts.len(), 3);
     assert!(verdicts.contains(&"misses"), "{verdicts:?}");
     let csv = std::fs::read_to_string(csv).unwrap();
+    assert!(
+        csv.lines()
+            .next()
+            .unwrap()
+            .ends_with(",failed_requests,hash")
+    );
     let column: Vec<&str> = csv
         .lines()
-        .map(|line| line.rsplit(',').next().unwrap())
+        .map(|line| line.rsplit(',').nth(2).unwrap())
         .collect();
     assert_eq!(column[0], "write p90 < 25 ms");
     assert_eq!(column[1..], verdicts);

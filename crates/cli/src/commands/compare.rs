@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
         }
     }
     if !args.output.json {
-        print(&conclusion(&samples, quantity))?;
+        print(&conclusion(&samples, quantity, pairs.as_ref()))?;
     }
     if let Some(dir) = &args.plot {
         draw(args, &inputs, dir, &samples)?;
@@ -238,7 +238,7 @@ fn request_by_request(samples: &[Sample], pairs: &Paired) -> String {
 }
 
 /// How each input compares with the first, in a sentence.
-fn conclusion(samples: &[Sample], quantity: Quantity) -> String {
+fn conclusion(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> String {
     let Some((first, others)) = samples.split_first() else {
         return String::new();
     };
@@ -263,7 +263,11 @@ fn conclusion(samples: &[Sample], quantity: Quantity) -> String {
             text += &format!(", and the p99 is {factor}");
         }
         text += ".\n";
-        if !of.mean_ns.half_width_95().is_finite() {
+        let by_pairs = pairs.is_some_and(|pairs| {
+            let of = &pairs.difference_ns;
+            of.mean.abs() > of.half_width_95()
+        });
+        if !of.mean_ns.half_width_95().is_finite() && !by_pairs {
             text += "There is no confidence interval for this difference, so it may be chance: compare longer runs, or several.\n";
         }
         Some(text)
