@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use scratch::Scratch;
+use scratch::{SCENARIO, Scratch};
 
 /// Their names and numbers.
 const SIGNALS: [(&str, i32); 3] = [
@@ -19,19 +19,12 @@ const SIGNALS: [(&str, i32); 3] = [
 ];
 
 /// A simulation that takes hours.
-const ENDLESS: &str = "\
-seed = 3
-replications = 1
-[load]
-requests = 4000000000
-arrivals = { poisson_per_s = 20.0 }
-size = { blocks = 1 }
-[array]
-level = 'raid5'
-disks = 4
-[disk]
-profile = 'seagate-st3500630ns'
-";
+fn endless() -> String {
+    let one = SCENARIO.replace("replications = 2", "replications = 1");
+    let endless = one.replace("requests = 300", "requests = 4000000000");
+    assert!(one != SCENARIO && endless != one, "{endless}");
+    endless
+}
 
 fn start(scratch: &Scratch, arguments: &str) -> Child {
     Command::new(assert_cmd::cargo::cargo_bin!("iosonar"))
@@ -105,7 +98,7 @@ fn a_simulation_or_conversion_that_a_signal_ends_leaves_no_half_written_file() {
     ] {
         for (name, signal) in SIGNALS {
             let scratch = Scratch::new();
-            scratch.file("s.toml", ENDLESS);
+            scratch.file("s.toml", endless());
             let mut child = start(&scratch, arguments);
             if arguments.starts_with("convert") {
                 let rows = "0.0 ; 0 ; 8 ; R ; 0.0 ; 0.001\n".repeat(100_000);
@@ -126,7 +119,7 @@ fn a_simulation_or_conversion_that_a_signal_ends_leaves_no_half_written_file() {
 fn a_sweep_that_a_signal_ends_has_neither_results_nor_parts_of_the_run_under_way() {
     for (name, signal) in SIGNALS {
         let scratch = Scratch::new();
-        scratch.file("s.toml", ENDLESS);
+        scratch.file("s.toml", endless());
         scratch.file(
             "sweep.toml",
             "scenario = 's.toml'\n[vary]\narray.disks = [4, 5]\n",
@@ -146,7 +139,7 @@ fn a_sweep_that_a_signal_ends_has_neither_results_nor_parts_of_the_run_under_way
 #[test]
 fn a_signal_that_is_ignored_when_a_run_begins_does_not_end_it() {
     let scratch = Scratch::new();
-    scratch.file("s.toml", ENDLESS);
+    scratch.file("s.toml", endless());
     let program = assert_cmd::cargo::cargo_bin!("iosonar");
     let line = format!(
         "trap '' HUP; exec {} sim -q s.toml --records out.ios",
