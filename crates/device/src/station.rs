@@ -151,9 +151,7 @@ impl<M: Mechanism> Station<M> {
             failed: false,
         }
     }
-}
 
-impl<M: Mechanism> Station<M> {
     /// Begins to serve a job, which is one of `waiting`. Gives the end of its service.
     #[inline(never)]
     fn begin(&mut self, job: &Waiting<M::Place>, now: Nanos, waiting: usize) -> Nanos {
