@@ -25,8 +25,8 @@ pub(crate) struct ThreadPool {
     reaped: Vec<Done>,
     threads: Vec<JoinHandle<()>>,
     has_panicked: Arc<AtomicBool>,
-    /// Threads that do not come back are not waited for.
-    given_up: bool,
+    /// Accesses that threads were given and have not completed.
+    outstanding: usize,
 }
 
 struct Task {
@@ -68,7 +68,7 @@ impl ThreadPool {
             reaped: Vec::new(),
             threads,
             has_panicked,
-            given_up: false,
+            outstanding: 0,
         })
     }
 
@@ -137,24 +137,26 @@ impl Engine for ThreadPool {
             accesses
                 .send(task)
                 .map_err(|_| io::Error::other("all threads of the pool have ended"))?;
+            self.outstanding += 1;
         }
         Ok(())
     }
 
     fn reap(&mut self, done: &mut Vec<Done>) {
         done.append(&mut self.reaped);
+        let before = done.len();
         done.extend(self.completions.try_iter());
-    }
-
-    fn cancel(&mut self) {
-        self.given_up = true;
+        self.outstanding -= done.len() - before;
     }
 
     fn wait(&mut self, timeout: Nanos) -> io::Result<()> {
         self.submit()?;
         self.check()?;
         match self.completions.recv_timeout(timeout.into()) {
-            Ok(done) => self.reaped.push(done),
+            Ok(done) => {
+                self.outstanding -= 1;
+                self.reaped.push(done);
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(io::Error::other("all threads of the pool have ended"));
@@ -168,8 +170,8 @@ impl Drop for ThreadPool {
     fn drop(&mut self) {
         // Without a sender the threads finish what they have and end.
         self.accesses = None;
-        // After a panic the session may end although others still wait for their device.
-        if self.given_up || self.check().is_err() {
+        // After an error, a panic or two signals to stop, the device may never complete what a thread waits for.
+        if self.outstanding > self.completions.try_iter().count() {
             return;
         }
         for thread in self.threads.drain(..) {

@@ -155,6 +155,24 @@ fn a_panic_of_any_thread_ends_all_of_them() {
     }
 }
 
+/// After a panic of the session, its pool was waited for, even if a device would never complete what a thread waited for.
+#[test]
+fn a_panic_is_not_followed_by_waiting_for_a_device() {
+    for engine in [EngineKind::IoUring, EngineKind::Threads] {
+        let mut scenario = quiet(engine, &[(0, Op::Discard, 8, 8, 5)]);
+        scenario.disks[0].is_block_device = true;
+        scenario.disks[0].requests[0].fault = Fault::Never;
+        // As somebody does who does not want to wait any longer.
+        scenario.stops = vec![2_000_000_000, 3_000_000_000];
+        for thread in 1..8 {
+            for step in (20..200).step_by(7) {
+                scenario.panic = Some((thread, step));
+                holds(&scenario, 1);
+            }
+        }
+    }
+}
+
 /// A log that could not be written any more claimed what a later discard had ended.
 #[test]
 fn nothing_is_discarded_that_the_log_cannot_know_of() {
