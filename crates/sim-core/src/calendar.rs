@@ -15,12 +15,14 @@
 //! path problem", JACM 1990), here with digits of four bits and a sorted bottom.
 
 mod cancel;
+mod placed;
 mod wheel;
 
 use iosonar_units::Nanos;
 
 pub use cancel::EventId;
 use cancel::{Cancellations, NOT_CANCELLABLE};
+pub use placed::{Next, PlacedCalendar};
 use wheel::Wheel;
 
 /// Which of several events of one instant comes first: the smaller number. Ordinary events have
@@ -213,19 +215,16 @@ impl<T: Copy> Calendar<T> {
         self.scheduled - 1
     }
 
-    /// The place in the order of an event of this priority that is planned now, but kept elsewhere.
-    ///
-    /// A model whose events are few, or of a kind that has one event to come at most, can keep their times where they
-    /// are found faster. Events of one instant still come in one order: that of these places, the smaller one first.
+    /// The place in the order of an event of this priority that is planned now, but [kept elsewhere](PlacedCalendar).
     #[inline]
-    pub fn claim_order(&mut self, priority: EventPriority) -> u64 {
+    fn claim_order(&mut self, priority: EventPriority) -> u64 {
         u64::from(priority.0) << 56 | self.next_in_sequence()
     }
 
     /// An event happens at `at` that is kept elsewhere, before all that are kept here: the clock is set, and the
     /// event counts as one of [`events`](Self::events).
     #[inline]
-    pub fn pass(&mut self, at: Nanos) {
+    fn pass(&mut self, at: Nanos) {
         debug_assert!(at.get() >= self.now, "the clock never goes back");
         self.now = at.get();
         self.popped += 1;
@@ -233,13 +232,13 @@ impl<T: Copy> Calendar<T> {
 
     /// Whether it keeps no events, not even cancelled ones.
     #[inline]
-    pub fn is_bare(&self) -> bool {
+    fn is_bare(&self) -> bool {
         self.bottom.is_empty() && self.wheel.len() == 0
     }
 
     /// The time of the next event and its [place in the order](Self::claim_order). It does not move the clock.
     #[inline]
-    pub fn next_key(&mut self) -> Option<(Nanos, u64)> {
+    fn next_key(&mut self) -> Option<(Nanos, u64)> {
         self.next_entry()
             .map(|entry| (Nanos::new(entry.at), entry.order))
     }

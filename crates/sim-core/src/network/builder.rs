@@ -1,6 +1,6 @@
 //! Putting a network together.
 
-use super::agenda::IN_CALENDAR;
+use super::agenda::NO_PLACE;
 use super::behaviour::Custom;
 use super::check::check;
 use super::job::NONE;
@@ -219,7 +219,7 @@ impl UncheckedNode {
     fn node(self, me: u32, seed: &Seed, finite: bool, nodes: &mut Nodes) -> Node {
         let stream = |purpose| seed.stream(&self.name, purpose);
         let next = self.outputs.first().copied().unwrap_or(NONE);
-        let place = IN_CALENDAR;
+        let place = NO_PLACE;
         match self.kind {
             Kind::Source(arrivals) => {
                 let alone = arrivals.distance().zip(arrivals.class());

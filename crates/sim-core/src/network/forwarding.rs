@@ -134,7 +134,7 @@ impl<P: Probe> Network<P> {
             now,
             nodes: &self.nodes,
             servers: &self.servers,
-            calendar: &mut self.context.agenda.calendar,
+            calendar: self.context.agenda.calendar(),
             jobs: &mut self.context.jobs,
             stream,
             outputs: outputs.len(),

@@ -5,13 +5,13 @@
 
 use iosonar_units::Nanos;
 
-use super::agenda::Next;
 use super::context::Event;
 use super::job::{Job, NONE};
 use super::node::{Incoming, Node};
 use super::station::Station;
 use super::{BuildError, Class, Network, NodeId, Probe};
 use crate::arrivals::{Arrival, Renewal};
+use crate::calendar::Next;
 
 impl<P: Probe> Network<P> {
     /// The next event, if it happens until `end`; returns whether there was one.
@@ -19,7 +19,7 @@ impl<P: Probe> Network<P> {
     pub(super) fn advance(&mut self, end: Nanos) -> bool {
         let (place, now) = match self.context.agenda.next(end) {
             Next::None => return false,
-            Next::InCalendar => {
+            Next::Other => {
                 self.advance_calendar();
                 return true;
             }
@@ -37,9 +37,7 @@ impl<P: Probe> Network<P> {
             let next = self.resume(i, now);
             self.context.agenda.replace(place, next);
         } else {
-            let agenda = &mut self.context.agenda;
-            agenda.clear(place);
-            let event = agenda.event(place);
+            let event = self.context.agenda.take(place);
             self.advance_others(event, now);
         }
         true
@@ -78,7 +76,7 @@ impl<P: Probe> Network<P> {
     /// The next event, which is in the calendar.
     #[inline(never)]
     fn advance_calendar(&mut self) {
-        let next = self.context.agenda.calendar.pop();
+        let next = self.context.agenda.calendar().pop();
         let (now, event) = next.expect("an event is in the calendar");
         self.now = now;
         self.advance_others(event, now);
@@ -306,7 +304,7 @@ impl<P: Probe> Network<P> {
             Node::Delay(delay) => {
                 let end = now.saturating_add(delay.times.draw());
                 let event = Event::end(node, context.place(job));
-                context.agenda.calendar.schedule(end, event);
+                context.agenda.calendar().schedule(end, event);
             }
             Node::Fork(_) => self.fork(job, node, now),
             Node::Router(_) | Node::Lap(_) => {

@@ -21,10 +21,11 @@ impl Patience {
     pub(super) fn begin<P>(&mut self, job: u32, now: Nanos, context: &mut Context<P>) {
         let end = now.saturating_add(self.law.draw(&mut self.stream));
         let event = Event::end(self.node, job);
-        let id = context
-            .agenda
-            .calendar
-            .schedule_cancellable(end, EventPriority::default(), event);
+        let id =
+            context
+                .agenda
+                .calendar()
+                .schedule_cancellable(end, EventPriority::default(), event);
         let job = job as usize;
         if self.ends.len() <= job {
             self.ends.resize(job + 1, None);

@@ -77,18 +77,12 @@ impl<P: Probe> Network<P> {
         let finite = nodes
             .iter()
             .any(|node| matches!(node, Node::Station(to) if to.station.is_finite()));
-        let mut agenda = Agenda::default();
-        for incoming in &mut sources {
-            incoming.place = agenda.place(incoming.node);
-        }
-        for server in &mut servers {
-            server.place = agenda.place(server.node);
-        }
-        for (i, node) in nodes.iter_mut().enumerate() {
-            if let Some(place) = node.place() {
-                *place = agenda.place(i as u32);
-            }
-        }
+        // The simplest ones come first, so that they are found by their places.
+        let simplest = (sources.iter_mut().map(|of| (of.node, &mut of.place)))
+            .chain(servers.iter_mut().map(|of| (of.node, &mut of.place)));
+        let others = (0..).zip(&mut nodes);
+        let others = others.filter_map(|(node, of)| Some((node, of.place()?)));
+        let agenda = Agenda::of(simplest.chain(others));
         let extended = nodes.iter().any(|node| matches!(node, Node::Custom(_)));
         for station in 0..nodes.len() as u32 {
             let events = nodes.len() as u32;
@@ -136,7 +130,7 @@ impl<P: Probe> Network<P> {
 
     /// How many events have happened.
     pub fn events(&self) -> u64 {
-        self.context.agenda.calendar.events()
+        self.context.agenda.happened()
     }
 
     /// How many jobs have left the network or finished a lap.

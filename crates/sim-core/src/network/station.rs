@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use iosonar_units::Nanos;
 
-use super::agenda::IN_CALENDAR;
+use super::agenda::NO_PLACE;
 use super::context::{Context, Event};
 use super::job::{NONE, NOT_INTERRUPTED, Placed};
 use super::patience::Patience;
@@ -95,7 +95,7 @@ impl Station {
             })
         });
         Self {
-            place: IN_CALENDAR,
+            place: NO_PLACE,
             plain: queue.is_plain(),
             service: Service::of(&queue, stream("service")),
             queue,
@@ -278,12 +278,12 @@ impl Station {
             return;
         }
         while self.taken < self.queue.servers && self.waiting_number >= least {
-            let Some(first) = self.pop(&mut context.agenda.calendar) else {
+            let Some(first) = self.pop(context.agenda.calendar()) else {
                 return;
             };
             let mut last = first;
             for _ in 1..most {
-                let Some(job) = self.pop(&mut context.agenda.calendar) else {
+                let Some(job) = self.pop(context.agenda.calendar()) else {
                     break;
                 };
                 context.jobs[last].next = job;
@@ -319,11 +319,11 @@ impl Station {
         let ends = now.saturating_add(service);
         let event = Event::end(me, first);
         if self.queue.discipline == Discipline::PreemptiveResume {
-            let id =
-                context
-                    .agenda
-                    .calendar
-                    .schedule_cancellable(ends, EventPriority::default(), event);
+            let id = context.agenda.calendar().schedule_cancellable(
+                ends,
+                EventPriority::default(),
+                event,
+            );
             self.in_service.push(Interruptible {
                 job: first,
                 rank: self.queue.rank(class),
@@ -355,7 +355,7 @@ impl Station {
             return;
         };
         let interrupted = self.in_service.remove(i);
-        context.agenda.calendar.cancel(interrupted.event);
+        context.agenda.calendar().cancel(interrupted.event);
         context.jobs[interrupted.job].left = interrupted.ends - now;
         self.of_rank(interrupted.rank).push_front(interrupted.job);
         self.waiting_number += 1;
@@ -455,7 +455,7 @@ impl Station {
         let (servers, jobs) = self.shares();
         self.statistics.busy.set(servers, now);
         if let Some(event) = self.sharing.next_end.take() {
-            context.agenda.calendar.cancel(event);
+            context.agenda.calendar().cancel(event);
         }
         let Some(Reverse((end, _, _))) = self.sharing.jobs.peek() else {
             return;
@@ -463,7 +463,7 @@ impl Station {
         let left = end.saturating_sub(self.sharing.virtual_time) * u128::from(jobs);
         let span = left.div_ceil(u128::from(servers) << FRACTION);
         let span = Nanos::new(u64::try_from(span).unwrap_or(u64::MAX));
-        let id = context.agenda.calendar.schedule_cancellable(
+        let id = context.agenda.calendar().schedule_cancellable(
             now.saturating_add(span),
             EventPriority::default(),
             Event::of(me),

@@ -1,59 +1,36 @@
 //! The events to come.
 //!
 //! A device that serves one job at a time has at most one event to come, the end of its service, and of the arrivals
-//! of an open load only the next one is known. The times of these events lie in an array, and the first of them is found
-//! by looking at all: for a few disks this is faster than any calendar. All other events are in a [`Calendar`], as are those
-//! of large arrays and of other devices. The order is that of one calendar, as the numbers that decide between events of
-//! one instant are counted together.
+//! of an open load only the next one is known: these have places in a [`PlacedCalendar`]. All other events are scheduled
+//! there without a place, as are those of large arrays and of other devices.
 
 use iosonar_device::Device;
-use iosonar_sim_core::{Calendar, EventPriority};
+use iosonar_sim_core::{EventPriority, Next, PlacedCalendar};
 use iosonar_units::Nanos;
 
 use super::Event;
 
-/// The events that have a place in the array, at most.
-const PLACES: usize = 16;
-/// Most arrays need no more.
-const FEW: usize = 6;
 /// The place of the next arrival. Those of the devices follow.
 const ARRIVAL: usize = 0;
-/// The order of no event: later than those of events, whose priorities are smaller.
-const NO_EVENT: u64 = u64::MAX;
-/// From this time on the [exact search](Agenda::first_of_all) decides: here the places without an event have their times.
-const FAR: u64 = u64::MAX - PLACES as u64;
 
 /// Requests arrive after all other events of the same nanosecond: requests that end then have left.
 const ARRIVES_LAST: EventPriority = EventPriority(200);
 
 pub(super) struct Agenda {
-    /// When the event of each place happens. Those of places without an event are beyond [`FAR`] and different, so that
-    /// equal times are rare.
-    times: [u64; PLACES],
-    orders: [u64; PLACES],
-    /// How many places are used; none if all events are in the calendar.
-    places: usize,
+    calendar: PlacedCalendar<Event>,
     /// Which request arrives next, of those that the load has planned.
     coming: u32,
-    calendar: Calendar<Event>,
-}
-
-/// The time of a place without an event.
-#[inline]
-fn no_time(place: usize) -> u64 {
-    u64::MAX - place as u64
 }
 
 impl Agenda {
     /// Without events; for these devices.
     pub(super) fn new<D: Device>(devices: &[D]) -> Self {
-        let few = devices.len() < PLACES && devices.iter().all(Device::has_one_instant);
+        let places = devices.len() + 1;
+        let few = places <= PlacedCalendar::<Event>::PLACES;
+        let few = few && devices.iter().all(Device::has_one_instant);
         Self {
-            times: std::array::from_fn(no_time),
-            orders: [NO_EVENT; PLACES],
-            places: if few { devices.len() + 1 } else { 0 },
+            calendar: PlacedCalendar::with_places(if few { places } else { 0 }),
             coming: 0,
-            calendar: Calendar::default(),
         }
     }
 
@@ -81,8 +58,8 @@ impl Agenda {
     #[inline]
     pub(super) fn end_service(&mut self, disk: usize, at: Nanos) {
         let place = disk + 1;
-        if place < self.places {
-            self.plan(place, at, EventPriority::default());
+        if place < self.calendar.places() {
+            self.calendar.plan(place, at, EventPriority::default());
         } else {
             let disk = disk as u32;
             self.calendar.schedule(at, Event::ServiceEnd { disk });
@@ -92,37 +69,24 @@ impl Agenda {
     /// Plans the arrival of a request.
     #[inline]
     pub(super) fn arrive(&mut self, coming: u32, at: Nanos) {
-        if ARRIVAL < self.places && self.orders[ARRIVAL] == NO_EVENT {
+        if ARRIVAL < self.calendar.places() && !self.calendar.is_planned(ARRIVAL) {
             self.coming = coming;
-            self.plan(ARRIVAL, at, ARRIVES_LAST);
+            self.calendar.plan(ARRIVAL, at, ARRIVES_LAST);
         } else {
             let arrival = Event::Arrival { coming };
             self.calendar.schedule_with(at, ARRIVES_LAST, arrival);
         }
     }
 
-    #[inline]
-    fn plan(&mut self, place: usize, at: Nanos, priority: EventPriority) {
-        assert!(
-            at >= self.now() && self.orders[place] == NO_EVENT,
-            "an event in the past, or the second of a device that has one at a time"
-        );
-        self.times[place] = at.get();
-        self.orders[place] = self.calendar.claim_order(priority);
-    }
-
     /// Takes the next event out and sets the clock to its time.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<(Nanos, Event)> {
-        let first = self.first();
-        if !self.calendar.is_bare() && !self.comes_before_calendar(first) {
-            return self.calendar.pop();
-        }
-        let (place, at) = first?;
-        let place = place % PLACES;
-        (self.times[place], self.orders[place]) = (no_time(place), NO_EVENT);
-        let at = Nanos::new(at);
-        self.calendar.pass(at);
+        let (place, at) = match self.calendar.next(Nanos::MAX) {
+            Next::None => return None,
+            Next::Other => return self.calendar.pop_other(),
+            Next::At(place, at) => (place, at),
+        };
+        self.calendar.clear(place);
         let event = match place {
             ARRIVAL => Event::Arrival {
                 coming: self.coming,
@@ -136,65 +100,7 @@ impl Agenda {
 
     /// The time of the next event. It does not move the clock.
     pub(super) fn next_time(&mut self) -> Option<Nanos> {
-        let here = self.first().map(|(_, at)| Nanos::new(at));
-        let there = self.calendar.next_time();
-        here.into_iter().chain(there).min()
-    }
-
-    /// The place and the time of the first event of the array, if there is one.
-    #[inline(always)]
-    fn first(&self) -> Option<(usize, u64)> {
-        // A fixed number of places is looked at without a loop.
-        let (first, at) = match self.places {
-            0..=FEW => self.first_among::<FEW>(),
-            _ => self.first_among::<PLACES>(),
-        };
-        if at >= FAR {
-            return self.first_of_all();
-        }
-        Some((first, at))
-    }
-
-    #[inline(always)]
-    fn first_among<const N: usize>(&self) -> (usize, u64) {
-        let (mut first, mut at) = (0, self.times[0]);
-        for place in 1..N {
-            let time = self.times[place];
-            if time == at {
-                first = self.first_of(first, place);
-                continue;
-            }
-            // Selected rather than jumped over: which one is earlier cannot be predicted.
-            let earlier = time < at;
-            first = if earlier { place } else { first };
-            at = if earlier { time } else { at };
-        }
-        (first, at)
-    }
-
-    /// Of two places whose events happen at one time, the one that comes first.
-    #[cold]
-    fn first_of(&self, one: usize, other: usize) -> usize {
-        match self.orders[one] < self.orders[other] {
-            true => one,
-            false => other,
-        }
-    }
-
-    /// The same as [`first`](Self::first), at the end of time.
-    #[cold]
-    fn first_of_all(&self) -> Option<(usize, u64)> {
-        let places = (0..self.places).filter(|&place| self.orders[place] != NO_EVENT);
-        let first = places.min_by_key(|&place| (self.times[place], self.orders[place]));
-        first.map(|place| (place, self.times[place]))
-    }
-
-    #[inline(never)]
-    fn comes_before_calendar(&mut self, first: Option<(usize, u64)>) -> bool {
-        let there = self.calendar.next_key();
-        let before =
-            |there| first.is_some_and(|(place, at)| (Nanos::new(at), self.orders[place]) < there);
-        there.is_none_or(before)
+        self.calendar.next_time()
     }
 }
 
@@ -202,7 +108,7 @@ impl Agenda {
 mod tests {
     use super::*;
     use iosonar_device::{Job, Mechanism, ServiceTime, Station, Waiting};
-    use iosonar_sim_core::Seed;
+    use iosonar_sim_core::{Calendar, Seed};
 
     /// Serves nothing.
     #[derive(Clone)]
