@@ -6,12 +6,13 @@ disk=/dev/nvme0n1 size=$(sectors /dev/nvme0n1)
 dd if=/dev/zero of=$disk bs=1M count=12 conv=fsync 2>/dev/null
 claim "a slow device was made" dmsetup create slow --table "0 $size delay $disk 0 60 $disk 0 120"
 awk 'BEGIN { for (j = 0; j < 100; j++) printf "%.6f ; %d ; 8 ; %s\n", j / 100, (j * 7 % 100) * 48, j % 2 ? "W" : "R" }' >/tmp/mixed.load
-# A host that stops the machine for a while spoils a measurement, though hardly three.
+# A host that stops the machine for a while spoils a measurement, though hardly three. From the second one on, there are
+# data to destroy.
 for attempt in 1 2 3; do
   iosonar record /dev/mapper/slow -o /tmp/kernel$attempt.ios --duration 60s -q >/tmp/recorded 2>&1 &
   recorder=$!
   sleep 1.5
-  iosonar replay /tmp/mixed.load --target /dev/mapper/slow --write --json -q -o /tmp/records$attempt.ios >/tmp/replayed 2>/tmp/said
+  iosonar replay /tmp/mixed.load --target /dev/mapper/slow --write --destroy /dev/mapper/slow --json -q -o /tmp/records$attempt.ios >/tmp/replayed 2>/tmp/said
   kill -TERM $recorder
   wait $recorder
   read=$(metric /tmp/replayed latency 0.5 '"op":"read"') write=$(metric /tmp/replayed latency 0.5 '"op":"write"')
