@@ -208,12 +208,9 @@ fn confirm_all(scenarios: std::ops::Range<u64>) -> Confirmed {
 
 #[test]
 fn what_is_called_exact_agrees_with_simulation() {
-    let confirmed = confirm_all(0..500);
+    let confirmed = confirm_all(0..250);
     assert!(
-        confirmed.alone > 120
-            && confirmed.loaded > 100
-            && confirmed.rpo > 20
-            && confirmed.ssds > 30,
+        confirmed.alone > 60 && confirmed.loaded > 50 && confirmed.rpo > 10 && confirmed.ssds > 15,
         "a test that compares nothing shows nothing: {confirmed:?}"
     );
 }
