@@ -3,7 +3,10 @@
 mod by;
 mod tables;
 
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{channel, sync_channel};
+use std::thread;
 
 use iosonar_stats::{Labels, Metric};
 use iosonar_trace::{Batch, Metadata, Outcome, Record, TraceError, TraceReader};
@@ -77,6 +80,45 @@ impl Measured {
     }
 }
 
+/// The number of batches that may wait to be measured.
+const BATCHES_BEHIND: usize = 8;
+
+/// Reads all batches, does `first` with each, and `then` on a thread beside it.
+fn while_reading(
+    reader: &mut dyn TraceReader,
+    then: &mut (dyn FnMut(&Batch) + Send),
+    mut first: impl FnMut(&Batch),
+) -> Result<(), TraceError> {
+    thread::scope(|scope| {
+        let (full, to_measure) = sync_channel::<Batch>(BATCHES_BEHIND);
+        let (measured, empty) = channel();
+        let outcomes = scope.spawn(move || {
+            for batch in to_measure {
+                then(&batch);
+                // At the end, nobody reads into it any more.
+                let _ = measured.send(batch);
+            }
+        });
+        let read = loop {
+            let mut batch = empty.try_recv().unwrap_or_default();
+            match reader.next_batch(&mut batch) {
+                Ok(0) => break Ok(()),
+                Ok(_) => first(&batch),
+                Err(error) => break Err(error),
+            }
+            if full.send(batch).is_err() {
+                // The thread has panicked, which is noticed below.
+                break Ok(());
+            }
+        };
+        drop(full);
+        if let Err(panic) = outcomes.join() {
+            resume_unwind(panic);
+        }
+        read
+    })
+}
+
 /// Measures the trace of a reader, which is made of the files `paths`.
 ///
 /// # Errors
@@ -93,29 +135,29 @@ pub fn measure(
     let mut outcome = OutcomeMetrics::new(Timeline::of(options.load.window), options.activity)
         .include_skipped(include_unsubmitted);
     let mut by = options.by.map(ByKey::new);
-    let mut batch = Batch::default();
     // Quantities that were not measured cost nothing.
     let mut has_outcomes = false;
+    let mut measure_outcomes = |batch: &Batch| {
+        for record in batch.records() {
+            if has_outcomes || record.outcome != Outcome::default() {
+                has_outcomes = true;
+                outcome.push(&record);
+            }
+            if let Some(by) = &mut by
+                && is_of_the_load(&record)
+            {
+                by.push(&record);
+            }
+        }
+    };
     let mut left_out = 0;
     load.beside(|beside| {
-        while reader.next_batch(&mut batch)? > 0 {
+        while_reading(reader, &mut measure_outcomes, |batch| {
             let of_load = batch.records().filter(is_of_the_load);
             let of_load: Vec<_> = of_load.map(|record| record.request).collect();
             left_out += (batch.len() - of_load.len()) as u64;
             beside.push(of_load);
-            for record in batch.records() {
-                if has_outcomes || record.outcome != Outcome::default() {
-                    has_outcomes = true;
-                    outcome.push(&record);
-                }
-                if let Some(by) = &mut by
-                    && is_of_the_load(&record)
-                {
-                    by.push(&record);
-                }
-            }
-        }
-        Ok::<(), TraceError>(())
+        })
     })?;
     let names: Vec<String> = paths
         .iter()

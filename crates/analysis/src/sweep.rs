@@ -1,7 +1,7 @@
 //! Requests in flight, in the order of time.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use iosonar_trace::{Op, Request, Status};
 use iosonar_units::Nanos;
@@ -91,35 +91,108 @@ impl Event {
     }
 }
 
+/// Takes things in any order and gives them back in ascending order. Most come in order, and cost little.
+#[derive(Clone, Debug)]
+struct Ascending<T> {
+    /// In order.
+    tail: VecDeque<T>,
+    /// What came when the tail was beyond it.
+    late: BinaryHeap<Reverse<T>>,
+}
+
+impl<T> Default for Ascending<T> {
+    fn default() -> Self {
+        Self {
+            tail: VecDeque::new(),
+            late: BinaryHeap::new(),
+        }
+    }
+}
+
+impl<T: Ord> Ascending<T> {
+    fn push(&mut self, item: T) {
+        if self.tail.back().is_none_or(|last| *last <= item) {
+            self.tail.push_back(item);
+        } else {
+            self.late.push(Reverse(item));
+        }
+    }
+
+    fn is_late_first(&self) -> bool {
+        let late = self.late.peek().map(|Reverse(item)| item);
+        late.is_some_and(|late| self.tail.front().is_none_or(|first| late < first))
+    }
+
+    fn first(&self) -> Option<&T> {
+        match self.is_late_first() {
+            true => self.late.peek().map(|Reverse(item)| item),
+            false => self.tail.front(),
+        }
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        match self.is_late_first() {
+            true => self.late.pop().map(|Reverse(item)| item),
+            false => self.tail.pop_front(),
+        }
+    }
+}
+
 /// Puts the beginnings and ends of flights in order: flights come by intended start, and begin at it or
 /// later.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sweep {
-    begins: BinaryHeap<Reverse<Flight>>,
-    ends: BinaryHeap<Reverse<(Nanos, Flight)>>,
+    begins: Ascending<Flight>,
+    ends: Ascending<(Nanos, Flight)>,
 }
 
 impl Sweep {
     pub(crate) fn push(&mut self, flight: Flight) {
-        self.begins.push(Reverse(flight));
+        self.begins.push(flight);
     }
 
     /// The next event that is certain to be the next when no later flight begins before `now`. Of equal
     /// times ends come first: a flight is a half-open interval.
     pub(crate) fn next(&mut self, now: Nanos) -> Option<Event> {
-        let begin = self.begins.peek().map(|Reverse(flight)| flight.from);
-        let end = self.ends.peek().map(|Reverse((until, _))| *until);
+        let begin = self.begins.first().map(|flight| flight.from);
+        let end = self.ends.first().map(|(until, _)| *until);
         match (begin, end) {
             (begin, Some(end)) if begin.is_none_or(|begin| end <= begin) && end <= now => {
-                let Reverse((_, flight)) = self.ends.pop()?;
+                let (_, flight) = self.ends.pop()?;
                 Some(Event::End(flight))
             }
             (Some(begin), _) if begin < now => {
-                let Reverse(flight) = self.begins.pop()?;
-                self.ends.push(Reverse((flight.until, flight)));
+                let flight = self.begins.pop()?;
+                self.ends.push((flight.until, flight));
                 Some(Event::Begin(flight))
             }
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_comes_in_any_order_leaves_in_ascending_order(
+            steps in prop::collection::vec((0_u64..40, 0_usize..3), 1..500),
+        ) {
+            let (mut ascending, mut sorted) = (Ascending::default(), Vec::new());
+            for ((late, pops), number) in steps.into_iter().zip(0_u64..) {
+                // Some are in order, as records are.
+                let item = (number + late / 2 * (late % 2), number);
+                ascending.push(item);
+                sorted.push(item);
+                sorted.sort_unstable_by_key(|&item| Reverse(item));
+                for _ in 0..pops {
+                    prop_assert_eq!(ascending.first().copied(), sorted.last().copied());
+                    prop_assert_eq!(ascending.pop(), sorted.pop());
+                }
+            }
         }
     }
 }

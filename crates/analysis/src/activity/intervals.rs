@@ -7,34 +7,55 @@ use iosonar_units::Nanos;
 use super::{DeviceUse, Directions};
 use crate::sweep::{Event, Flight};
 
-/// The number of intervals by number of active requests.
+/// The number of intervals by number of active requests. Most numbers are small, and found by their place.
 #[derive(Clone, Debug, Default)]
 struct Levels {
-    counts: BTreeMap<u64, u64>,
+    low: Vec<u64>,
+    high: BTreeMap<u64, u64>,
 }
 
+/// Levels below this one are found by their place.
+const LOW: u64 = 1 << 10;
+
 impl Levels {
+    #[inline]
     fn add(&mut self, level: u64, intervals: u64) {
-        *self.counts.entry(level).or_default() += intervals;
+        if let Some(counted) = self.low.get_mut(level as usize) {
+            *counted += intervals;
+        } else {
+            self.add_new(level, intervals);
+        }
+    }
+
+    fn add_new(&mut self, level: u64, intervals: u64) {
+        if level < LOW {
+            self.low.resize(level as usize + 1, 0);
+            self.low[level as usize] = intervals;
+        } else {
+            *self.high.entry(level).or_default() += intervals;
+        }
     }
 
     fn total(&self) -> u64 {
-        self.counts.values().sum()
+        self.low.iter().chain(self.high.values()).sum()
     }
 
     /// The smallest level with at least a share `p` of the intervals at or below it.
     fn quantile(&self, p: f64) -> u64 {
         let rank = (p * self.total() as f64).ceil().max(1.0) as u64;
         let mut below = 0;
-        let found = self.counts.iter().find(|(_, n)| {
+        let counts = (0..)
+            .zip(&self.low)
+            .chain(self.high.iter().map(|(level, n)| (*level, n)));
+        let mut reached = counts.filter(|(_, n)| {
             below += **n;
             below >= rank
         });
-        found.map_or(0, |(level, _)| *level)
+        reached.next().map_or(0, |(level, _)| level)
     }
 
     fn share_above_zero(&self) -> f64 {
-        let idle = self.counts.get(&0).copied().unwrap_or(0);
+        let idle = self.low.first().copied().unwrap_or(0);
         1.0 - idle as f64 / self.total() as f64
     }
 }
@@ -268,5 +289,38 @@ impl Covered {
             utilisation: *covered as f64 / intervals,
         };
         self.devices.iter().map(of).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_count_levels_of_any_height() {
+        let mut levels = Levels::default();
+        for (level, intervals) in [
+            (5, 1),
+            (0, 3),
+            (LOW - 1, 2),
+            (LOW, 2),
+            (1 << 40, 1),
+            (LOW, 1),
+        ] {
+            levels.add(level, intervals);
+        }
+        assert_eq!(levels.total(), 10);
+        let expected = [
+            (0.0, 0),
+            (0.3, 0),
+            (0.31, 5),
+            (0.5, LOW - 1),
+            (0.61, LOW),
+            (1.0, 1 << 40),
+        ];
+        for (p, level) in expected {
+            assert_eq!(levels.quantile(p), level, "{p}");
+        }
+        assert!((levels.share_above_zero() - 0.7).abs() < 1e-12);
     }
 }
