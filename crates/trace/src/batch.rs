@@ -98,6 +98,30 @@ impl Batch {
         }
     }
 
+    /// Appends rows of `other`, with all that is known of them.
+    pub(crate) fn push_rows(&mut self, other: &Self, rows: impl Iterator<Item = usize> + Clone) {
+        let len = self.len();
+        let places = rows.clone().map(|row| other.place(row));
+        (len..)
+            .zip(places)
+            .for_each(|(row, place)| self.place.push(row, place));
+        self.start.extend(rows.clone().map(|row| other.start[row]));
+        self.sector
+            .extend(rows.clone().map(|row| other.sector[row]));
+        self.sectors
+            .extend(rows.clone().map(|row| other.sectors[row]));
+        self.op.extend(rows.clone().map(|row| other.op[row]));
+        self.flags.extend_from(len, &other.flags, rows.clone());
+        self.device.extend_from(len, &other.device, rows.clone());
+        self.class.extend_from(len, &other.class, rows.clone());
+        self.group.extend_from(len, &other.group, rows.clone());
+        self.delay.extend_from(len, &other.delay, rows.clone());
+        self.latency.extend_from(len, &other.latency, rows.clone());
+        self.think.extend_from(len, &other.think, rows.clone());
+        self.status.extend_from(len, &other.status, rows.clone());
+        self.pushed_back.extend_from(len, &other.pushed_back, rows);
+    }
+
     /// The request of row `row`.
     #[inline]
     pub fn request(&self, row: usize) -> Request {
@@ -356,6 +380,28 @@ mod tests {
         batch.clear();
         batch.push(&record(1));
         assert_eq!(batch.records().collect::<Vec<_>>(), [record(1)]);
+    }
+
+    #[test]
+    fn rows_of_another_batch_keep_all_their_columns() {
+        let mut other = Batch::default();
+        (0..10).for_each(|i| other.push_at(&record(i), 10 * i));
+        other.set_think(4, Some(Nanos::new(3)));
+        other.set_common_place(7);
+        let mut batch = Batch::default();
+        batch.push(&record(1));
+        let rows = [3, 9, 0, 4];
+        batch.push_rows(&other, rows.into_iter());
+        batch.push_rows(&other, 5..6);
+        batch.push(&record(6));
+        let left: Vec<_> = batch.records().collect();
+        assert_eq!(left, [1, 3, 9, 0, 4, 5, 6].map(record));
+        let places: Vec<_> = (0..7).map(|row| batch.place(row)).collect();
+        assert_eq!(places, [0, 30, 90, 7, 40, 50, 0]);
+        assert_eq!(
+            (batch.think(4), batch.think(5)),
+            (Some(Nanos::new(3)), None)
+        );
     }
 
     #[test]

@@ -25,6 +25,20 @@ impl<T: Copy + Default + PartialEq> OptionalColumn<T> {
         self.values.extend(values);
     }
 
+    /// Appends the values of some rows of another column to one of `len` rows.
+    pub(crate) fn extend_from(
+        &mut self,
+        len: usize,
+        other: &Self,
+        rows: impl Iterator<Item = usize>,
+    ) {
+        if other.values.is_empty() {
+            return;
+        }
+        self.values.resize(len, T::default());
+        self.values.extend(rows.map(|row| other.get(row)));
+    }
+
     #[inline]
     pub(crate) fn get(&self, row: usize) -> T {
         self.values.get(row).copied().unwrap_or_default()

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use iosonar_units::Nanos;
+
 use crate::{Batch, Metadata, TraceError, TraceReader};
 
 /// Passes only the requests to some devices.
@@ -68,6 +70,10 @@ impl TraceReader for OnlyDevices {
 
     fn metadata(&self) -> &Metadata {
         self.inner.metadata()
+    }
+
+    fn none_before(&mut self) -> Nanos {
+        self.inner.none_before()
     }
 
     fn skip_before(&mut self, start: iosonar_units::Nanos) -> Result<(), TraceError> {

@@ -245,6 +245,11 @@ pub trait TraceReader: Send {
         let _ = start;
         Ok(())
     }
+
+    /// No row to come starts before this time, as far as is known without reading on.
+    fn none_before(&mut self) -> Nanos {
+        Nanos::ZERO
+    }
 }
 
 impl<R: TraceReader + ?Sized> TraceReader for Box<R> {
@@ -258,6 +263,10 @@ impl<R: TraceReader + ?Sized> TraceReader for Box<R> {
 
     fn skip_before(&mut self, start: Nanos) -> Result<(), TraceError> {
         (**self).skip_before(start)
+    }
+
+    fn none_before(&mut self) -> Nanos {
+        (**self).none_before()
     }
 }
 

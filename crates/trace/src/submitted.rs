@@ -92,6 +92,10 @@ impl TraceReader for OnlySubmitted {
         &self.metadata
     }
 
+    fn none_before(&mut self) -> Nanos {
+        self.inner.none_before()
+    }
+
     fn skip_before(&mut self, start: Nanos) -> Result<(), TraceError> {
         self.inner.skip_before(start)
     }

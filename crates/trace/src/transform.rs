@@ -150,7 +150,7 @@ impl Change {
             Self::ScaleLoad(copies) => {
                 let sorted: Box<dyn TraceReader> = match sorted {
                     true => inner,
-                    false => Box::new(order::Sorted::new(inner, spill)),
+                    false => Box::new(order::Sorted::new(inner, path, spill)),
                 };
                 Box::new(copies::Scaled::new(sorted, *copies, spill))
             }
@@ -160,7 +160,7 @@ impl Change {
             Self::OnBackstep(OnBackstep::Shift) => {
                 Box::new(Streamed::new(inner, path, order::ShiftBacksteps::default()))
             }
-            Self::OnBackstep(OnBackstep::Sort) => Box::new(order::Sorted::new(inner, spill)),
+            Self::OnBackstep(OnBackstep::Sort) => Box::new(order::Sorted::new(inner, path, spill)),
             Self::Slip(slip) => Box::new(Streamed::new(inner, path, place::Slipping::new(*slip))),
             Self::Substitute { from, to } => Box::new(Streamed::new(
                 inner,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use common::{Memory, Row, all_of, any_row, batch_of};
 use iosonar_trace::input::Combine;
 use iosonar_trace::transform::{Change, OnBackstep, Repeat, Rounds, Spill, apply_all, derive};
-use iosonar_trace::{Metadata, Op, Outcome, Reading, TraceReader, input, output};
+use iosonar_trace::{Batch, Metadata, Op, Outcome, Reading, TraceReader, input, output};
 use iosonar_units::{Bytes, Nanos, Sector, Sectors};
 use proptest::prelude::*;
 
@@ -311,6 +311,42 @@ fn more_than_fits_is_sorted_through_files() {
     let mut expected = rows;
     expected.sort_by_key(|row| row.record.request.start);
     assert!(sorted == expected, "stable, and all there");
+}
+
+/// Records of a replay come in the order of completion. The index of the file says when a start is the next.
+#[test]
+fn records_of_three_blocks_are_sorted_while_they_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut rows = common_rows(200_000);
+    for (i, row) in (0_u64..).zip(&mut rows) {
+        row.record.outcome = Outcome::done(Nanos::ZERO, Nanos::new(i * 7_919 % 500_009 * 1000));
+    }
+    let ends = |row: &Row| row.record.request.start + row.record.outcome.latency.unwrap();
+    let expected = rows.clone();
+    rows.sort_by_key(ends);
+    let path = write(dir.path(), "records.ios", &rows);
+
+    let (mut reader, mut batch) = (input::open(&path).unwrap(), Batch::default());
+    let mut bounds = vec![(0, reader.none_before())];
+    while reader.next_batch(&mut batch).unwrap() > 0 {
+        let (read, _) = bounds[bounds.len() - 1];
+        bounds.push((read + batch.len(), reader.none_before()));
+    }
+    let least = |from: usize| rows[from..].iter().map(start).min();
+    let is_true = |&(from, bound): &(usize, Nanos)| least(from).is_none_or(|l| bound.get() <= l);
+    assert!(bounds.iter().all(is_true), "{bounds:?}");
+    bounds.dedup_by_key(|(_, bound)| *bound);
+    assert!(bounds.len() >= 4, "it is known better block by block");
+
+    let sort = Reading {
+        changes: vec![Change::OnBackstep(OnBackstep::Sort)],
+        ..Reading::default()
+    };
+    let mut sorted = input::open_changed(&path, &sort).unwrap();
+    assert!(
+        all_of(&mut *sorted).unwrap() == expected,
+        "all there, by start"
+    );
 }
 
 fn write(dir: &Path, name: &str, rows: &[Row]) -> PathBuf {

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use iosonar_units::Nanos;
@@ -102,68 +102,120 @@ impl Stream for ShiftBacksteps {
     }
 }
 
-/// The number of rows sorted in memory.
+/// The most rows that are sorted in memory.
 const RUN: usize = 1 << 20;
 
-/// A trace sorted by start, by merging sorted runs: memory for one run, or for a batch of each.
+/// A trace sorted by start.
+///
+/// Rows are given back as soon as the reader knows that no earlier one will come. Where it does not know that, or there
+/// are too many to wait, the rest is merged from sorted runs: memory for one run, or for a batch of each.
 pub(super) struct Sorted {
     inner: Box<dyn TraceReader>,
+    path: PathBuf,
     spool: Spool,
+    /// All rows have been read.
     read: bool,
-    /// The only run, if one was enough.
-    single: Option<(Batch, Vec<u32>, usize)>,
+    /// Rows that wait for earlier ones, as they were read.
+    waiting: Batch,
+    /// No row comes before this start any more.
+    none_before: Nanos,
+    /// What comes next, before all that waits: rows in the order of their starts, and how many of them have been given.
+    ready: (Batch, Vec<u32>, usize),
     runs: Vec<(Cursor, Batch, usize)>,
     heads: BinaryHeap<Reverse<(Nanos, usize)>>,
 }
 
 impl Sorted {
-    pub(super) fn new(inner: Box<dyn TraceReader>, spill: &Spill) -> Self {
+    pub(super) fn new(inner: Box<dyn TraceReader>, path: &Path, spill: &Spill) -> Self {
         Self {
             inner,
+            path: path.to_owned(),
             spool: Spool::with_blocks_of(spill, Batch::ROWS),
             read: false,
-            single: None,
+            waiting: Batch::default(),
+            none_before: Nanos::ZERO,
+            ready: (Batch::default(), Vec::new(), 0),
             runs: Vec::new(),
             heads: BinaryHeap::new(),
         }
     }
 
-    fn read_all(&mut self) -> Result<(), TraceError> {
-        self.read = true;
-        let (mut batch, mut run) = (Batch::default(), Batch::default());
+    /// Reads on until there are sorted rows, or all runs are there.
+    fn read_on(&mut self) -> Result<(), TraceError> {
+        let mut batch = Batch::default();
         loop {
             let more = self.inner.next_batch(&mut batch)? > 0;
             if more {
-                (0..batch.len()).for_each(|row| run.push_row(&batch, row));
+                self.check(&batch)?;
+                self.waiting.push_rows(&batch, 0..batch.len());
             }
-            if run.len() < RUN && more {
-                continue;
-            }
-            let mut order: Vec<u32> = (0..run.len() as u32).collect();
-            // Stable: equal starts stay in their order.
-            order.sort_by_key(|&row| run.starts()[row as usize]);
-            if !more && self.runs.is_empty() {
-                self.single = Some((run, order, 0));
+            self.read = !more;
+            let are_runs = !self.runs.is_empty();
+            if !more && !are_runs {
+                self.ready = (std::mem::take(&mut self.waiting), Vec::new(), 0);
+                self.ready.1 = in_order(&self.ready.0, |_| true);
                 return Ok(());
             }
-            let begin = self.spool.blocks();
-            for rows in order.chunks(Batch::ROWS) {
-                batch.clear();
-                rows.iter()
-                    .for_each(|&row| batch.push_row(&run, row as usize));
-                self.spool.push(&batch)?;
+            if !more || self.waiting.len() >= RUN {
+                self.end_run(&mut batch)?;
+            } else if !are_runs && self.release() {
+                return Ok(());
             }
-            self.spool.end_block()?;
-            let cursor = Cursor::over(begin, self.spool.blocks());
-            self.runs.push((cursor, Batch::default(), 0));
-            run.clear();
             if !more {
-                break;
+                return (0..self.runs.len()).try_for_each(|run| self.advance(run));
             }
         }
-        for run in 0..self.runs.len() {
-            self.advance(run)?;
+    }
+
+    /// Sorts the rows that no later one can precede; whether there are any.
+    fn release(&mut self) -> bool {
+        let none_before = self.inner.none_before();
+        if none_before <= self.none_before {
+            return false;
         }
+        self.none_before = none_before;
+        // Later rows of the same start come behind these.
+        let order = in_order(&self.waiting, |start| start <= none_before);
+        if order.is_empty() {
+            return false;
+        }
+        let mut later = Batch::default();
+        let waits = |&row: &usize| self.waiting.starts()[row] > none_before;
+        later.push_rows(&self.waiting, (0..self.waiting.len()).filter(waits));
+        self.ready = (std::mem::replace(&mut self.waiting, later), order, 0);
+        true
+    }
+
+    /// Rows that come too late for what has been said of them.
+    fn check(&self, batch: &Batch) -> Result<(), TraceError> {
+        let mut starts = batch.starts().iter();
+        let Some(row) = starts.position(|start| *start < self.none_before) else {
+            return Ok(());
+        };
+        let start = batch.starts()[row];
+        Err(TraceError::Damaged {
+            place: Place::of(&self.path, batch.place(row)),
+            problem: format!(
+                "the record starts at {start}, but according to the index, none from here on starts before {}: the index \
+                 is wrong",
+                self.none_before
+            ),
+        })
+    }
+
+    /// Puts what waits into a run of its own.
+    fn end_run(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
+        let order = in_order(&self.waiting, |_| true);
+        let begin = self.spool.blocks();
+        for rows in order.chunks(Batch::ROWS) {
+            batch.clear();
+            batch.push_rows(&self.waiting, rows.iter().map(|&row| row as usize));
+            self.spool.push(batch)?;
+        }
+        self.spool.end_block()?;
+        let cursor = Cursor::over(begin, self.spool.blocks());
+        self.runs.push((cursor, Batch::default(), 0));
+        self.waiting.clear();
         Ok(())
     }
 
@@ -181,18 +233,30 @@ impl Sorted {
     }
 }
 
+/// The rows of `batch` for whose starts `wanted` holds, by start. Equal starts stay in their order.
+fn in_order(batch: &Batch, wanted: impl Fn(Nanos) -> bool) -> Vec<u32> {
+    let starts = batch.starts();
+    let rows = 0..batch.len() as u32;
+    let mut order: Vec<u32> = rows.filter(|&row| wanted(starts[row as usize])).collect();
+    order.sort_by_key(|&row| starts[row as usize]);
+    order
+}
+
 impl TraceReader for Sorted {
     fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
-        if !self.read {
-            self.read_all()?;
-        }
         batch.clear();
-        if let Some((run, order, done)) = &mut self.single {
-            let rows = &order[*done..order.len().min(*done + Batch::ROWS)];
-            rows.iter()
-                .for_each(|&row| batch.push_row(run, row as usize));
-            *done += rows.len();
-            return Ok(batch.len());
+        loop {
+            let (rows, order, done) = &mut self.ready;
+            let next = &order[*done..order.len().min(*done + Batch::ROWS)];
+            if !next.is_empty() {
+                batch.push_rows(rows, next.iter().map(|&row| row as usize));
+                *done += next.len();
+                return Ok(batch.len());
+            }
+            if self.read {
+                break;
+            }
+            self.read_on()?;
         }
         while batch.len() < Batch::ROWS {
             let Some(Reverse((_, run))) = self.heads.pop() else {
@@ -208,5 +272,120 @@ impl TraceReader for Sorted {
 
     fn metadata(&self) -> &Metadata {
         self.inner.metadata()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Record, Request};
+    use iosonar_units::Sector;
+    use proptest::prelude::*;
+
+    /// Rows in batches, and from which start on the rows behind each are, as far as is known.
+    struct Rows {
+        batches: Vec<(Vec<u64>, u64)>,
+        next: usize,
+        metadata: Metadata,
+    }
+
+    impl Rows {
+        fn new(batches: Vec<(Vec<u64>, u64)>) -> Box<Self> {
+            Box::new(Self {
+                batches,
+                next: 0,
+                metadata: Metadata::default(),
+            })
+        }
+    }
+
+    impl TraceReader for Rows {
+        fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+            batch.clear();
+            if let Some((starts, _)) = self.batches.get(self.next) {
+                for (row, start) in starts.iter().enumerate() {
+                    // The place in the input.
+                    let sector = (self.next << 32 | row) as u64;
+                    let request = Request {
+                        start: Nanos::new(*start),
+                        sector: Sector::new(sector),
+                        ..Request::default()
+                    };
+                    batch.push_at(
+                        &Record {
+                            request,
+                            ..Record::default()
+                        },
+                        sector + 1,
+                    );
+                }
+                self.next += 1;
+            }
+            Ok(batch.len())
+        }
+
+        fn metadata(&self) -> &Metadata {
+            &self.metadata
+        }
+
+        fn none_before(&mut self) -> Nanos {
+            let known = self.batches.get(self.next.wrapping_sub(1));
+            known.map_or(Nanos::ZERO, |(_, none_before)| Nanos::new(*none_before))
+        }
+    }
+
+    fn sorted(rows: Box<Rows>) -> Sorted {
+        Sorted::new(rows, Path::new("rows"), &Spill::default())
+    }
+
+    proptest! {
+        #[test]
+        fn rows_come_by_start_whatever_is_known_of_later_ones(
+            batches in prop::collection::vec((prop::collection::vec(0_u64..60, 1..20), any::<bool>()), 0..30),
+        ) {
+            // Most starts grow from batch to batch.
+            let mut batches: Vec<(Vec<u64>, u64)> = (0..).zip(batches).map(|(n, (starts, known))| {
+                (starts.into_iter().map(|start| 20 * n + start).collect(), u64::from(known))
+            }).collect();
+            let mut least = u64::MAX;
+            for (starts, known) in batches.iter_mut().rev() {
+                *known *= least;
+                least = starts.iter().fold(least, |least, start| least.min(*start));
+            }
+            let mut expected: Vec<(u64, u64)> = (0..).zip(&batches).flat_map(|(n, (starts, _))| {
+                (0..).zip(starts).map(move |(row, start)| (*start, n << 32 | row))
+            }).collect();
+            expected.sort_unstable();
+            let (mut reader, mut batch, mut found) = (sorted(Rows::new(batches)), Batch::default(), Vec::new());
+            while reader.next_batch(&mut batch).unwrap() > 0 {
+                found.extend(batch.requests().map(|r| (r.start.get(), r.sector.get())));
+            }
+            prop_assert_eq!(found, expected);
+            prop_assert_eq!(reader.next_batch(&mut batch).unwrap(), 0);
+        }
+    }
+
+    #[test]
+    fn rows_are_given_back_before_all_have_been_read() {
+        let batches = (0..100)
+            .map(|n| (vec![10 * n + 9, 10 * n], 10 * (n + 1)))
+            .collect();
+        let (mut reader, mut batch) = (sorted(Rows::new(batches)), Batch::default());
+        for n in 0..100 {
+            assert_eq!(reader.next_batch(&mut batch).unwrap(), 2);
+            assert_eq!(batch.starts(), [10 * n, 10 * n + 9].map(Nanos::new));
+        }
+    }
+
+    #[test]
+    fn a_row_that_comes_too_late_is_an_error() {
+        let rows = Rows::new(vec![(vec![3, 5], 5), (vec![7, 4], 0)]);
+        let (mut reader, mut batch) = (sorted(rows), Batch::default());
+        assert_eq!(reader.next_batch(&mut batch).unwrap(), 2);
+        let error = reader.next_batch(&mut batch).unwrap_err().to_string();
+        assert!(
+            error.contains("starts at 4 ns") && error.contains("before 5 ns"),
+            "{error}"
+        );
     }
 }

@@ -14,6 +14,35 @@ use crate::error::{Place, byte_offset};
 use crate::text::skipped;
 use crate::{Batch, CutOff, Metadata, ReadOptions, RemarkKind, Source, TraceError, TraceReader};
 
+/// The offset of each block, and the smallest start of it and of all blocks behind it; nothing without an index.
+struct NoneBefore(Vec<(u64, Nanos)>);
+
+impl NoneBefore {
+    fn of(index: &[IndexEntry]) -> Self {
+        let mut least = u64::MAX;
+        let blocks = index.iter().rev().filter(|entry| entry.count > 0);
+        let mut starts: Vec<_> = blocks
+            .map(|entry| {
+                least = least.min(entry.min);
+                (entry.offset, Nanos::new(least))
+            })
+            .collect();
+        starts.reverse();
+        Self(starts)
+    }
+
+    /// The smallest start of the blocks that begin at `offset` or behind it.
+    fn from(&self, offset: u64) -> Nanos {
+        let Self(starts) = self;
+        let at = starts.partition_point(|(begin, _)| *begin < offset);
+        match starts.get(at) {
+            Some((_, least)) => *least,
+            None if starts.is_empty() => Nanos::ZERO,
+            None => Nanos::MAX,
+        }
+    }
+}
+
 pub(super) struct Reader {
     input: Box<dyn Read + Send>,
     file: Option<File>,
@@ -30,6 +59,8 @@ pub(super) struct Reader {
     ended: bool,
     /// Whether the index has been read: all blocks were there.
     has_index: bool,
+    /// What the index says of starts, once that has been asked for.
+    none_before: Option<NoneBefore>,
     cut: CutOff,
 }
 
@@ -58,6 +89,7 @@ impl Reader {
             skip_before: 0,
             ended: false,
             has_index: false,
+            none_before: None,
             cut: source.cut,
         };
         let mut header = [0; frame::FILE_HEADER];
@@ -444,11 +476,26 @@ impl TraceReader for Reader {
         &self.metadata
     }
 
+    fn none_before(&mut self) -> Nanos {
+        if self.none_before.is_none() {
+            let index = self.index().unwrap_or_default();
+            self.none_before = Some(NoneBefore::of(&index));
+        }
+        let next = match (self.decoder.left(), &self.header) {
+            (0, None) => self.offset,
+            (0, Some(header)) => self.offset - header.len() as u64,
+            _ => self.block_at,
+        };
+        let known = self.none_before.as_ref();
+        known.map_or(Nanos::ZERO, |known| known.from(next))
+    }
+
     fn skip_before(&mut self, start: Nanos) -> Result<(), TraceError> {
         self.skip_before = start.get();
         let Some(index) = self.index() else {
             return Ok(());
         };
+        self.none_before = Some(NoneBefore::of(&index));
         let mut blocks = index.iter().filter(|entry| entry.count > 0);
         let first = blocks.clone().find(|entry| entry.max >= start.get());
         let Some(entry) = first.or(blocks.next_back()) else {
