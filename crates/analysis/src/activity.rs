@@ -180,7 +180,8 @@ pub(crate) struct ActivityMeter {
     in_peak: Totals,
     totals: Totals,
     sizes: std::collections::BTreeMap<u64, [Histogram; 4]>,
-    by_load: std::collections::BTreeMap<u64, Histogram>,
+    /// By the logarithm of the most that were active.
+    by_load: Vec<Histogram>,
     response: Histogram,
     active: u64,
     /// The last beginning or end.
@@ -214,7 +215,7 @@ impl ActivityMeter {
             in_peak: Totals::default(),
             totals: Totals::default(),
             sizes: std::collections::BTreeMap::new(),
-            by_load: std::collections::BTreeMap::new(),
+            by_load: Vec::new(),
             response: Histogram::default(),
             active: 0,
             latest: Nanos::ZERO,
@@ -230,9 +231,12 @@ impl ActivityMeter {
         match event {
             Event::Begin(flight) => {
                 self.active += 1;
-                let class = self.active.next_power_of_two();
+                let class = self.active.next_power_of_two().ilog2() as usize;
                 let latency = flight.until.saturating_sub(flight.from);
-                self.by_load.entry(class).or_default().push(latency);
+                if self.by_load.len() <= class {
+                    self.by_load.resize(class + 1, Histogram::default());
+                }
+                self.by_load[class].push(latency);
                 self.covered.add(flight, self.options.interval);
             }
             Event::End(_) => self.active -= 1,
@@ -418,10 +422,9 @@ impl ActivityMeter {
                 .collect(),
             decomposition: self.totals.decompositions(),
             peak,
-            by_load: self
-                .by_load
-                .into_iter()
-                .map(|(up_to, h)| (up_to, h.count(), h.quantile(0.5).unwrap_or_default()))
+            by_load: (0..)
+                .zip(&self.by_load)
+                .filter_map(|(class, h)| Some((1 << class, h.count(), h.quantile(0.5)?)))
                 .collect(),
             median: self.response.quantile(0.5),
             first_io_trend: self.first_io.fit().map(|fit| (fit.io_ms, fit.io_stderr_ms)),

@@ -16,14 +16,71 @@ use recent::Recent;
 /// Searches that look at more requests than this build the index.
 const ONE_BY_ONE: usize = 64;
 
-/// Requests in flight that others may overlap with, by place. Few overlap as a rule, and are looked at one by one.
+/// As many in flight are looked at one by one, in any order.
+const FEW: usize = 32;
+
+/// Requests in flight that others may overlap with.
 #[derive(Clone, Debug, Default)]
 struct Active {
+    few: Vec<InFlight>,
+    /// Once there were more than [`FEW`], until none is in flight; then no others are.
+    many: Option<Box<Many>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    range: Range,
+    is_read: bool,
+    until: Nanos,
+}
+
+impl Active {
+    fn expire(&mut self, now: Nanos) {
+        self.few.retain(|request| request.until > now);
+        if let Some(many) = &mut self.many {
+            many.expire(now);
+            if many.by_sector.is_empty() {
+                self.many = None;
+            }
+        }
+    }
+
+    fn insert(&mut self, request: InFlight) {
+        match &mut self.many {
+            Some(many) => many.insert(request),
+            None if self.few.len() < FEW => self.few.push(request),
+            None => {
+                let mut many = Box::<Many>::default();
+                self.few.drain(..).for_each(|few| many.insert(few));
+                many.insert(request);
+                self.many = Some(many);
+            }
+        }
+    }
+
+    /// With which kinds this range overlaps.
+    fn met(&mut self, range: Range) -> Met {
+        if let Some(many) = &mut self.many {
+            return many.met(range);
+        }
+        let mut met = Met::default();
+        for request in &self.few {
+            let overlaps = request.range.overlaps(range);
+            met.read |= overlaps && request.is_read;
+            met.write |= overlaps && !request.is_read;
+        }
+        met
+    }
+}
+
+/// Requests in flight by place. Few overlap as a rule, and are looked at one by one.
+#[derive(Clone, Debug, Default)]
+struct Many {
     by_sector: BTreeMap<(u16, u64, u64), Entry>,
     by_end: BinaryHeap<Reverse<(Nanos, u16, u64, u64)>>,
     longest: u64,
     number: u64,
-    /// Once a search has met many, until none is in flight.
+    /// Once a search has met many.
     index: Option<Index>,
 }
 
@@ -56,7 +113,7 @@ struct Entry {
     is_read: bool,
 }
 
-impl Active {
+impl Many {
     fn expire(&mut self, now: Nanos) {
         while let Some(Reverse((until, device, sector, number))) = self.by_end.peek().copied()
             && until <= now
@@ -69,12 +126,14 @@ impl Active {
                 index.of_kind(entry.is_read).remove(range);
             }
         }
-        if self.by_sector.is_empty() {
-            self.index = None;
-        }
     }
 
-    fn insert(&mut self, range: Range, is_read: bool, until: Nanos) {
+    fn insert(&mut self, request: InFlight) {
+        let InFlight {
+            range,
+            is_read,
+            until,
+        } = request;
         let key = (range.device, range.from, self.number);
         self.number += 1;
         self.longest = self.longest.max(range.to - range.from);
@@ -191,7 +250,11 @@ impl Damaged {
         self.mixed += u64::from(write || read && !is_read);
         self.writes += u64::from(write && !is_read);
         if until > from {
-            self.active.insert(range, is_read, until);
+            self.active.insert(InFlight {
+                range,
+                is_read,
+                until,
+            });
         }
     }
 

@@ -1,5 +1,7 @@
 //! What happens over time, in windows: demand, throughput, turns, requests in flight, requests delayed.
 
+use std::ops::Range;
+
 use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
 
@@ -80,6 +82,8 @@ pub struct Timeline {
     first: Option<u64>,
     /// Levels are integrals over time in nanoseconds.
     points: Vec<TimelinePoint>,
+    /// The window that was asked for last: from when until when, and its place among the points.
+    last: (Range<u64>, usize),
     /// Changes of the number of requests that are held back for the whole of a window.
     held: Vec<i64>,
     now: Nanos,
@@ -107,6 +111,7 @@ impl Timeline {
             factor,
             first: None,
             points: Vec::new(),
+            last: (0..0, 0),
             held: Vec::new(),
             now: Nanos::ZERO,
             in_flight: 0,
@@ -231,7 +236,12 @@ impl Timeline {
     }
 
     /// Shares out the time from `from` to `until` among the windows.
+    #[inline]
     fn spread(&mut self, from: Nanos, until: Nanos, mut add: impl FnMut(&mut TimelinePoint, f64)) {
+        let (window, index) = &self.last;
+        if window.contains(&from.get()) && window.contains(&until.get()) {
+            return add(&mut self.points[*index], (until - from).get() as f64);
+        }
         self.at(until);
         self.at(from);
         let (window, first) = (self.window.get(), self.first.unwrap_or(0));
@@ -246,7 +256,18 @@ impl Timeline {
     }
 
     /// The window at `time`; there is one then.
+    #[inline]
     fn at(&mut self, time: Nanos) -> &mut TimelinePoint {
+        if !self.last.0.contains(&time.get()) {
+            let index = self.index_at(time);
+            let begin = time.get() - time.get() % self.window.get();
+            self.last = (begin..begin.saturating_add(self.window.get()), index);
+        }
+        &mut self.points[self.last.1]
+    }
+
+    /// The place of the window at `time` among the points.
+    fn index_at(&mut self, time: Nanos) -> usize {
         loop {
             let number = time.get() / self.window.get();
             let first = *self.first.get_or_insert(number);
@@ -261,6 +282,7 @@ impl Timeline {
                 self.points
                     .splice(0..0, std::iter::repeat_n(TimelinePoint::default(), missing));
                 self.first = Some(number);
+                self.last = (0..0, 0);
                 continue;
             }
             let index = (number - first) as usize;
@@ -274,7 +296,7 @@ impl Timeline {
                     }
                     self.points.resize(index + 1, TimelinePoint::default());
                 }
-                return &mut self.points[index];
+                return index;
             }
             self.coarsen(self.factor);
         }
@@ -297,6 +319,7 @@ impl Timeline {
         self.points = coarse;
         self.first = Some(coarse_first);
         self.window = Nanos::new(self.window.get().saturating_mul(factor));
+        self.last = (0..0, 0);
     }
 
     /// Nothing more will happen.

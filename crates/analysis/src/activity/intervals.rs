@@ -268,7 +268,8 @@ impl Intervals {
 /// Intervals that flights cover, by device; flights come in the order of their beginnings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Covered {
-    devices: BTreeMap<u16, (u64, u64)>,
+    /// Of each device, how many it covers, and the first one that is not covered yet: none before it is.
+    devices: Vec<(u64, u64)>,
 }
 
 impl Covered {
@@ -278,17 +279,24 @@ impl Covered {
         }
         let first = flight.from.get() / width.get();
         let end = (flight.until.get() - 1) / width.get() + 1;
-        let (covered, next) = self.devices.entry(flight.request.device).or_default();
+        let device = usize::from(flight.request.device);
+        if self.devices.len() <= device {
+            self.devices.resize(device + 1, (0, 0));
+        }
+        let (covered, next) = &mut self.devices[device];
         *covered += end.saturating_sub(first.max(*next));
         *next = (*next).max(end);
     }
 
     pub(super) fn shares(&self, intervals: f64) -> Vec<DeviceUse> {
-        let of = |(device, (covered, _)): (&u16, &(u64, u64))| DeviceUse {
-            device: *device,
+        let all = (0..=u16::MAX).zip(&self.devices);
+        let of = |(device, (covered, _)): (u16, &(u64, u64))| DeviceUse {
+            device,
             utilisation: *covered as f64 / intervals,
         };
-        self.devices.iter().map(of).collect()
+        all.filter(|(_, (covered, _))| *covered > 0)
+            .map(of)
+            .collect()
     }
 }
 

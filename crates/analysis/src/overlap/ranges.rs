@@ -28,6 +28,10 @@ impl Range {
         Self { device, from, to }
     }
 
+    pub(super) fn overlaps(self, other: Self) -> bool {
+        self.device == other.device && self.from < other.to && other.from < self.to
+    }
+
     fn begin(self) -> Place {
         (self.device, self.from)
     }

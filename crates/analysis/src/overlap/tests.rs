@@ -204,7 +204,8 @@ fn visited(requests: impl Iterator<Item = Request>) -> (u64, [u64; 3]) {
     for request in requests {
         damaged.push(&request, request.start, Nanos::MAX);
     }
-    let index = damaged.active.index.as_ref();
+    let many = damaged.active.many.as_ref();
+    let index = many.and_then(|many| many.index.as_ref());
     let Index { reads, writes } = index.expect("searches have met many");
     (reads.visited.get() + writes.visited.get(), damaged.counts())
 }
