@@ -12,6 +12,7 @@
 //! how far it may be off.
 
 mod activity;
+mod ascending;
 mod burstiness;
 pub mod check;
 mod devices;

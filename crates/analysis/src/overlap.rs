@@ -5,13 +5,14 @@
 mod ranges;
 mod recent;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
 use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
 use ranges::{Range, Ranges};
 use recent::Recent;
+
+use crate::ascending::Ascending;
 
 /// Searches that look at more requests than this build the index.
 const ONE_BY_ONE: usize = 64;
@@ -77,7 +78,7 @@ impl Active {
 #[derive(Clone, Debug, Default)]
 struct Many {
     by_sector: BTreeMap<(u16, u64, u64), Entry>,
-    by_end: BinaryHeap<Reverse<(Nanos, u16, u64, u64)>>,
+    by_end: Ascending<(Nanos, u16, u64, u64)>,
     longest: u64,
     number: u64,
     /// Once a search has met many.
@@ -115,7 +116,7 @@ struct Entry {
 
 impl Many {
     fn expire(&mut self, now: Nanos) {
-        while let Some(Reverse((until, device, sector, number))) = self.by_end.peek().copied()
+        while let Some((until, device, sector, number)) = self.by_end.first().copied()
             && until <= now
         {
             self.by_end.pop();
@@ -137,7 +138,7 @@ impl Many {
         let key = (range.device, range.from, self.number);
         self.number += 1;
         self.longest = self.longest.max(range.to - range.from);
-        self.by_end.push(Reverse((until, key.0, key.1, key.2)));
+        self.by_end.push((until, key.0, key.1, key.2));
         let entry = Entry {
             end: range.to,
             is_read,
