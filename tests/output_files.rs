@@ -293,6 +293,37 @@ fn the_data_of_a_chart_have_units_and_no_column_twice() {
 }
 
 #[test]
+fn a_burst_is_seen_however_wide_the_windows_are() {
+    let scratch = Scratch::new();
+    // Twenty at once for 5 ms, and one request a second.
+    let row = |start: f64| format!("{start} ; 0 ; 8 ; R ; 0.0 ; 0.005\n");
+    let rows: String = (0..60).map(|s| row(f64::from(s))).collect();
+    let rows = rows + &row(59.5).repeat(20);
+    let records = scratch.file("r.load", rows);
+    let plot = |options: &[&str]| {
+        let mut plot = iosonar();
+        plot.args(["plot", "in-flight", "--data", "-"])
+            .arg(&records);
+        plot.args(options).output().unwrap()
+    };
+    let most = |series: &str, options: &[&str]| {
+        let csv = out(&plot(options));
+        let rows = csv.lines().map(|row| row.split(',').collect::<Vec<_>>());
+        let of = rows.filter(|fields| fields[1] == series);
+        let values = of.filter_map(|fields| fields[3].parse::<f64>().ok());
+        values.fold(f64::NAN, f64::max)
+    };
+    let average = "average over the window";
+    assert!(most(average, &["--window", "10s"]) < 0.1);
+    assert_eq!(most("maximum", &["--window", "10s"]), 20.0);
+    assert!((most(average, &["--window", "1ms"]) - 20.0).abs() < 1e-6);
+    let refused = plot(&["--window", "100us"]);
+    let message = err(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{message}");
+    assert!(message.contains("expected at least 1ms"), "{message}");
+}
+
+#[test]
 fn quiet_means_results_and_nothing_else() {
     let scratch = Scratch::new();
     let scenario = scratch.file("s.toml", SYNTHETIC);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Takes things in any order and gives them back in ascending order. Most come in order, and cost little.
+/// Takes things in any order and gives them back in ascending order. What comes in order costs little.
 #[derive(Clone, Debug)]
 pub(crate) struct Ascending<T> {
     /// In order.

@@ -23,8 +23,9 @@ const FEW: usize = 32;
 /// Requests in flight that others may overlap with.
 #[derive(Clone, Debug, Default)]
 struct Active {
+    /// Empty while there are [`many`](Self::many).
     few: Vec<InFlight>,
-    /// Once there were more than [`FEW`], until none is in flight; then no others are.
+    /// Once there were more than [`FEW`], until none is in flight.
     many: Option<Box<Many>>,
 }
 

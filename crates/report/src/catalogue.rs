@@ -343,7 +343,7 @@ pub const CATALOGUE: &[Entry] = &[
     each("delay-histogram", Delay, "delay.bins", Needs::NONE, histogram::delay,
         "The number of requests by start delay, in logarithmic bins; zeros have a separate bin on the left."),
     together("in-flight", InFlight, "latency.flying", OUTCOME, flight::in_flight,
-        "Requests submitted but not yet completed: the queue depth at the device, averaged over a window."),
+        "Requests submitted but not yet completed: the queue depth at the device, averaged over a window, and its maximum."),
     together("delayed", InFlight, "delay.flying", OUTCOME, flight::delayed,
         "Requests that are due but not yet submitted: the backlog in front of the device."),
     each("latency-by-load", Correlation, "latency.xy", view(View::LatencyByLoad), flight::latency_by_load,

@@ -1,7 +1,7 @@
-//! Every key of every example and of every profile, with values at the edges of what can be written: an error that
-//! names the key, or a finished, finite, plausible result in bounded time and memory.
+//! Every key of every example, and of some of the profiles that have it, with values at the edges of what can be written:
+//! an error that names the key, or a finished, finite, plausible result in bounded time and memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -67,15 +67,16 @@ type Way = Vec<String>;
 fn leaves(value: &Value, way: &mut Way, found: &mut Vec<Way>) {
     let inner: Vec<(String, &Value)> = match value {
         Value::Table(table) => table.iter().map(|(k, v)| (k.clone(), v)).collect(),
-        // Of tables that are alike, such as those of zones, the first and the last.
+        // Of tables with the same keys, such as those of zones, the first.
         Value::Array(list) if list.iter().any(Value::is_table) => {
-            let ends = [0, list.len() - 1];
-            let ends = if list.len() > 1 {
-                &ends[..]
-            } else {
-                &ends[..1]
-            };
-            ends.iter().map(|&i| (i.to_string(), &list[i])).collect()
+            let mut seen = HashSet::new();
+            let tables = list.iter().enumerate();
+            let new = tables.filter(|(_, table)| {
+                let mut keys = Vec::new();
+                leaves(table, &mut Vec::new(), &mut keys);
+                seen.insert(keys)
+            });
+            new.map(|(i, table)| (i.to_string(), table)).collect()
         }
         _ => {
             found.push(way.clone());
@@ -269,7 +270,7 @@ fn cases_of(name: &str, path: &Path, scenario: &Value, prefix: &[&str], only: &V
 struct Tried(HashMap<(Way, String), usize>);
 
 impl Tried {
-    /// Whether a case is to be carried out, as few like it were.
+    /// Whether to carry out a case: if few like it have been.
     fn adds(&mut self, case: &Case) -> bool {
         let is_key = |part: &&String| part.parse::<usize>().is_err();
         let key = case.way.iter().filter(is_key).cloned().collect();

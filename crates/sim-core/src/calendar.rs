@@ -22,7 +22,7 @@ use iosonar_units::Nanos;
 
 pub use cancel::EventId;
 use cancel::{Cancellations, NOT_CANCELLABLE};
-pub use placed::{Next, PlacedCalendar};
+pub use placed::{NextEvent, PlacedCalendar};
 use wheel::Wheel;
 
 /// Which of several events of one instant comes first: the smaller number. Ordinary events have

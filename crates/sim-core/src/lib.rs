@@ -134,7 +134,7 @@ pub mod typed;
 mod unit;
 mod ziggurat;
 
-pub use calendar::{Calendar, EventId, EventPriority, Next, PlacedCalendar};
+pub use calendar::{Calendar, EventId, EventPriority, NextEvent, PlacedCalendar};
 pub use completion_hash::CompletionHash;
 pub use iosonar_stats as stats;
 pub use iosonar_units::Nanos;

@@ -104,6 +104,7 @@ impl Salvaged {
     }
 }
 
+// What a damaged file says of the rows to come is not relied on: `none_before` is not passed on.
 impl TraceReader for Salvaged {
     fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
         let n = self.inner.next_batch(batch)?;

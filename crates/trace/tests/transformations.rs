@@ -3,11 +3,15 @@
 mod common;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use common::{Memory, Row, all_of, any_row, batch_of};
 use iosonar_trace::input::Combine;
 use iosonar_trace::transform::{Change, OnBackstep, Repeat, Rounds, Spill, apply_all, derive};
-use iosonar_trace::{Batch, Metadata, Op, Outcome, Reading, TraceReader, input, output};
+use iosonar_trace::{
+    Batch, Metadata, Op, Outcome, Reading, TraceError, TraceReader, input, output,
+};
 use iosonar_units::{Bytes, Nanos, Sector, Sectors};
 use proptest::prelude::*;
 
@@ -313,9 +317,31 @@ fn more_than_fits_is_sorted_through_files() {
     assert!(sorted == expected, "stable, and all there");
 }
 
+/// Counts the rows that are read.
+struct Counting {
+    inner: Box<dyn TraceReader>,
+    rows: Arc<AtomicUsize>,
+}
+
+impl TraceReader for Counting {
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+        let rows = self.inner.next_batch(batch)?;
+        self.rows.fetch_add(rows, Relaxed);
+        Ok(rows)
+    }
+
+    fn metadata(&self) -> &Metadata {
+        self.inner.metadata()
+    }
+
+    fn none_before(&mut self) -> Nanos {
+        self.inner.none_before()
+    }
+}
+
 /// Records of a replay come in the order of completion. The index of the file says when a start is the next.
 #[test]
-fn records_of_three_blocks_are_sorted_while_they_are_read() {
+fn records_of_several_blocks_are_sorted_while_they_are_read() {
     let dir = tempfile::tempdir().unwrap();
     let mut rows = common_rows(200_000);
     for (i, row) in (0_u64..).zip(&mut rows) {
@@ -338,15 +364,60 @@ fn records_of_three_blocks_are_sorted_while_they_are_read() {
     bounds.dedup_by_key(|(_, bound)| *bound);
     assert!(bounds.len() >= 4, "it is known better block by block");
 
-    let sort = Reading {
+    let rows_read = Arc::<AtomicUsize>::default();
+    let counting = Box::new(Counting {
+        inner: input::open(&path).unwrap(),
+        rows: Arc::clone(&rows_read),
+    });
+    let sort = Change::OnBackstep(OnBackstep::Sort);
+    let sorted = sort.apply(counting, &path, &Spill::default(), false);
+    let mut sorted = sorted.unwrap();
+    sorted.next_batch(&mut batch).unwrap();
+    let read = rows_read.load(Relaxed);
+    assert!(read < 100_000, "{read} rows before the first is given back");
+    let rest = all_of(&mut *sorted).unwrap();
+    let (first, others) = expected.split_at(batch.len());
+    let first: Vec<_> = first.iter().map(|row| row.record).collect();
+    assert!(
+        batch.records().eq(first) && rest == others,
+        "all there, by start"
+    );
+}
+
+/// The starts of the second block's records are smaller than its entry in the index says.
+#[test]
+fn an_index_that_is_wrong_is_an_error_and_need_not_be_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut rows = common_rows(140_000);
+    rows.swap(60_000, 70_000);
+    let path = write(dir.path(), "wrong.ios", &rows);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let end = bytes.len() - 16;
+    let at = u64::from_le_bytes(bytes[end..end + 8].try_into().unwrap()) as usize;
+    let entries = &mut bytes[at + 12..end];
+    let blocks = entries
+        .chunks_mut(28)
+        .filter(|entry| entry[8..12] != [0; 4]);
+    let second = { blocks }.nth(1).unwrap();
+    second[12..20].copy_from_slice(&655_360_000_000_u64.to_le_bytes());
+    let crc = crc32fast::hash(&[&bytes[at..at + 8], &bytes[at + 12..end]].concat());
+    bytes[at + 8..at + 12].copy_from_slice(&crc.to_le_bytes());
+    std::fs::write(&path, bytes).unwrap();
+
+    let mut sort = Reading {
         changes: vec![Change::OnBackstep(OnBackstep::Sort)],
         ..Reading::default()
     };
-    let mut sorted = input::open_changed(&path, &sort).unwrap();
+    let error = all_of(&mut *input::open_changed(&path, &sort).unwrap()).unwrap_err();
+    let error = error.to_string();
     assert!(
-        all_of(&mut *sorted).unwrap() == expected,
-        "all there, by start"
+        error.contains("wrong.ios") && error.contains("--lenient"),
+        "{error}"
     );
+    sort.options.lenient = true;
+    let sorted = all_of(&mut *input::open_changed(&path, &sort).unwrap()).unwrap();
+    rows.swap(60_000, 70_000);
+    assert!(sorted == rows);
 }
 
 fn write(dir: &Path, name: &str, rows: &[Row]) -> PathBuf {

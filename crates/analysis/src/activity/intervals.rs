@@ -268,7 +268,7 @@ impl Intervals {
 /// Intervals that flights cover, by device; flights come in the order of their beginnings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Covered {
-    /// Of each device, how many it covers, and the first one that is not covered yet: none before it is.
+    /// Of each device, how many are covered, and the one behind the last of them.
     devices: Vec<(u64, u64)>,
 }
 

@@ -5,13 +5,36 @@ use super::*;
 use iosonar_units::{Sector, Sectors};
 use proptest::prelude::*;
 
-/// Few requests close to each other, or many of all sizes over seconds, of which some leave the window.
+/// Few requests close to each other, many of all sizes over seconds, of which some leave the window, or bursts of more
+/// than [`FEW`], after which none is in flight.
 fn loads() -> impl Strategy<Value = Vec<(Request, Nanos)>> {
     prop_oneof![
         steps(4_000_000, 60, 12, 60),
         steps(20_000_000, 1000, 300, 200),
         steps(1_000_000, 100_000, 70_000, 300),
+        (steps(100_000, 2000, 30, 400), 40..150_usize).prop_map(|(mut load, burst)| {
+            for (i, (request, until)) in load.iter_mut().enumerate() {
+                let pause = Nanos::from_millis(20 * (i / burst) as u64);
+                request.start += pause;
+                *until += pause;
+            }
+            load
+        }),
     ]
+}
+
+#[test]
+fn many_in_flight_become_few_once_all_have_ended() {
+    let mut damaged = Damaged::default();
+    let read = |at| request(at, 0, 8, Op::Read, 0);
+    for at in 0..=FEW as u64 {
+        assert!(damaged.active.many.is_none(), "{at} before");
+        damaged.push(&read(at), Nanos::new(at), Nanos::new(1000));
+    }
+    assert!(damaged.active.many.is_some() && damaged.active.few.is_empty());
+    damaged.push(&read(1000), Nanos::new(1000), Nanos::new(2000));
+    assert!(damaged.active.many.is_none() && damaged.active.few.len() == 1);
+    assert_eq!(damaged.counts(), [FEW as u64, 0, 0]);
 }
 
 fn steps(

@@ -149,6 +149,15 @@ impl PixelArgs {
     }
 }
 
+/// Windows are not measured in smaller parts.
+fn millisecond_or_more(text: &str) -> Result<Nanos, String> {
+    match text.parse::<Nanos>() {
+        Ok(t) if t >= Nanos::MILLISECOND => Ok(t),
+        Ok(_) => Err("expected at least 1ms".to_owned()),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
 /// How records are evaluated.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Looking at records")]
@@ -161,8 +170,8 @@ pub(crate) struct LookArgs {
     quantity: QuantityName,
     /// Average throughput over windows of TIME [default: 3s, or less]
     ///
-    /// The default is shorter for short traces.
-    #[arg(long, value_name = "TIME", value_parser = above_zero)]
+    /// The default is shorter for short traces. The shortest window is 1ms.
+    #[arg(long, value_name = "TIME", value_parser = millisecond_or_more)]
     window: Option<Nanos>,
     /// Show disk activity in periods of TIME
     #[arg(long, value_name = "TIME", default_value = "1min", value_parser = above_zero)]

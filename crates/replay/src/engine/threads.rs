@@ -20,14 +20,21 @@ use crate::pacing;
 
 pub(crate) struct ThreadPool {
     accesses: Option<Sender<Task>>,
+    /// The same accesses, as its threads take them.
+    tasks: Receiver<Task>,
     completions: Receiver<Done>,
     prepared: Vec<Task>,
     reaped: Vec<Done>,
     threads: Vec<JoinHandle<()>>,
     has_panicked: Arc<AtomicBool>,
-    /// Accesses that threads were given and have not completed.
+    /// Accesses that were submitted and have not completed.
     outstanding: usize,
+    /// Threads that do not come back have been waited for.
+    given_up: bool,
 }
+
+/// How long a device may take for what threads have begun, before they are left to themselves.
+const LAST_WAIT: Nanos = Nanos::from_secs(2);
 
 struct Task {
     slot: u32,
@@ -63,12 +70,14 @@ impl ThreadPool {
             .collect::<io::Result<_>>()?;
         Ok(Self {
             accesses: Some(accesses),
+            tasks,
             completions,
             prepared: Vec::new(),
             reaped: Vec::new(),
             threads,
             has_panicked,
             outstanding: 0,
+            given_up: false,
         })
     }
 
@@ -149,6 +158,10 @@ impl Engine for ThreadPool {
         self.outstanding -= done.len() - before;
     }
 
+    fn cancel(&mut self) {
+        self.given_up = true;
+    }
+
     fn wait(&mut self, timeout: Nanos) -> io::Result<()> {
         self.submit()?;
         self.check()?;
@@ -168,11 +181,21 @@ impl Engine for ThreadPool {
 
 impl Drop for ThreadPool {
     fn drop(&mut self) {
-        // Without a sender the threads finish what they have and end.
+        // Without a sender the threads end with what they have begun. Nothing else reaches the device any more.
         self.accesses = None;
-        // After an error, a panic or two signals to stop, the device may never complete what a thread waits for.
-        if self.outstanding > self.completions.try_iter().count() {
-            return;
+        self.outstanding -= self.tasks.try_iter().count();
+        // After an error or a panic, a device may never complete what a thread waits for.
+        let end = pacing::monotonic() + LAST_WAIT;
+        while self.outstanding > 0 {
+            let left = end.saturating_sub(pacing::monotonic());
+            if self.given_up || self.check().is_err() || left == Nanos::ZERO {
+                return;
+            }
+            self.outstanding -= match self.completions.recv_timeout(left.into()) {
+                Ok(_) => 1,
+                Err(RecvTimeoutError::Timeout) => 0,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
         }
         for thread in self.threads.drain(..) {
             let _ = thread.join();

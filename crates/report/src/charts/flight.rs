@@ -12,11 +12,18 @@ pub(crate) fn in_flight(inputs: &[Measured]) -> Option<Chart> {
         inputs,
         "Requests in flight",
         y,
-        &[Figure {
-            label: "average over the window",
-            colour: Colour::Curve(0),
-            of: |p, _| p.in_flight,
-        }],
+        &[
+            Figure {
+                label: "average over the window",
+                colour: Colour::Curve(0),
+                of: |p, _| p.in_flight,
+            },
+            Figure {
+                label: "maximum",
+                colour: Colour::Muted,
+                of: |p, _| p.most_in_flight as f64,
+            },
+        ],
     )?;
     let known = inputs
         .iter()

@@ -20,7 +20,7 @@ const PLACES: usize = PlacedCalendar::<()>::PLACES;
 
 /// The next event of a [`PlacedCalendar`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextEvent {
     /// No event is to come by then.
     None,
     /// That of a place, at this time. The place keeps it until it is [cleared](PlacedCalendar::clear) or its event is
@@ -109,6 +109,9 @@ impl<T: Copy> PlacedCalendar<T> {
     }
 
     /// Whether an event of this place is to come.
+    ///
+    /// # Panics
+    /// If there is no such place.
     #[inline]
     pub fn is_planned(&self, place: usize) -> bool {
         self.orders[place] != NO_EVENT
@@ -122,29 +125,30 @@ impl<T: Copy> PlacedCalendar<T> {
     pub fn plan(&mut self, place: usize, at: Nanos, priority: EventPriority) {
         assert!(
             place < self.used && at >= self.now() && self.orders[place] == NO_EVENT,
-            "an event in the past, or the second one of a place"
+            "an event in the past, the second one of a place, or no such place"
         );
         self.times[place] = at.get();
         self.orders[place] = self.others.claim_order(priority);
     }
 
-    /// Where the next event is, if it happens until `end`. If it has a place, it counts as happened.
+    /// Where the next event is, if it happens until `end`. If it has a place, it counts as happened, and the place must
+    /// be cleared or its event replaced before this is called again.
     #[inline(always)]
-    pub fn next(&mut self, end: Nanos) -> Next {
+    pub fn next(&mut self, end: Nanos) -> NextEvent {
         let first = self.first();
         if !self.others.is_bare() && !self.comes_before_others(first) {
             return match self.others.next_time() {
-                Some(at) if at <= end => Next::Other,
-                _ => Next::None,
+                Some(at) if at <= end => NextEvent::Other,
+                _ => NextEvent::None,
             };
         }
         match first {
             Some((place, at)) if at <= end.get() => {
                 let at = Nanos::new(at);
                 self.others.pass(at);
-                Next::At(place, at)
+                NextEvent::At(place, at)
             }
-            _ => Next::None,
+            _ => NextEvent::None,
         }
     }
 
@@ -154,19 +158,24 @@ impl<T: Copy> PlacedCalendar<T> {
         self.others.pop()
     }
 
-    /// The event of a place has happened: none is there.
+    /// The event of a place, of which there is one, has happened: none is there.
     #[inline(always)]
     pub fn clear(&mut self, place: usize) {
+        debug_assert!(place < self.used, "no such place");
         let place = place % PLACES;
         (self.times[place], self.orders[place]) = (no_time(place), NO_EVENT);
     }
 
-    /// The event of a place has happened, and the next one there is planned, if there is one.
+    /// The event of a place has happened, and the next one there is planned with the default priority, if there is one.
+    ///
+    /// # Panics
+    /// If it lies before [`now`](Self::now).
     #[inline(always)]
     pub fn replace(&mut self, place: usize, next: Option<Nanos>) {
+        debug_assert!(place < self.used, "no such place");
         match next {
             Some(at) => {
-                debug_assert!(at >= self.now(), "the clock never goes back");
+                assert!(at >= self.now(), "an event in the past");
                 self.times[place % PLACES] = at.get();
                 self.orders[place % PLACES] = self.others.claim_order(EventPriority::default());
             }
@@ -254,12 +263,12 @@ mod tests {
 
     fn pop(placed: &mut PlacedCalendar<usize>, end: Nanos) -> Option<(Nanos, usize)> {
         match placed.next(end) {
-            Next::None => None,
-            Next::At(place, at) => {
+            NextEvent::None => None,
+            NextEvent::At(place, at) => {
                 placed.clear(place);
                 Some((at, place))
             }
-            Next::Other => placed.pop_other(),
+            NextEvent::Other => placed.pop_other(),
         }
     }
 
@@ -322,7 +331,7 @@ mod tests {
     fn no_event_of_a_place_is_in_the_past() {
         let mut placed = PlacedCalendar::<()>::with_places(2);
         placed.plan(1, Nanos::new(5), EventPriority::default());
-        assert_eq!(placed.next(Nanos::MAX), Next::At(1, Nanos::new(5)));
+        assert_eq!(placed.next(Nanos::MAX), NextEvent::At(1, Nanos::new(5)));
         placed.clear(1);
         placed.plan(0, Nanos::new(4), EventPriority::default());
     }

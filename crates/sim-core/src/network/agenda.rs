@@ -6,7 +6,7 @@
 use iosonar_units::Nanos;
 
 use super::context::Event;
-use crate::calendar::{Next, PlacedCalendar};
+use crate::calendar::{NextEvent, PlacedCalendar};
 use crate::{Calendar, EventPriority};
 
 /// The events of this many nodes have a place.
@@ -78,7 +78,7 @@ impl Agenda {
 
     /// Where the next event is, if it happens until `end`.
     #[inline(always)]
-    pub(super) fn next(&mut self, end: Nanos) -> Next {
+    pub(super) fn next(&mut self, end: Nanos) -> NextEvent {
         self.calendar.next(end)
     }
 

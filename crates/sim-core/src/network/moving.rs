@@ -11,19 +11,19 @@ use super::node::{Incoming, Node};
 use super::station::Station;
 use super::{BuildError, Class, Network, NodeId, Probe};
 use crate::arrivals::{Arrival, Renewal};
-use crate::calendar::Next;
+use crate::calendar::NextEvent;
 
 impl<P: Probe> Network<P> {
     /// The next event, if it happens until `end`; returns whether there was one.
     #[inline(always)]
     pub(super) fn advance(&mut self, end: Nanos) -> bool {
         let (place, now) = match self.context.agenda.next(end) {
-            Next::None => return false,
-            Next::Other => {
+            NextEvent::None => return false,
+            NextEvent::Other => {
                 self.advance_calendar();
                 return true;
             }
-            Next::At(place, now) => (place, now),
+            NextEvent::At(place, now) => (place, now),
         };
         self.now = now;
         let sources = self.sources.len();

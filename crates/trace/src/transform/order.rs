@@ -107,16 +107,20 @@ const RUN: usize = 1 << 20;
 
 /// A trace sorted by start.
 ///
-/// Rows are given back as soon as the reader knows that no earlier one will come. Where it does not know that, or there
-/// are too many to wait, the rest is merged from sorted runs: memory for one run, or for a batch of each.
+/// Rows are given back soon after the reader knows that no earlier one will come. Where it does not know that, or too
+/// many would have to wait, the rest is merged from sorted runs. Memory: for two runs, or for a batch of each.
 pub(super) struct Sorted {
     inner: Box<dyn TraceReader>,
     path: PathBuf,
     spool: Spool,
+    /// The most rows that wait: [`RUN`].
+    run: usize,
     /// All rows have been read.
     read: bool,
     /// Rows that wait for earlier ones, as they were read.
     waiting: Batch,
+    /// How many came after it was last looked which of them need not wait.
+    since_look: usize,
     /// No row comes before this start any more.
     none_before: Nanos,
     /// What comes next, before all that waits: rows in the order of their starts, and how many of them have been given.
@@ -131,8 +135,10 @@ impl Sorted {
             inner,
             path: path.to_owned(),
             spool: Spool::with_blocks_of(spill, Batch::ROWS),
+            run: RUN,
             read: false,
             waiting: Batch::default(),
+            since_look: 0,
             none_before: Nanos::ZERO,
             ready: (Batch::default(), Vec::new(), 0),
             runs: Vec::new(),
@@ -142,12 +148,14 @@ impl Sorted {
 
     /// Reads on until there are sorted rows, or all runs are there.
     fn read_on(&mut self) -> Result<(), TraceError> {
+        self.ready = Default::default();
         let mut batch = Batch::default();
         loop {
             let more = self.inner.next_batch(&mut batch)? > 0;
             if more {
                 self.check(&batch)?;
                 self.waiting.push_rows(&batch, 0..batch.len());
+                self.since_look += batch.len();
             }
             self.read = !more;
             let are_runs = !self.runs.is_empty();
@@ -156,12 +164,13 @@ impl Sorted {
                 self.ready.1 = in_order(&self.ready.0, |_| true);
                 return Ok(());
             }
-            if !more || self.waiting.len() >= RUN {
+            if !more || self.waiting.len() >= self.run {
                 self.end_run(&mut batch)?;
             } else if !are_runs && self.release() {
                 return Ok(());
             }
             if !more {
+                self.waiting = Batch::default();
                 return (0..self.runs.len()).try_for_each(|run| self.advance(run));
             }
         }
@@ -169,11 +178,15 @@ impl Sorted {
 
     /// Sorts the rows that no later one can precede; whether there are any.
     fn release(&mut self) -> bool {
+        // Looking at all and moving the rest costs no more than reading then, however few are released.
+        if self.since_look < self.waiting.len() / 4 {
+            return false;
+        }
         let none_before = self.inner.none_before();
         if none_before <= self.none_before {
             return false;
         }
-        self.none_before = none_before;
+        (self.none_before, self.since_look) = (none_before, 0);
         // Later rows of the same start come behind these.
         let order = in_order(&self.waiting, |start| start <= none_before);
         if order.is_empty() {
@@ -197,7 +210,7 @@ impl Sorted {
             place: Place::of(&self.path, batch.place(row)),
             problem: format!(
                 "the record starts at {start}, but according to the index, none from here on starts before {}: the index \
-                 is wrong",
+                 is wrong; --lenient sorts without it",
                 self.none_before
             ),
         })
@@ -363,6 +376,38 @@ mod tests {
             prop_assert_eq!(found, expected);
             prop_assert_eq!(reader.next_batch(&mut batch).unwrap(), 0);
         }
+    }
+
+    #[test]
+    fn rows_that_would_wait_for_too_long_are_merged_from_runs() {
+        // After ten batches in order, the first ones of three hundred come late.
+        let ordered = (0..10).map(|n| (vec![2 * n, 2 * n + 1], 2 * (n + 1)));
+        let late = (0..300).map(|n| (vec![1000 + n, 700 - n], 20));
+        let rows = Rows::new(ordered.chain(late).collect());
+        let (mut reader, mut batch, mut found) = (sorted(rows), Batch::default(), Vec::new());
+        reader.run = 64;
+        while reader.next_batch(&mut batch).unwrap() > 0 {
+            found.extend(batch.starts().iter().map(|start| start.get()));
+        }
+        assert!(reader.runs.len() > 5, "{} runs", reader.runs.len());
+        let expected: Vec<u64> = (0..20).chain(401..=700).chain(1000..1300).collect();
+        assert_eq!(found, expected);
+    }
+
+    /// What waits is not looked at again for each of many small blocks.
+    #[test]
+    fn few_rows_at_a_time_are_not_taken_out_of_many_one_by_one() {
+        let many = (vec![1_000_000; 1000], 0);
+        let small = (0..2000).map(|n| (vec![n], n + 1));
+        let rows = Rows::new(std::iter::once(many).chain(small).collect());
+        let (mut reader, mut batch, mut batches) = (sorted(rows), Batch::default(), 0);
+        let mut last = Nanos::ZERO;
+        while reader.next_batch(&mut batch).unwrap() > 0 {
+            assert!(batch.starts().is_sorted() && last <= batch.starts()[0]);
+            last = batch.starts()[batch.len() - 1];
+            batches += 1;
+        }
+        assert!((3..20).contains(&batches), "{batches} batches");
     }
 
     #[test]

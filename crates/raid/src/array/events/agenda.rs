@@ -5,7 +5,7 @@
 //! there without a place, as are those of large arrays and of other devices.
 
 use iosonar_device::Device;
-use iosonar_sim_core::{EventPriority, Next, PlacedCalendar};
+use iosonar_sim_core::{EventPriority, NextEvent, PlacedCalendar};
 use iosonar_units::Nanos;
 
 use super::Event;
@@ -82,9 +82,9 @@ impl Agenda {
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<(Nanos, Event)> {
         let (place, at) = match self.calendar.next(Nanos::MAX) {
-            Next::None => return None,
-            Next::Other => return self.calendar.pop_other(),
-            Next::At(place, at) => (place, at),
+            NextEvent::None => return None,
+            NextEvent::Other => return self.calendar.pop_other(),
+            NextEvent::At(place, at) => (place, at),
         };
         self.calendar.clear(place);
         let event = match place {
