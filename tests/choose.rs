@@ -37,6 +37,31 @@ fn value(json: &Value, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
 }
 
 #[test]
+fn keys_of_disks_are_set_for_the_candidates_that_have_disks() {
+    let answer = |candidates: &[&str], set: &[&str]| {
+        let options = ["--target", "p99 < 1s", "--json", "-q"];
+        choose(&[candidates, &options, set].concat())
+    };
+    let mean = |run: &Output, candidate: &str| {
+        let labels = [("candidate", candidate)];
+        value(&json(run), "response_time", &labels).unwrap()
+    };
+    let (disks, ssd) = ("raid10:4xexos-x18", "nvme-gen4-tlc");
+    let positional = "disk.model=\"positional\"";
+    let set = ["--set", positional, "--set", "disk.write_back=false"];
+    let [usual, without] = [answer(&[disks, ssd], &[]), answer(&[disks, ssd], &set)];
+    assert!(mean(&without, disks) > 1.2 * mean(&usual, disks));
+    assert_eq!(mean(&without, ssd), mean(&usual, ssd));
+    // Where it is meant for none of them, it is an error.
+    let refused = answer(&[ssd], &set);
+    assert!(
+        !refused.status.success() && err(&refused).contains("disk"),
+        "{}",
+        err(&refused)
+    );
+}
+
+#[test]
 fn the_administrator_has_the_answer_after_one_command() {
     let scratch = Scratch::new();
     let page = scratch.path("answer.html");

@@ -334,6 +334,11 @@ fn prepare(
     load: Option<&str>,
 ) -> Result<Prepared, ScenarioError> {
     let mut overrides = spec.overrides.clone();
+    // What no candidate has a place for is refused by each.
+    overrides.set.retain(|(key, _)| {
+        let has_place = |of: &Candidate| of.has_place_for(key);
+        has_place(candidate) || !spec.candidates.iter().any(has_place)
+    });
     overrides.set.extend_from_slice(&candidate.set);
     let path: &Path = &candidate.path;
     if load.is_none() {

@@ -75,6 +75,16 @@ pub const SHORT_FORM: [&str; 7] = [
 ];
 
 impl Candidate {
+    /// Whether a key that is set for all candidates is meant for this one: one of disks is not, if it has other devices.
+    pub(super) fn has_place_for(&self, key: &str) -> bool {
+        const DEVICES: [&str; 3] = ["disk", "ssd", "device"];
+        let table = key.split('.').next().unwrap_or_default();
+        let scenario = toml::from_str::<toml::Table>(&self.text).unwrap_or_default();
+        !DEVICES.contains(&table)
+            || scenario.contains_key(table)
+            || !DEVICES.iter().any(|other| scenario.contains_key(*other))
+    }
+
     /// What a text stands for.
     ///
     /// # Errors

@@ -97,12 +97,12 @@ pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> Str
     let is_recording = matches!(sought, Sought::Growth | Sought::Copies);
     let why = match next.verdict() {
         Judgement::Unclear if interval.is_none() && is_recording => {
-            "too few requests for a confidence interval: use a longer recording, or more replications"
+            "too few requests for a confidence interval: use a longer recording, or raise --replications"
         }
         Judgement::Unclear if interval.is_none() => {
             "too few requests for a confidence interval: raise load.requests"
         }
-        Judgement::Unclear => "the target lies within the interval: use more replications",
+        Judgement::Unclear => "the target lies within the interval: raise --replications",
         Judgement::TooShort if is_recording => {
             "the recording is too short for a queue to build up: use a longer recording"
         }
