@@ -95,7 +95,7 @@ fn while_reading(
         let outcomes = scope.spawn(move || {
             for batch in to_measure {
                 then(&batch);
-                // At the end, nobody reads into it any more.
+                // It fails once reading has ended.
                 let _ = measured.send(batch);
             }
         });

@@ -53,7 +53,7 @@ impl<T> PlacedCalendar<T> {
 }
 
 impl<T: Copy> PlacedCalendar<T> {
-    /// Without events, and with so many places.
+    /// A calendar without events, with this number of places.
     ///
     /// # Panics
     /// If there are more than [`PLACES`](Self::PLACES).
