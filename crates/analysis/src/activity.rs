@@ -365,11 +365,14 @@ impl ActivityMeter {
             self.close(group);
         }
         let (mut groups, measured) = (self.done, self.intervals.finish());
+        let mut without_requests: Vec<ActivityGroup> = Vec::new();
         for of_intervals in measured.groups {
             let begin = Nanos::new(of_intervals.number.saturating_mul(self.options.group.get()));
             let at = groups.binary_search_by_key(&begin, |group| group.begin);
-            let at = at.unwrap_or_else(|at| {
-                let group = ActivityGroup {
+            let group = if let Ok(at) = at {
+                &mut groups[at]
+            } else {
+                without_requests.push(ActivityGroup {
                     begin,
                     atomic: Directions {
                         all: f64::NAN,
@@ -377,16 +380,16 @@ impl ActivityMeter {
                         writes: f64::NAN,
                     },
                     ..ActivityGroup::default()
-                };
-                groups.insert(at, group);
-                at
-            });
-            let group = &mut groups[at];
+                });
+                without_requests.last_mut().expect("it has one")
+            };
             group.concurrency = of_intervals.concurrency;
             group.in_flight = of_intervals.in_flight;
             group.utilisation = of_intervals.utilisation;
             group.busy = of_intervals.busy;
         }
+        groups.append(&mut without_requests);
+        groups.sort_by_key(|group| group.begin);
         let length = self.options.group.get();
         let begin_of = |group: Option<&ActivityGroup>| group.map_or(0, |g| g.begin.get());
         let is_longer_than_peak = begin_of(groups.last()) - begin_of(groups.first())

@@ -101,6 +101,8 @@ pub(super) struct Measured {
 
 /// This number of unchanged groups are merged into one.
 const LONG: u64 = 1_000;
+/// From this number of groups on, all that are unchanged are.
+const MANY: usize = 1 << 17;
 
 /// Counts active requests, interval by interval.
 #[derive(Clone)]
@@ -196,7 +198,7 @@ impl Intervals {
             self.enter_group(self.group_of(next), next);
             // Where nothing changes for long, all that time is one group.
             let groups = self.group_of(interval) - self.current_group;
-            let last = if groups > LONG {
+            let last = if groups > LONG || self.groups.len() >= MANY {
                 self.group_of(interval)
             } else {
                 self.current_group + 1
@@ -303,6 +305,31 @@ impl Covered {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Requests that are centuries apart must not take all memory.
+    #[test]
+    fn the_number_of_groups_is_bounded() {
+        let (width, group) = (Nanos::from_millis(2), Nanos::from_secs(1200));
+        let mut intervals = Intervals::new(width, group);
+        for number in 0..300_u64 {
+            let from = Nanos::from_secs(number * 900 * 1200);
+            let flight = Flight {
+                from,
+                until: from + Nanos::MILLISECOND,
+                request: iosonar_trace::Request::default(),
+                status: iosonar_trace::Status::Done,
+                pushed_back: false,
+                number,
+            };
+            intervals.event(&Event::Begin(flight));
+            intervals.event(&Event::End(flight));
+        }
+        let measured = intervals.finish();
+        let groups = measured.groups.len();
+        assert!((MANY..MANY + 1500).contains(&groups), "{groups}");
+        // All of the time is in some group.
+        assert_eq!(measured.intervals, 299 * 900 * 600_000 + 1);
+    }
 
     #[test]
     fn quantiles_count_levels_of_any_height() {
