@@ -209,9 +209,10 @@ impl Sorted {
         Err(TraceError::Damaged {
             place: Place::of(&self.path, batch.place(row)),
             problem: format!(
-                "the record starts at {start}, but according to the index, none from here on starts before {}: the index \
-                 is wrong; --lenient sorts without it",
-                self.none_before
+                "the record starts at {} ns, but according to the index, none from here on starts before {} ns: the index \
+                 is wrong, or the file has grown meanwhile; --lenient sorts without it",
+                start.get(),
+                self.none_before.get()
             ),
         })
     }
