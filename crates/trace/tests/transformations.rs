@@ -317,6 +317,44 @@ fn more_than_fits_is_sorted_through_files() {
     assert!(sorted == expected, "stable, and all there");
 }
 
+#[test]
+fn devices_without_names_are_not_those_that_have_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut rows = common_rows(30);
+    for (i, row) in (0_u16..).zip(&mut rows) {
+        row.record.request.device = i % 3;
+    }
+    let nameless = write(dir.path(), "nameless.ios", &rows);
+    let named = dir.path().join("named.ios");
+    let names = ["sda", "sdb"].map(str::to_owned).to_vec();
+    let metadata = Metadata {
+        devices: names,
+        ..Metadata::default()
+    };
+    let mut writer = output::create(&named, &metadata).unwrap();
+    let mut two = rows[..20].to_vec();
+    two.iter_mut()
+        .for_each(|row| row.record.request.device %= 2);
+    writer.write(&batch_of(&two)).unwrap();
+    writer.finish().unwrap();
+    for paths in [[nameless.clone(), named.clone()], [named, nameless]] {
+        let merged = input::open_several(&paths, Combine::Merge, &Reading::default());
+        let (mut merged, mut batch) = (merged.unwrap(), Batch::default());
+        let mut counts = std::collections::BTreeMap::<String, u32>::new();
+        while merged.next_batch(&mut batch).unwrap() > 0 {
+            for request in batch.requests() {
+                let name = merged.metadata().device_name(request.device);
+                *counts.entry(name).or_default() += 1;
+            }
+        }
+        let counts: Vec<_> = counts.iter().map(|(name, n)| (&**name, *n)).collect();
+        assert_eq!(
+            counts,
+            [("0", 10), ("1", 10), ("2", 10), ("sda", 13), ("sdb", 7)]
+        );
+    }
+}
+
 /// Counts the rows that are read.
 struct Counting {
     inner: Box<dyn TraceReader>,

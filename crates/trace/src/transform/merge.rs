@@ -40,20 +40,26 @@ pub fn extent_of(reader: &mut dyn TraceReader) -> Result<Option<Extent>, TraceEr
 struct Devices {
     names: Vec<String>,
     numbers: HashMap<String, u16>,
-    any_without_name: bool,
+    /// Before any had a name: one more than the largest number.
+    without_name: u32,
 }
 
 impl Devices {
     /// Gives the rows of `batch`, which come from a trace with these metadata, the numbers of the whole.
     fn renumber(&mut self, batch: &mut Batch, metadata: &Metadata) {
         if metadata.devices.is_empty() && self.names.is_empty() {
-            self.any_without_name |= !batch.is_empty();
+            let devices = batch
+                .requests()
+                .map(|request| u32::from(request.device) + 1);
+            self.without_name = self.without_name.max(devices.max().unwrap_or(0));
             return;
         }
-        if self.names.is_empty() && self.any_without_name {
-            // What had no name so far is a device of its own.
-            self.numbers.insert("0".to_owned(), 0);
-            self.names.push("0".to_owned());
+        if self.names.is_empty() {
+            // What had no name so far are devices of their own.
+            for number in (0..=u16::MAX).take(self.without_name as usize) {
+                self.numbers.insert(number.to_string(), number);
+                self.names.push(number.to_string());
+            }
         }
         for row in 0..batch.len() {
             let mut record = batch.record(row);
