@@ -160,13 +160,12 @@ impl Sorted {
             self.read = !more;
             let are_runs = !self.runs.is_empty();
             if !more && !are_runs {
-                self.ready = (std::mem::take(&mut self.waiting), Vec::new(), 0);
-                self.ready.1 = in_order(&self.ready.0, |_| true);
+                self.release(Nanos::MAX);
                 return Ok(());
             }
             if !more || self.waiting.len() >= self.run {
                 self.end_run(&mut batch)?;
-            } else if !are_runs && self.release() {
+            } else if !are_runs && self.release_some() {
                 return Ok(());
             }
             if !more {
@@ -176,16 +175,18 @@ impl Sorted {
         }
     }
 
-    /// Sorts the rows that no later one can precede; whether there are any.
-    fn release(&mut self) -> bool {
+    /// Sorts the rows that no later one can precede, as far as the reader knows; whether there are any.
+    fn release_some(&mut self) -> bool {
         // Looking at all and moving the rest costs no more than reading then, however few are released.
         if self.since_look < self.waiting.len() / 4 {
             return false;
         }
         let none_before = self.inner.none_before();
-        if none_before <= self.none_before {
-            return false;
-        }
+        none_before > self.none_before && self.release(none_before)
+    }
+
+    /// Sorts the rows that no later one can precede, as none starts before this time; whether there are any.
+    fn release(&mut self, none_before: Nanos) -> bool {
         (self.none_before, self.since_look) = (none_before, 0);
         // Later rows of the same start come behind these.
         let order = in_order(&self.waiting, |start| start <= none_before);
