@@ -6,24 +6,37 @@ use iosonar_plot::{Axis, Chart, Colour, Mark, Table, Unit};
 use super::{Figure, chart_of, demand_over_time, has_values, over_time};
 use crate::measure::{Measured, View};
 
+/// Of a level, which bursts raise for less than a window.
+fn average_and_maximum(
+    colour: Colour,
+    average: fn(&TimelinePoint, f64) -> f64,
+    maximum: fn(&TimelinePoint, f64) -> f64,
+) -> [Figure; 2] {
+    [
+        Figure {
+            label: "average over the window",
+            colour,
+            of: average,
+        },
+        Figure {
+            label: "maximum",
+            colour: Colour::Muted,
+            of: maximum,
+        },
+    ]
+}
+
 pub(crate) fn in_flight(inputs: &[Measured]) -> Option<Chart> {
     let y = Axis::from_zero("requests in flight", Unit::Number);
     let mut chart = over_time(
         inputs,
         "Requests in flight",
         y,
-        &[
-            Figure {
-                label: "average over the window",
-                colour: Colour::Curve(0),
-                of: |p, _| p.in_flight,
-            },
-            Figure {
-                label: "maximum",
-                colour: Colour::Muted,
-                of: |p, _| p.most_in_flight as f64,
-            },
-        ],
+        &average_and_maximum(
+            Colour::Curve(0),
+            |p, _| p.in_flight,
+            |p, _| p.most_in_flight as f64,
+        ),
     )?;
     let known = inputs
         .iter()
@@ -59,18 +72,11 @@ pub(crate) fn delayed(inputs: &[Measured]) -> Option<Chart> {
         inputs,
         "Delayed requests",
         y,
-        &[
-            Figure {
-                label: "average over the window",
-                colour: Colour::Curve(1),
-                of: |p, _| p.delayed,
-            },
-            Figure {
-                label: "maximum",
-                colour: Colour::Muted,
-                of: |p, _| p.most_delayed as f64,
-            },
-        ],
+        &average_and_maximum(
+            Colour::Curve(1),
+            |p, _| p.delayed,
+            |p, _| p.most_delayed as f64,
+        ),
     )?;
     has_values(&chart).then_some(chart)
 }
