@@ -78,7 +78,7 @@ pub struct LoadMetrics {
 }
 
 /// The number of batches of requests that may wait to be measured.
-const BATCHES_BEHIND: usize = 8;
+pub(crate) const BATCHES_BEHIND: usize = 8;
 
 /// Where requests are sent that others measure.
 #[derive(Debug)]

@@ -14,6 +14,7 @@ use iosonar_units::Table;
 
 pub use self::by::{By, ByKey, OfKey};
 pub use self::tables::TablesError;
+use crate::load::BATCHES_BEHIND;
 use crate::{
     ActivityOptions, LoadMetrics, LoadOptions, LoadSummary, OutcomeMetrics, OutcomeSummary,
     Timeline,
@@ -79,9 +80,6 @@ impl Measured {
         tables::write(dir, ending, self)
     }
 }
-
-/// The number of batches that may wait to be measured.
-const BATCHES_BEHIND: usize = 8;
 
 /// Reads all batches, does `first` with each, and `then` on a thread beside it.
 fn while_reading(
