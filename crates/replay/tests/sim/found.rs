@@ -162,7 +162,7 @@ fn a_panic_is_not_followed_by_waiting_for_a_device() {
         let mut scenario = quiet(engine, &[(0, Op::Discard, 8, 8, 5)]);
         scenario.disks[0].is_block_device = true;
         scenario.disks[0].requests[0].fault = Fault::Never;
-        // As somebody does who does not want to wait any longer.
+        // As a user does who stops waiting.
         scenario.stops = vec![2_000_000_000, 3_000_000_000];
         for thread in 1..8 {
             for step in (20..200).step_by(7) {
