@@ -14,6 +14,7 @@
 mod activity;
 mod ascending;
 mod burstiness;
+mod by_number;
 pub mod check;
 mod devices;
 mod load;

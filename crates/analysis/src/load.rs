@@ -184,14 +184,14 @@ impl LoadMetrics {
             distance: demand.distance,
             sizes: demand
                 .sizes
-                .into_counts()
+                .counts()
                 .map(|(length, (reads, others))| (length as u32, reads, others))
                 .collect(),
             position_sectors: 1 << demand.positions.shift,
             positions: demand
                 .positions
                 .counts
-                .into_counts()
+                .counts()
                 .map(|(range, (reads, others))| (range << demand.positions.shift, reads, others))
                 .collect(),
             distinct_sectors: sets.sectors,

@@ -1,62 +1,40 @@
 //! Short intervals: how many requests are active in each, by group.
 
-use std::collections::BTreeMap;
-
 use iosonar_units::Nanos;
 
 use super::{DeviceUse, Directions};
+use crate::by_number::ByNumber;
 use crate::sweep::{Event, Flight};
 
-/// The number of intervals by number of active requests. Most numbers are small, and found by their place.
+/// The number of intervals by number of active requests.
 #[derive(Clone, Debug, Default)]
 struct Levels {
-    low: Vec<u64>,
-    high: BTreeMap<u64, u64>,
+    counts: ByNumber<u64>,
 }
-
-/// Levels below this one are found by their place.
-const LOW: u64 = 1 << 10;
 
 impl Levels {
     #[inline]
     fn add(&mut self, level: u64, intervals: u64) {
-        if let Some(counted) = self.low.get_mut(level as usize) {
-            *counted += intervals;
-        } else {
-            self.add_new(level, intervals);
-        }
-    }
-
-    fn add_new(&mut self, level: u64, intervals: u64) {
-        if level < LOW {
-            self.low.resize(level as usize + 1, 0);
-            self.low[level as usize] = intervals;
-        } else {
-            *self.high.entry(level).or_default() += intervals;
-        }
+        self.counts.change(level, |n| *n += intervals);
     }
 
     fn total(&self) -> u64 {
-        self.low.iter().chain(self.high.values()).sum()
+        self.counts.counts().map(|(_, n)| n).sum()
     }
 
     /// The smallest level with at least a share `p` of the intervals at or below it.
     fn quantile(&self, p: f64) -> u64 {
         let rank = (p * self.total() as f64).ceil().max(1.0) as u64;
         let mut below = 0;
-        let counts = (0..)
-            .zip(&self.low)
-            .chain(self.high.iter().map(|(level, n)| (*level, n)));
-        let mut reached = counts.filter(|(_, n)| {
-            below += **n;
+        let mut reached = self.counts.counts().filter(|(_, n)| {
+            below += n;
             below >= rank
         });
         reached.next().map_or(0, |(level, _)| level)
     }
 
     fn share_above_zero(&self) -> f64 {
-        let idle = self.low.first().copied().unwrap_or(0);
-        1.0 - idle as f64 / self.total() as f64
+        1.0 - self.counts.of(0) as f64 / self.total() as f64
     }
 }
 
@@ -314,6 +292,7 @@ impl Covered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::by_number::SMALL;
 
     /// Requests that are centuries apart must not take all memory.
     #[test]
@@ -348,10 +327,10 @@ mod tests {
         for (level, intervals) in [
             (5, 1),
             (0, 3),
-            (LOW - 1, 2),
-            (LOW, 2),
+            (SMALL - 1, 2),
+            (SMALL, 2),
             (1 << 40, 1),
-            (LOW, 1),
+            (SMALL, 1),
         ] {
             levels.add(level, intervals);
         }
@@ -360,8 +339,8 @@ mod tests {
             (0.0, 0),
             (0.3, 0),
             (0.31, 5),
-            (0.5, LOW - 1),
-            (0.61, LOW),
+            (0.5, SMALL - 1),
+            (0.61, SMALL),
             (1.0, 1 << 40),
         ];
         for (p, level) in expected {

@@ -1,13 +1,12 @@
 //! What is asked of the storage: rates, sizes, places, bursts.
 
-use std::collections::BTreeMap;
-
 use iosonar_stats::Histogram;
 use iosonar_trace::{Op, Request};
 use iosonar_units::Nanos;
 
 use super::{Amount, LoadOptions, WORKING_SET_WINDOWS};
 use crate::burstiness::{Burstiness, Counts};
+use crate::by_number::ByNumber;
 use crate::overlap::CloseOverlaps;
 use crate::series::{LoadPoint, Series};
 use crate::working_set::Spans;
@@ -32,7 +31,7 @@ pub(super) struct Demand {
     pub(super) distance: Histogram,
     pub(super) distance_sum: u128,
     pub(super) distances: u64,
-    pub(super) sizes: ByNumber,
+    pub(super) sizes: ReadsAndOthers,
     pub(super) positions: Positions,
     spans: Spans,
     pub(super) arrivals: Arrivals,
@@ -83,53 +82,22 @@ impl Arrivals {
     }
 }
 
-/// Reads and others by a number. Most numbers are small, and found by their place.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ByNumber {
-    small: Vec<(u64, u64)>,
-    large: BTreeMap<u64, (u64, u64)>,
-    /// How many numbers have been counted.
-    len: usize,
-}
+/// Reads and others by a number.
+pub(super) type ReadsAndOthers = ByNumber<(u64, u64)>;
 
-/// Numbers below this one are found by their place.
-const SMALL: u64 = 1 << 12;
-
-impl ByNumber {
-    fn add(&mut self, number: u64, (reads, others): (u64, u64)) {
-        let counts = if number < SMALL {
-            if self.small.len() <= number as usize {
-                self.small.resize(number as usize + 1, (0, 0));
-            }
-            &mut self.small[number as usize]
-        } else {
-            self.large.entry(number).or_default()
-        };
-        self.len += usize::from(*counts == (0, 0));
-        counts.0 += reads;
-        counts.1 += others;
-    }
-
-    fn contains(&self, number: u64) -> bool {
-        let counts = match number < SMALL {
-            true => self.small.get(number as usize),
-            false => self.large.get(&number),
-        };
-        counts.is_some_and(|counts| *counts != (0, 0))
-    }
-
-    /// In ascending order.
-    pub(super) fn into_counts(self) -> impl Iterator<Item = (u64, (u64, u64))> {
-        let small = (0..).zip(self.small);
-        small.filter(|(_, of)| *of != (0, 0)).chain(self.large)
-    }
+/// Counts one more.
+fn count(counts: &mut ReadsAndOthers, number: u64, (reads, others): (u64, u64)) {
+    counts.change(number, |of| {
+        of.0 += reads;
+        of.1 += others;
+    });
 }
 
 /// Requests per range of sectors: a GiB, or its double where that would be too many.
 #[derive(Clone, Debug)]
 pub(super) struct Positions {
     pub(super) shift: u32,
-    pub(super) counts: ByNumber,
+    pub(super) counts: ReadsAndOthers,
 }
 
 const MOST_POSITIONS: usize = 1 << 16;
@@ -143,12 +111,12 @@ fn one(is_read: bool) -> (u64, u64) {
 
 impl Positions {
     fn push(&mut self, sector: u64, is_read: bool) {
-        self.counts.add(sector >> self.shift, one(is_read));
-        while self.counts.len > MOST_POSITIONS {
+        count(&mut self.counts, sector >> self.shift, one(is_read));
+        while self.counts.len() > MOST_POSITIONS {
             self.shift += 1;
             let fine = std::mem::take(&mut self.counts);
-            for (range, of) in fine.into_counts() {
-                self.counts.add(range >> 1, of);
+            for (range, of) in fine.counts() {
+                count(&mut self.counts, range >> 1, of);
             }
         }
     }
@@ -172,10 +140,10 @@ impl Demand {
             distance: Histogram::default(),
             distance_sum: 0,
             distances: 0,
-            sizes: ByNumber::default(),
+            sizes: ReadsAndOthers::default(),
             positions: Positions {
                 shift: options.position_sectors.max(1).ilog2(),
-                counts: ByNumber::default(),
+                counts: ReadsAndOthers::default(),
             },
             spans: Spans::new(&WORKING_SET_WINDOWS),
             arrivals: Arrivals {
@@ -245,12 +213,12 @@ impl Demand {
             self.distances += 1;
         }
         // Beyond the number of lengths that are distinguished, new ones count as the next power of two.
-        let key = if self.sizes.len < MOST_SIZES || self.sizes.contains(length.into()) {
+        let key = if self.sizes.len() < MOST_SIZES || self.sizes.contains(length.into()) {
             length
         } else {
             length.checked_next_power_of_two().unwrap_or(u32::MAX)
         };
-        self.sizes.add(key.into(), one(is_read));
+        count(&mut self.sizes, key.into(), one(is_read));
         self.positions.push(from, is_read);
         self.spans.push(request.start, from, to);
         self.overlaps.push(request);
