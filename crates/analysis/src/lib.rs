@@ -24,6 +24,7 @@ pub mod objective;
 mod outcome;
 mod overlap;
 mod pages;
+mod pass;
 mod recent;
 mod reuse;
 mod series;
@@ -40,12 +41,13 @@ pub use activity::{
 pub use burstiness::{Burstiness, Hurst};
 pub use devices::DeviceBusy;
 pub use load::{
-    Amount, Beside, Frequencies, Hot, LoadMetrics, LoadOptions, LoadSummary, WORKING_SET_WINDOWS,
+    Amount, Frequencies, Hot, LoadMetrics, LoadOptions, LoadSummary, WORKING_SET_WINDOWS,
     WindowSize,
 };
 pub use measured::{By, ByKey, MeasureOptions, Measured, OfKey, TablesError, measure};
 pub use outcome::{OutcomeMetrics, OutcomeSummary, Outcomes};
 pub use overlap::{CloseOverlaps, Damaged, GAPS};
+pub use pass::pass;
 pub use recent::{Echo, EchoKind, OpKind, Recent, RecentInterval, RecentUse};
 pub use reuse::MissRatioCurve;
 pub use series::LoadPoint;

@@ -4,10 +4,6 @@ mod demand;
 mod frequencies;
 mod working_sets;
 
-use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread;
-
 use iosonar_stats::Histogram;
 use iosonar_trace::Request;
 use iosonar_units::Nanos;
@@ -77,26 +73,6 @@ pub struct LoadMetrics {
     working_sets: WorkingSets,
 }
 
-/// The number of batches of requests that may wait to be measured.
-pub(crate) const BATCHES_BEHIND: usize = 8;
-
-/// Where requests are sent that others measure.
-#[derive(Debug)]
-pub struct Beside {
-    to: [SyncSender<Arc<Vec<Request>>>; 2],
-}
-
-impl Beside {
-    /// Requests behind those before, sorted by start.
-    pub fn push(&self, requests: Vec<Request>) {
-        let requests = Arc::new(requests);
-        for to in &self.to {
-            // It fails if that thread has panicked, which is noticed at the end.
-            let _ = to.send(Arc::clone(&requests));
-        }
-    }
-}
-
 impl LoadMetrics {
     /// Nothing measured yet.
     pub fn new(options: LoadOptions) -> Self {
@@ -113,35 +89,19 @@ impl LoadMetrics {
         self.working_sets.push(request);
     }
 
-    /// Does `work`, and measures on two threads beside it the requests that it gives: working sets miss the cache all the
-    /// time.
-    pub fn beside<T>(&mut self, work: impl FnOnce(&Beside) -> T) -> T {
+    /// The two halves of [`push`](Self::push), for two threads, as working sets miss the cache all the time. Both get all
+    /// requests, sorted by start.
+    pub fn halves(
+        &mut self,
+    ) -> (
+        impl FnMut(&Request) + Send + '_,
+        impl FnMut(&Request) + Send + '_,
+    ) {
         let (demand, working_sets) = (&mut self.demand, &mut self.working_sets);
-        thread::scope(|scope| {
-            let (to_demand, requests) = sync_channel::<Arc<Vec<Request>>>(BATCHES_BEHIND);
-            let of_demand = scope.spawn(move || {
-                for batch in requests {
-                    batch.iter().for_each(|request| demand.push(request));
-                }
-            });
-            let (to_sets, requests) = sync_channel::<Arc<Vec<Request>>>(BATCHES_BEHIND);
-            let of_sets = scope.spawn(move || {
-                for batch in requests {
-                    batch.iter().for_each(|request| working_sets.push(request));
-                }
-            });
-            let beside = Beside {
-                to: [to_demand, to_sets],
-            };
-            let done = work(&beside);
-            drop(beside);
-            for thread in [of_demand, of_sets] {
-                if let Err(panic) = thread.join() {
-                    std::panic::resume_unwind(panic);
-                }
-            }
-            done
-        })
+        (
+            |request: &Request| demand.push(request),
+            |request: &Request| working_sets.push(request),
+        )
     }
 
     /// What has been measured; `None` without requests.

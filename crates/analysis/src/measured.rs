@@ -3,10 +3,7 @@
 mod by;
 mod tables;
 
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{channel, sync_channel};
-use std::thread;
 
 use iosonar_stats::{Labels, Metric};
 use iosonar_trace::{Batch, Metadata, Outcome, Record, TraceError, TraceReader};
@@ -14,10 +11,9 @@ use iosonar_units::Table;
 
 pub use self::by::{By, ByKey, OfKey};
 pub use self::tables::TablesError;
-use crate::load::BATCHES_BEHIND;
 use crate::{
     ActivityOptions, LoadMetrics, LoadOptions, LoadSummary, OutcomeMetrics, OutcomeSummary,
-    Timeline,
+    Timeline, pass,
 };
 
 /// How a trace is measured.
@@ -81,42 +77,6 @@ impl Measured {
     }
 }
 
-/// Reads all batches, does `first` with each, and `then` on a thread beside it.
-fn while_reading(
-    reader: &mut dyn TraceReader,
-    then: &mut (dyn FnMut(&Batch) + Send),
-    mut first: impl FnMut(&Batch),
-) -> Result<(), TraceError> {
-    thread::scope(|scope| {
-        let (full, to_measure) = sync_channel::<Batch>(BATCHES_BEHIND);
-        let (measured, empty) = channel();
-        let outcomes = scope.spawn(move || {
-            for batch in to_measure {
-                then(&batch);
-                // It fails once reading has ended.
-                let _ = measured.send(batch);
-            }
-        });
-        let read = loop {
-            let mut batch = empty.try_recv().unwrap_or_default();
-            match reader.next_batch(&mut batch) {
-                Ok(0) => break Ok(()),
-                Ok(_) => first(&batch),
-                Err(error) => break Err(error),
-            }
-            if full.send(batch).is_err() {
-                // The thread has panicked, which is noticed below.
-                break Ok(());
-            }
-        };
-        drop(full);
-        if let Err(panic) = outcomes.join() {
-            resume_unwind(panic);
-        }
-        read
-    })
-}
-
 /// Measures the trace of a reader, which is made of the files `paths`.
 ///
 /// # Errors
@@ -149,14 +109,27 @@ pub fn measure(
         }
     };
     let mut left_out = 0;
-    load.beside(|beside| {
-        while_reading(reader, &mut measure_outcomes, |batch| {
+    {
+        let (mut demand, mut working_sets) = load.halves();
+        let mut measure_demand = |batch: &Batch| {
+            for record in batch.records() {
+                match is_of_the_load(&record) {
+                    true => demand(&record.request),
+                    false => left_out += 1,
+                }
+            }
+        };
+        let mut measure_working_sets = |batch: &Batch| {
             let of_load = batch.records().filter(is_of_the_load);
-            let of_load: Vec<_> = of_load.map(|record| record.request).collect();
-            left_out += (batch.len() - of_load.len()) as u64;
-            beside.push(of_load);
-        })
-    })?;
+            of_load.for_each(|record| working_sets(&record.request));
+        };
+        let measures: Vec<&mut (dyn FnMut(&Batch) + Send)> = vec![
+            &mut measure_outcomes,
+            &mut measure_demand,
+            &mut measure_working_sets,
+        ];
+        pass(reader, measures)?;
+    }
     let names: Vec<String> = paths
         .iter()
         .map(|path| path.display().to_string())

@@ -19,6 +19,19 @@ impl Clouds {
             cloud.push(kind, x, y);
         }
     }
+
+    /// Brings the points into the order in which they are drawn.
+    pub(super) fn settle(&mut self) {
+        self.of.iter_mut().flatten().for_each(Cloud::settle);
+    }
+
+    /// These views, and those of `others` that these do not have.
+    pub(super) fn and(mut self, others: Self) -> Self {
+        for (mine, other) in self.of.iter_mut().zip(others.of) {
+            *mine = mine.take().or(other);
+        }
+        self
+    }
 }
 
 pub(super) const READ: u8 = 0;

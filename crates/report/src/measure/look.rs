@@ -1,17 +1,24 @@
 //! The pass over the records.
 
+mod load_side;
+mod over_time;
+mod times;
+
+use std::panic::resume_unwind;
+use std::thread;
+
 use iosonar_analysis::objective::{Objective, OnRecording};
-use iosonar_analysis::{
-    ActivityOptions, LoadMetrics, LoadOptions, OutcomeMetrics, Timeline, Tumbling,
-    WORKING_SET_WINDOWS,
-};
+use iosonar_analysis::pass;
 use iosonar_plot::{Cloud, Resolution};
 use iosonar_stats::Sections;
-use iosonar_trace::{Batch, Metadata, Op, Record, Request, Status, TraceError, TraceReader};
-use iosonar_units::{Nanos, SECTOR_BYTES};
+use iosonar_trace::{Batch, Metadata, Record, TraceError, TraceReader};
+use iosonar_units::Nanos;
 
-use super::clouds::{Clouds, FAILED, kind_of, kinds};
-use super::seen::{Failure, Seen};
+use self::load_side::LoadSide;
+use self::over_time::OverTime;
+use self::times::Times;
+use super::clouds::{Clouds, kinds};
+use super::seen::Seen;
 use super::{Measured, Needs, Quantity, View};
 use crate::self_check::SelfCheckRow;
 
@@ -70,6 +77,29 @@ impl Default for LookOptions {
     }
 }
 
+impl LookOptions {
+    /// Whether a record counts as a part of the load: requests that the device never saw do not.
+    fn is_of_the_load(&self, record: &Record) -> bool {
+        self.include_unsubmitted || record.outcome.status.was_submitted()
+    }
+
+    /// Where the points of a view are kept.
+    fn cloud(&self, view: View) -> Cloud {
+        let (x, y) = view.axes();
+        let resolution = match view {
+            View::Started => self.resolution,
+            _ => self.other_resolution,
+        };
+        let cloud = Cloud::new(x, y, kinds()).with_resolution(resolution);
+        match view {
+            // Whole numbers of requests; sizes that are mostly powers of two: 16 columns for each doubling.
+            View::LatencyByLoad | View::DelayByLoad => cloud.with_least_x_step(0),
+            View::LatencyBySize => cloud.with_least_x_step(4),
+            _ => cloud,
+        }
+    }
+}
+
 /// Where records come from, as far as they do not say it themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
@@ -82,88 +112,34 @@ pub struct Origin {
 /// Goes through records.
 pub struct Look {
     name: String,
-    options: LookOptions,
-    clouds: Clouds,
     load: Option<LoadSide>,
-    outcome: Option<Box<OutcomeMetrics>>,
-    /// The demand over time, while the outcome is not known.
-    demand: Option<Timeline>,
-    sections: Option<Box<Sections>>,
-    targets: OnRecording,
-    has_outcomes: bool,
-    seen: Seen,
-}
-
-/// The measurements of the load alone, independent of its outcome.
-struct LoadSide {
-    metrics: LoadMetrics,
-    tumbling: Option<Tumbling>,
-}
-
-impl LoadSide {
-    fn push(&mut self, request: &Request) {
-        self.metrics.push(request);
-        count_first_sector(&mut self.tumbling, request);
-    }
-}
-
-fn count_first_sector(tumbling: &mut Option<Tumbling>, request: &Request) {
-    if let Some(tumbling) = tumbling
-        && request.sectors.get() > 0
-    {
-        tumbling.push(request.start, request.sector.get());
-    }
+    over_time: Option<OverTime>,
+    times: Times,
 }
 
 impl Look {
     /// Nothing seen yet. `name` says in titles what is looked at.
     pub fn new(name: &str, needs: Needs, options: &LookOptions) -> Self {
-        let cloud = |view: View| {
-            let (x, y) = view.axes();
-            let resolution = match view {
-                View::Started => options.resolution,
-                _ => options.other_resolution,
-            };
-            let cloud = Cloud::new(x, y, kinds()).with_resolution(resolution);
-            let cloud = match view {
-                // Whole numbers of requests; sizes that are mostly powers of two: 16 columns for each doubling.
-                View::LatencyByLoad | View::DelayByLoad => cloud.with_least_x_step(0),
-                View::LatencyBySize => cloud.with_least_x_step(4),
-                _ => cloud,
-            };
-            needs.has(view).then_some(cloud)
-        };
-        let tumbles = options.working_sets == WorkingSets::Tumbling;
-        let load = || LoadSide {
-            metrics: LoadMetrics::new(LoadOptions {
-                window: Nanos::from_millis(100),
-                position_sectors: 1 << 11,
-                ..LoadOptions::default()
+        let clouds = |in_order: bool| Clouds {
+            quantity: options.quantity,
+            of: View::ALL.map(|view| {
+                let is_wanted = needs.has(view) && view.needs_order() == in_order;
+                is_wanted.then(|| options.cloud(view))
             }),
-            tumbling: tumbles.then(|| Tumbling::new(&WORKING_SET_WINDOWS)),
-        };
-        let outcome = || {
-            let activity = ActivityOptions {
-                group: options.group,
-                ..ActivityOptions::default()
-            };
-            let metrics = OutcomeMetrics::new(Timeline::adaptive(), activity);
-            Box::new(metrics.include_skipped(options.include_unsubmitted))
         };
         Self {
             name: name.to_owned(),
-            options: options.clone(),
-            clouds: Clouds {
-                quantity: options.quantity,
-                of: View::ALL.map(cloud),
+            load: needs.load.then(|| LoadSide::new(options)),
+            over_time: needs
+                .needs_outcome()
+                .then(|| OverTime::new(options, clouds(true))),
+            times: Times {
+                options: options.clone(),
+                clouds: clouds(false),
+                sections: needs.bands.then(|| Box::new(Sections::of_a_run())),
+                targets: OnRecording::new(&options.targets),
+                seen: Seen::default(),
             },
-            load: needs.load.then(load),
-            outcome: needs.needs_outcome().then(outcome),
-            sections: needs.bands.then(|| Box::new(Sections::of_a_run())),
-            targets: OnRecording::new(&options.targets),
-            demand: needs.needs_outcome().then(Timeline::adaptive),
-            has_outcomes: false,
-            seen: Seen::default(),
         }
     }
 
@@ -172,194 +148,77 @@ impl Look {
     /// # Errors
     /// If the records cannot be read.
     pub fn read(&mut self, reader: &mut dyn TraceReader) -> Result<(), TraceError> {
-        // The load is measured on threads of its own.
-        let load = self.load.take();
-        let read = match load {
-            None => self.read_all(reader, |_, _| {}),
-            Some(LoadSide {
-                mut metrics,
-                mut tumbling,
-            }) => {
-                let read = metrics.beside(|beside| {
-                    self.read_all(reader, |look, batch| {
-                        let load = batch.records().filter(|record| look.is_of_the_load(record));
-                        let load: Vec<Request> = load.map(|record| record.request).collect();
-                        for request in &load {
-                            count_first_sector(&mut tumbling, request);
-                        }
-                        beside.push(load);
-                    })
-                });
-                self.load = Some(LoadSide { metrics, tumbling });
-                read
-            }
-        };
+        let Self {
+            load,
+            over_time,
+            times,
+            ..
+        } = self;
+        let options = times.options.clone();
+        let mut load = load.as_mut().map(|load| load.halves(&options));
+        let mut over_time = over_time
+            .as_mut()
+            .map(|of| |batch: &Batch| batch.records().for_each(|record| of.push(&record)));
+        let mut all_times = |batch: &Batch| batch.records().for_each(|record| times.push(&record));
+        let mut measures: Vec<&mut (dyn FnMut(&Batch) + Send)> = vec![&mut all_times];
+        if let Some(over_time) = &mut over_time {
+            measures.push(over_time);
+        }
+        if let Some((demand, working_sets)) = &mut load {
+            measures.push(demand);
+            measures.push(working_sets);
+        }
+        let read = pass(reader, measures);
+        drop(load);
         self.about(reader.metadata());
         read
     }
 
-    /// Looks at all records, batch by batch, and gives each to `beside` first.
-    fn read_all(
-        &mut self,
-        reader: &mut dyn TraceReader,
-        mut beside: impl FnMut(&Self, &Batch),
-    ) -> Result<(), TraceError> {
-        let mut batch = Batch::default();
-        while reader.next_batch(&mut batch)? > 0 {
-            beside(self, &batch);
-            batch.records().for_each(|record| self.add(&record));
-        }
-        Ok(())
-    }
-
     /// What the records say about themselves.
     pub fn about(&mut self, metadata: &Metadata) {
-        let mine = &mut self.seen.metadata;
-        mine.notices.extend(metadata.notices.iter().cloned());
-        mine.notices.dedup();
-        for (key, value) in &metadata.about {
-            mine.about
-                .entry(key.clone())
-                .or_insert_with(|| value.clone());
-        }
-        if mine.devices.is_empty() {
-            mine.devices.clone_from(&metadata.devices);
-        }
-        mine.origin_ns = mine.origin_ns.or(metadata.origin_ns);
-        mine.add_remarks(metadata);
+        self.times.about(metadata);
     }
 
     /// Where the records come from.
     pub fn origin(&mut self, origin: Origin) {
-        self.seen.origin = origin;
+        self.times.seen.origin = origin;
     }
 
     /// What the replay did besides submission.
     pub fn self_check(&mut self, mut rows: Vec<SelfCheckRow>) {
-        self.seen.self_check.append(&mut rows);
-    }
-
-    /// Whether a record counts as a part of the load: requests that the device never saw do not.
-    fn is_of_the_load(&self, record: &Record) -> bool {
-        self.options.include_unsubmitted || record.outcome.status.was_submitted()
+        self.times.seen.self_check.append(&mut rows);
     }
 
     /// Looks at one record.
     pub fn add(&mut self, record: &Record) {
-        let Record { request, outcome } = record;
-        let is_of_the_load = self.is_of_the_load(record);
-        let seen = &mut self.seen;
-        seen.records += 1;
-        seen.first_start = Some(
-            seen.first_start
-                .map_or(request.start, |f| f.min(request.start)),
-        );
-        seen.last_start = seen.last_start.max(request.start);
-        if let Some(failure) = Failure::of(outcome.status) {
-            *seen.failures.entry(failure).or_default() += 1;
-        }
-        if let (Some(load), true) = (&mut self.load, is_of_the_load) {
-            load.push(request);
-        }
-        // Quantities that were not measured cost nothing.
-        let is_load = outcome.latency.is_none() && outcome.status == Status::Done;
-        if let (Some(demand), true) = (&mut self.demand, is_load) {
-            demand.push(request);
-        }
-        if self.has_outcomes || !is_load {
-            self.has_outcomes = true;
-            self.demand = None;
-            if let Some(metrics) = &mut self.outcome {
-                metrics.push_watched(record, &mut self.clouds);
-            }
-        }
-        self.add_times(record);
-    }
-
-    fn add_times(&mut self, record: &Record) {
-        let Record { request, outcome } = record;
-        let is_of_the_load = self.is_of_the_load(record);
-        let (seen, clouds) = (&mut self.seen, &mut self.clouds);
-        let is_read = request.op == Op::Read;
-        let kind = kind_of(is_read, outcome.pushed_back);
-        let start = request.start.as_secs_f64();
-        if clouds.of[View::Addresses as usize].is_some()
-            && request.sectors.get() > 0
-            && is_of_the_load
+        if let Some(load) = &mut self.load
+            && self.times.options.is_of_the_load(record)
         {
-            let at = request.sector.get() as f64 * SECTOR_BYTES as f64;
-            clouds.push(View::Addresses, kind_of(is_read, false), start, at);
+            load.push(&record.request);
         }
-        if !outcome.status.is_timed() {
-            if outcome.status != Status::Skipped {
-                for view in View::ALL.into_iter().filter(|v| v.shows_failures()) {
-                    clouds.push(view, FAILED, start, f64::INFINITY);
-                }
-            }
-            return;
+        if let Some(over_time) = &mut self.over_time {
+            over_time.push(record);
         }
-        self.targets.add(record);
-        let direction = usize::from(!is_read);
-        if let Some(latency) = outcome.latency {
-            seen.times[0][direction].push(latency);
-            seen.beyond[0].push(latency, self.options.bad_latency, request.start);
-            let bytes = f64::from(request.sectors.get()) * SECTOR_BYTES as f64;
-            clouds.push(View::LatencyBySize, kind, bytes, latency.as_secs_f64());
-        }
-        if let Some(delay) = outcome.delay {
-            seen.times[1][direction].push(delay);
-            seen.beyond[1].push(delay, self.options.bad_delay, request.start);
-            clouds.push(View::Delay, kind, start, delay.as_secs_f64());
-            seen.delays += 1;
-            if !outcome.pushed_back {
-                let limits = [Nanos::from_micros(100), Nanos::MILLISECOND, Nanos::SECOND];
-                for (late, limit) in seen.late.iter_mut().zip(limits) {
-                    *late += u64::from(delay > limit);
-                }
-            }
-        }
-        if let (Some(delay), Some(latency)) = (outcome.delay, outcome.latency) {
-            let (delay, latency) = (delay.as_secs_f64(), latency.as_secs_f64());
-            clouds.push(View::LatencyByDelay, kind, delay, latency);
-        }
-        if let Some(time) = outcome.response_time()
-            && self.options.quantity == Quantity::ResponseTime
-        {
-            seen.times[2][direction].push(time);
-        }
-        if let Some(latency) = outcome.latency {
-            let from = request
-                .start
-                .saturating_add(outcome.delay.unwrap_or_default());
-            seen.last_end = seen.last_end.max(from.saturating_add(latency));
-        }
-        let Some(time) = self.options.quantity.of(outcome) else {
-            return;
-        };
-        if let Some(sections) = &mut self.sections {
-            sections.push(time);
-        }
-        let time = time.as_secs_f64();
-        let handed_over = start + outcome.delay.unwrap_or_default().as_secs_f64();
-        let complete = handed_over + outcome.latency.unwrap_or_default().as_secs_f64();
-        clouds.push(View::Started, kind, handed_over, time);
-        clouds.push(View::Intended, kind, start, time);
-        clouds.push(View::Completed, kind, complete, time);
+        self.times.push(record);
     }
 
     /// What was seen so far, without what is known only at the end: requests in flight, working sets.
     pub fn so_far(&self) -> Measured {
+        let clouds = self.times.clouds.clone();
         Measured {
             name: self.name.clone(),
-            options: self.options.clone(),
-            clouds: self.clouds.clone(),
+            options: self.times.options.clone(),
+            clouds: match &self.over_time {
+                Some(over_time) => clouds.and(over_time.clouds().clone()),
+                None => clouds,
+            },
             load: None,
             outcome: None,
             demand: None,
             tumbling: None,
             sections: Vec::new(),
             attained: Vec::new(),
-            seen: self.seen.clone(),
+            seen: self.times.seen.clone(),
         }
     }
 
@@ -367,51 +226,54 @@ impl Look {
     pub(super) fn copy(&self) -> Self {
         Self {
             name: self.name.clone(),
-            options: self.options.clone(),
-            clouds: self.clouds.clone(),
             load: None,
-            outcome: self.outcome.clone(),
-            demand: self.demand.clone(),
-            sections: self.sections.clone(),
-            targets: self.targets.clone(),
-            has_outcomes: self.has_outcomes,
-            seen: self.seen.clone(),
+            over_time: self.over_time.clone(),
+            times: self.times.clone(),
         }
     }
 
     /// What was seen.
-    pub fn finish(mut self) -> Measured {
-        let (load, outcome, clouds) = (self.load.take(), self.outcome.take(), &mut self.clouds);
-        // Both take their time.
-        let ((load, tumbling), outcome) = std::thread::scope(|scope| {
-            let load = scope.spawn(|| match load {
-                Some(side) => (side.metrics.finish(), side.tumbling.map(Tumbling::finish)),
-                None => (None, None),
-            });
-            let outcome = outcome.and_then(|metrics| metrics.finish_watched(clouds));
-            for cloud in clouds.of.iter_mut().flatten() {
-                cloud.settle();
-            }
-            let load = load.join();
+    pub fn finish(self) -> Measured {
+        let Self {
+            name,
+            load,
+            over_time,
+            times,
+        } = self;
+        let Times {
+            options,
+            mut clouds,
+            sections,
+            targets,
+            seen,
+        } = times;
+        // All of them take their time.
+        let ((load, tumbling), over_time) = thread::scope(|scope| {
+            let load = scope.spawn(|| load.map_or((None, None), LoadSide::finish));
+            let over_time = scope.spawn(|| over_time.map(OverTime::finish));
+            clouds.settle();
             (
-                load.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                outcome,
+                load.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                over_time
+                    .join()
+                    .unwrap_or_else(|panic| resume_unwind(panic)),
             )
         });
-        let sections = self
-            .sections
-            .map_or_else(Vec::new, |sections| sections.independent());
+        let (outcome, demand, clouds) = match over_time {
+            Some((outcome, demand, others)) => (outcome, demand, clouds.and(others)),
+            None => (None, None, clouds),
+        };
         Measured {
-            name: self.name,
-            options: self.options,
-            clouds: self.clouds,
+            name,
+            options,
+            clouds,
             load,
             outcome,
-            demand: self.demand,
+            demand,
             tumbling,
-            sections,
-            attained: self.targets.finish(),
-            seen: self.seen,
+            sections: sections.map_or_else(Vec::new, |sections| sections.independent()),
+            attained: targets.finish(),
+            seen,
         }
     }
 }
