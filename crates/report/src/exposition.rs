@@ -91,7 +91,11 @@ pub fn exposition(state: RunState, measured: &Measured, sweep: Option<SweepRuns>
             let met = match verdict.word {
                 Word::Meets => 1.0,
                 Word::Misses => 0.0,
-                Word::Unclear | Word::Incomplete | Word::Fake | Word::Unknown => f64::NAN,
+                Word::Unclear
+                | Word::NoInterval
+                | Word::Incomplete
+                | Word::Fake
+                | Word::Unknown => f64::NAN,
             };
             let target = verdict.target.to_string();
             text.line("iosonar_target_met", &[("target", &target)], met);

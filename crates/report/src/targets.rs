@@ -26,8 +26,10 @@ pub enum Word {
     Meets,
     /// The whole interval is beyond it.
     Misses,
-    /// The interval includes the limit, or is not known.
+    /// The interval includes the limit.
     Unclear,
+    /// No interval is known: of a throughput, or of too few requests.
+    NoInterval,
     /// It would meet the target, but requests that failed or have no time are not in it.
     Incomplete,
     /// The figures are not those of a device.
@@ -37,11 +39,12 @@ pub enum Word {
 }
 
 impl Word {
-    /// Of a judgement on requests that all have a time.
-    fn of(judgement: Judgement) -> Self {
-        match judgement {
+    /// Of requests that all have a time.
+    fn of(attained: &Attained) -> Self {
+        match attained.verdict {
             Judgement::Meets => Self::Meets,
             Judgement::Misses | Judgement::Unstable => Self::Misses,
+            Judgement::Unclear if attained.interval_95.is_none() => Self::NoInterval,
             Judgement::Unclear | Judgement::TooShort => Self::Unclear,
         }
     }
@@ -52,6 +55,7 @@ impl Word {
             Self::Meets => "meets",
             Self::Misses => "misses",
             Self::Unclear => "unclear",
+            Self::NoInterval => "unclear: no confidence interval",
             Self::Incomplete => "unclear: some requests have no latency",
             Self::Fake => "no verdict: the figures are FAKE",
             Self::Unknown => "not measured",
@@ -61,7 +65,12 @@ impl Word {
     /// For programs: one word, and why there is no verdict or none that is sure.
     pub fn token(self) -> (&'static str, Option<&'static str>) {
         match self {
-            Self::Meets | Self::Misses | Self::Unclear => (self.name(), None),
+            Self::Meets | Self::Misses => (self.name(), None),
+            Self::Unclear => (
+                "unclear",
+                Some("the confidence interval includes the limit"),
+            ),
+            Self::NoInterval => ("unclear", Some("no confidence interval is known")),
             Self::Incomplete => ("unclear", Some("some requests have no latency")),
             Self::Fake => ("none", Some("the figures are fake")),
             Self::Unknown => ("none", Some("it was not measured")),
@@ -81,13 +90,12 @@ impl Word {
 /// The verdicts on an input, in the order of the targets.
 pub fn verdicts(input: &Measured) -> Vec<Assessment<'_>> {
     let is_fake = input.fakes().next().is_some();
-    let word = |attained: &Option<Attained>| match attained.as_ref().map(|of| of.verdict) {
+    let is_incomplete = !input.without_time(Quantity::Latency).is_empty();
+    let word = |attained: &Option<Attained>| match attained {
         None => Word::Unknown,
         Some(_) if is_fake => Word::Fake,
-        Some(Judgement::Meets) if !input.without_time(Quantity::Latency).is_empty() => {
-            Word::Incomplete
-        }
-        Some(judgement) => Word::of(judgement),
+        Some(of) if of.verdict == Judgement::Meets && is_incomplete => Word::Incomplete,
+        Some(of) => Word::of(of),
     };
     let all = input.options().targets.iter().zip(input.attained());
     all.map(|(target, attained)| Assessment {
@@ -128,7 +136,7 @@ pub(crate) fn sentence(input: &Measured) -> Option<String> {
         (
             "It is unclear whether it meets",
             false,
-            &[Word::Unclear, Word::Incomplete],
+            &[Word::Unclear, Word::NoInterval, Word::Incomplete],
         ),
         (
             "There is no verdict on",
@@ -139,6 +147,12 @@ pub(crate) fn sentence(input: &Measured) -> Option<String> {
         let of = verdicts.iter().filter(|verdict| of.contains(&verdict.word));
         let of: Vec<String> = of
             .map(|of| match of.attained {
+                Some(_) if of.word == Word::NoInterval => format!(
+                    "{} ({}, {}; no confidence interval)",
+                    of.target,
+                    of.value(),
+                    of.distance()
+                ),
                 Some(_) => format!("{} ({}, {})", of.target, of.value(), of.distance()),
                 None => of.target.to_string(),
             })
@@ -232,7 +246,7 @@ pub fn mark_on_distribution(chart: &mut Chart, shown: Quantity, curves: &[(&str,
         }
         let words = curves
             .iter()
-            .filter_map(|(name, attained)| Some((*name, Word::of(attained.get(i)?.verdict))));
+            .filter_map(|(name, attained)| Some((*name, Word::of(attained.get(i)?))));
         limits.push((target, words.collect()));
     }
     mark_limits(chart, &limits);
@@ -356,8 +370,12 @@ mod tests {
                 Word::Misses,
                 Word::Unclear,
                 Word::Unknown,
-                Word::Unclear
+                Word::NoInterval
             ]
+        );
+        assert_eq!(
+            words(&measured("mean < 1.525ms", &[], 19_990)),
+            [Word::NoInterval]
         );
         let said = sentence(&input).unwrap();
         assert!(
@@ -368,6 +386,10 @@ mod tests {
         assert!(said.contains("% above the limit)"), "{said}");
         assert!(
             said.contains(". It is unclear whether it meets p50 < 1.525 ms"),
+            "{said}"
+        );
+        assert!(
+            said.contains("% above the limit; no confidence interval). There is"),
             "{said}"
         );
         assert!(
@@ -413,7 +435,10 @@ mod tests {
         };
         assert_eq!(lines("cdf"), ["target p50 < 1.6 ms: meets"]);
         assert_eq!(lines("sonar"), ["target p50 < 1.6 ms: meets"]);
-        assert_eq!(lines("throughput"), ["target throughput > 500/s: unclear"]);
+        assert_eq!(
+            lines("throughput"),
+            ["target throughput > 500/s: unclear: no confidence interval"]
+        );
         assert!(lines("in-flight").is_empty());
     }
 
