@@ -29,7 +29,7 @@ fn decompressed(compressed: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use ab_glyph::{Font, FontRef};
+    use ab_glyph::{Font, FontRef, GlyphId};
 
     use super::*;
 
@@ -42,5 +42,30 @@ mod tests {
         }
         let advance = |font: &FontRef| font.h_advance_unscaled(font.glyph_id('m'));
         assert!(advance(&bold) > advance(&regular));
+    }
+
+    #[test]
+    fn fonts_draw_like_the_originals() {
+        for (kept, original) in [
+            (regular(), dejavu::sans::regular()),
+            (bold(), dejavu::sans::bold()),
+        ] {
+            assert!(kept.len() < original.len() * 4 / 5);
+            let read = |bytes| FontRef::try_from_slice(bytes).expect("a font");
+            let (kept, original) = (read(kept), read(original));
+            assert_eq!(kept.glyph_count(), original.glyph_count());
+            assert_eq!(kept.height_unscaled(), original.height_unscaled());
+            for id in (0..kept.glyph_count() as u16).map(GlyphId) {
+                assert_eq!(kept.h_advance_unscaled(id), original.h_advance_unscaled(id));
+                let outline = |font: &FontRef| format!("{:?}", font.outline(id));
+                assert_eq!(outline(&kept), outline(&original), "{id:?}");
+            }
+            for c in (' '..='\u{2fff}').step_by(7) {
+                assert_eq!(kept.glyph_id(c), original.glyph_id(c), "{c}");
+            }
+            let pair = |font: &FontRef| font.kern_unscaled(font.glyph_id('A'), font.glyph_id('V'));
+            assert_eq!(pair(&kept), pair(&original));
+            assert!(pair(&kept) < 0.0);
+        }
     }
 }
