@@ -9,6 +9,7 @@ mod log_writes;
 mod machine;
 
 use std::fs;
+use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -88,18 +89,21 @@ fn image(scratch: &Scratch, name: &str, mib: u64) -> std::path::PathBuf {
 
 #[test]
 fn what_was_durable_survives_a_loss_of_power_and_of_a_volatile_cache() {
-    cut_the_power(2, 1);
+    cut_the_power(1..3);
 }
 
+/// `IOSONAR_SEEDS=A..B` chooses how many, and which.
 #[test]
 #[ignore = "20 losses of power take about ten minutes"]
-fn what_was_durable_survives_twenty_losses_of_power() {
-    cut_the_power(20, 100);
+fn what_was_durable_survives_many_losses_of_power() {
+    let seeds = std::env::var("IOSONAR_SEEDS").unwrap_or_else(|_| "100..120".to_owned());
+    let (from, to) = seeds.split_once("..").expect("IOSONAR_SEEDS=A..B");
+    cut_the_power(from.parse().unwrap()..to.parse().unwrap());
 }
 
-/// Cuts the power at random moments of a replay, with a volatile cache: of what no flush had covered, a random part is
-/// lost. Several such states are checked of each cut, and the last of them by the next boot.
-fn cut_the_power(times: u64, seed: u64) {
+/// Cuts the power at random moments of a replay, once for each seed, with a volatile cache: of what no flush had covered, a
+/// random part is lost. Several such states are checked of each cut, and the last of them by the next boot.
+fn cut_the_power(seeds: Range<u64>) {
     const TARGET_MIB: u32 = 24;
     if !has_debugfs() {
         return;
@@ -111,16 +115,14 @@ fn cut_the_power(times: u64, seed: u64) {
         let machine = Machine::new()?.disk(&tables_disk, 64);
         Some(machine.logged(&target, TARGET_MIB, &log))
     };
-    let mut random = Random(seed);
+    let mut random = Random(seeds.start);
     let mut checked = 0;
-    for cut in 0..times {
+    for seed in seeds {
         let Some(machine) = machine() else { return };
         let mut before = fs::read(&target).unwrap_or_else(|_| vec![0; (TARGET_MIB as usize) << 20]);
         let after_s = random.below(5000) as f64 / 1e3;
-        println!("cut {cut} after {after_s} s");
-        machine
-            .set("SEED", seed + cut)
-            .run_and_cut("power_cut", after_s);
+        println!("seed {seed}: cut after {after_s} s");
+        machine.set("SEED", seed).run_and_cut("power_cut", after_s);
         let (entries, missing) = log_writes::read_up_to_gap(&log);
         let tables = tables(&scratch, &fs::read(&tables_disk).unwrap(), "cut.tables");
         let tables = tables.expect("tables: the power was cut during the replay");
@@ -159,6 +161,7 @@ fn cut_the_power(times: u64, seed: u64) {
         checked += 1;
     }
     assert!(checked > 0, "no cut could be checked");
+    println!("{checked} cuts checked");
     machine().unwrap().run(&["power_cut"]);
 }
 
