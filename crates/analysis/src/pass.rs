@@ -63,3 +63,92 @@ pub fn pass(
         read
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::time::Duration;
+
+    use iosonar_trace::{Metadata, Record, Request};
+    use iosonar_units::Nanos;
+
+    use super::*;
+
+    /// One record in each batch, numbered by its start; then the end, or an error.
+    #[derive(Debug)]
+    struct Numbers {
+        next: u64,
+        end: u64,
+        fails: bool,
+        metadata: Metadata,
+    }
+
+    impl TraceReader for Numbers {
+        fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+            batch.clear();
+            if self.next == self.end {
+                return match self.fails {
+                    true => Err(TraceError::Option("damaged".to_owned())),
+                    false => Ok(0),
+                };
+            }
+            batch.push(&Record {
+                request: Request {
+                    start: Nanos::new(self.next),
+                    ..Request::default()
+                },
+                ..Record::default()
+            });
+            self.next += 1;
+            Ok(1)
+        }
+
+        fn metadata(&self) -> &Metadata {
+            &self.metadata
+        }
+    }
+
+    fn numbers(end: u64, fails: bool) -> Numbers {
+        Numbers {
+            next: 0,
+            end,
+            fails,
+            metadata: Metadata::default(),
+        }
+    }
+
+    #[test]
+    fn all_measures_get_all_batches_in_order_also_before_an_error() {
+        for fails in [false, true] {
+            let (mut quick, mut slow) = (Vec::new(), Vec::new());
+            let starts = |batch: &Batch| batch.starts()[0].get();
+            let read = pass(
+                &mut numbers(200, fails),
+                vec![&mut |batch| quick.push(starts(batch)), &mut |batch| {
+                    std::thread::sleep(Duration::from_micros(50));
+                    slow.push(starts(batch));
+                }],
+            );
+            assert_eq!(read.is_err(), fails);
+            let all: Vec<u64> = (0..200).collect();
+            assert_eq!((quick, slow), (all.clone(), all));
+        }
+        pass(&mut numbers(20, false), Vec::new()).unwrap();
+    }
+
+    #[test]
+    fn a_measure_that_panics_ends_the_pass_with_its_panic() {
+        let mut seen = 0;
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            pass(
+                &mut numbers(u64::MAX, false),
+                vec![&mut |_| seen += 1, &mut |batch| {
+                    assert!(batch.starts()[0].get() < 100, "too far");
+                }],
+            )
+        }));
+        let panic = ended.unwrap_err();
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"too far"));
+        assert!(seen >= 100, "{seen}");
+    }
+}
