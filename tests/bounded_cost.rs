@@ -74,6 +74,45 @@ fn requests_of_a_terabyte_and_gaps_of_centuries_are_analysed_soon() {
 }
 
 #[test]
+fn of_many_periods_the_busiest_are_shown() {
+    let scratch = Scratch::new();
+    // A request in each period of 20 minutes, and two in one of them.
+    let analysed = |name: &str, periods: u32, busy: u32| {
+        let rows = (0..periods).flat_map(|i| {
+            let start = f64::from(i) * 1200.0;
+            let second = (i == busy).then_some((start + 1.0, 64, 8));
+            [(start, 0, 8)].into_iter().chain(second)
+        });
+        let file = scratch.file(name, load(rows));
+        out(&run(&["analyze", file.to_str().unwrap()]))
+    };
+    let is_row = |line: &&str, begin: &str| line.trim_start().starts_with(begin);
+    let text = analysed("long.load", 100, 90);
+    assert!(
+        text.contains("The 72 periods with the most requests, of 100."),
+        "{text}"
+    );
+    // Of equally busy ones, the first; in the order of time.
+    let from: Vec<&str> = text
+        .lines()
+        .filter(|line| is_row(line, "108000 s "))
+        .collect();
+    assert_eq!(from.len(), 1, "{text}");
+    assert!(
+        !text.lines().any(|line| is_row(&line, "109200 s ")),
+        "{text}"
+    );
+    assert!(
+        !text.lines().any(|line| is_row(&line, "85200 s ")),
+        "{text}"
+    );
+    assert!(text.lines().any(|line| is_row(&line, "84000 s ")), "{text}");
+    let text = analysed("day.load", 72, 3);
+    assert!(!text.contains("with the most requests"), "{text}");
+    assert!(text.lines().any(|line| is_row(&line, "85200 s ")), "{text}");
+}
+
+#[test]
 fn the_rebuild_ends_with_the_load() {
     let scratch = Scratch::new();
     let scenario = scratch.file(

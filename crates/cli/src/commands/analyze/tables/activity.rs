@@ -1,6 +1,8 @@
 //! How busy devices were, and what their response times are made of, as tables.
 
-use iosonar_analysis::{Activity, Decomposition};
+use std::cmp::Reverse;
+
+use iosonar_analysis::{Activity, ActivityGroup, Decomposition};
 use iosonar_report::grouped;
 
 use crate::commands::info::lines;
@@ -37,6 +39,18 @@ pub(super) fn decomposition(
     Some((name, text))
 }
 
+/// A day in periods of 20 minutes.
+const MOST_PERIODS: usize = 72;
+
+/// The periods with the most requests, in the order of time.
+fn busiest(groups: &[ActivityGroup]) -> Vec<&ActivityGroup> {
+    let mut busiest: Vec<&ActivityGroup> = groups.iter().collect();
+    busiest.sort_by_key(|group| Reverse(group.requests.all));
+    busiest.truncate(MOST_PERIODS);
+    busiest.sort_by_key(|group| group.begin);
+    busiest
+}
+
 pub(super) fn activity(activity: &Activity) -> String {
     let options = &activity.options;
     let mut text = format!(
@@ -58,7 +72,15 @@ pub(super) fn activity(activity: &Activity) -> String {
         "p95",
     ]);
     let share = |s: f64| format!("{:.1} %", 100.0 * s);
-    for group in &activity.groups {
+    let (all, shown) = (&activity.groups, busiest(&activity.groups));
+    if shown.len() < all.len() {
+        text += &format!(
+            "  The {} periods with the most requests, of {}. Use --csv for all of them, or --group for longer ones.\n",
+            shown.len(),
+            grouped(all.len() as u64)
+        );
+    }
+    for group in shown {
         let quantile = |i: usize| {
             let of = group.response_time.all;
             of.map_or_else(String::new, |q| q[i].to_string())
