@@ -28,7 +28,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// A font with the tables that are kept, and without the instructions of glyphs, which only hinting executes.
+/// A font with the tables that are kept, and without the instructions of simple glyphs, which only hinting executes.
 fn for_drawing(font: &[u8]) -> Vec<u8> {
     let (glyf, loca) = without_instructions(font);
     let tables = KEPT.map(|tag| match &tag {
@@ -56,7 +56,7 @@ fn for_drawing(font: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The outlines without instructions, and where each of them begins.
+/// The outlines, those of simple glyphs without instructions, and where each of them begins.
 fn without_instructions(font: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let head = &font[place_of(font, *b"head")];
     assert_eq!(number_at(head, 50, 2), 1, "offsets have 4 bytes");
@@ -96,7 +96,7 @@ fn place_of(font: &[u8], tag: [u8; 4]) -> Range<usize> {
     start..start + number_at(entry, 12, 4)
 }
 
-/// A number of so many bytes, the highest first.
+/// A number of `length` bytes, the highest first.
 fn number_at(bytes: &[u8], at: usize, length: usize) -> usize {
     let digits = bytes[at..at + length].iter();
     digits.fold(0, |number, digit| number << 8 | usize::from(*digit))

@@ -11,7 +11,7 @@ use iosonar_trace::{Batch, TraceError, TraceReader};
 const BATCHES_BEHIND: usize = 8;
 
 /// Reads all batches of `reader`, and gives each of them, in order, to all `measures`, which run on one thread each beside
-/// the caller's. Batches are used again, so memory is bounded.
+/// the caller's. Memory is bounded, because no measure lags behind by more than some batches.
 ///
 /// # Errors
 /// If the trace cannot be read; the measures have then seen all batches before the error.
@@ -52,6 +52,9 @@ pub fn pass(
             if to.iter().any(|to| to.send(Arc::clone(&batch)).is_err()) {
                 // A thread has panicked, which is noticed below.
                 break Ok(());
+            }
+            if let Some(batch) = Arc::into_inner(batch) {
+                let _ = used.send(batch);
             }
         };
         drop(to);

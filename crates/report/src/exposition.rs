@@ -93,6 +93,7 @@ pub fn exposition(state: RunState, measured: &Measured, sweep: Option<SweepRuns>
                 Word::Misses => 0.0,
                 Word::Unclear
                 | Word::NoInterval
+                | Word::TooShort
                 | Word::Incomplete
                 | Word::Fake
                 | Word::Unknown => f64::NAN,

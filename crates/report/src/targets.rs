@@ -22,14 +22,16 @@ pub struct Assessment<'a> {
 /// A verdict in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// The whole interval is within the limit.
+    /// The whole interval is within the limit, or the share of requests that must be.
     Meets,
-    /// The whole interval is beyond it.
+    /// The whole interval is beyond it, or the share of requests within it is too small.
     Misses,
     /// The interval includes the limit.
     Unclear,
-    /// No interval is known: of a throughput, or of too few requests.
+    /// No interval is known: of the throughput of a recording, or because requests are too few or depend on each other.
     NoInterval,
+    /// The runs are too short for a queue to build up.
+    TooShort,
     /// It would meet the target, but requests that failed or have no time are not in it.
     Incomplete,
     /// The figures are not those of a device.
@@ -45,7 +47,8 @@ impl Word {
             Judgement::Meets => Self::Meets,
             Judgement::Misses | Judgement::Unstable => Self::Misses,
             Judgement::Unclear if attained.interval_95.is_none() => Self::NoInterval,
-            Judgement::Unclear | Judgement::TooShort => Self::Unclear,
+            Judgement::Unclear => Self::Unclear,
+            Judgement::TooShort => Self::TooShort,
         }
     }
 
@@ -56,6 +59,7 @@ impl Word {
             Self::Misses => "misses",
             Self::Unclear => "unclear",
             Self::NoInterval => "unclear: no confidence interval",
+            Self::TooShort => "unclear: the runs are too short",
             Self::Incomplete => "unclear: some requests have no latency",
             Self::Fake => "no verdict: the figures are FAKE",
             Self::Unknown => "not measured",
@@ -71,6 +75,7 @@ impl Word {
                 Some("the confidence interval includes the limit"),
             ),
             Self::NoInterval => ("unclear", Some("no confidence interval is known")),
+            Self::TooShort => ("unclear", Some("the runs are too short")),
             Self::Incomplete => ("unclear", Some("some requests have no latency")),
             Self::Fake => ("none", Some("the figures are fake")),
             Self::Unknown => ("none", Some("it was not measured")),
@@ -115,8 +120,13 @@ impl Assessment<'_> {
     /// The 95 % interval of the value.
     pub fn interval(&self) -> String {
         self.attained.map_or("-".to_owned(), |of| {
-            interval_of(of)
-                .unwrap_or_else(|| format!("not known ({} requests)", grouped(of.requests)))
+            let unknown = || match of.objective.statistic {
+                Statistic::Throughput => "not known".to_owned(),
+                Statistic::Mean | Statistic::Quantile(_) => {
+                    format!("not known ({} requests)", grouped(of.requests))
+                }
+            };
+            interval_of(of).unwrap_or_else(unknown)
         })
     }
 
@@ -136,7 +146,12 @@ pub(crate) fn sentence(input: &Measured) -> Option<String> {
         (
             "It is unclear whether it meets",
             false,
-            &[Word::Unclear, Word::NoInterval, Word::Incomplete],
+            &[
+                Word::Unclear,
+                Word::NoInterval,
+                Word::TooShort,
+                Word::Incomplete,
+            ],
         ),
         (
             "There is no verdict on",
@@ -373,10 +388,15 @@ mod tests {
                 Word::NoInterval
             ]
         );
-        assert_eq!(
-            words(&measured("mean < 1.525ms", &[], 19_990)),
-            [Word::NoInterval]
-        );
+        let few = measured("mean < 1.525ms", &[], 19_990);
+        assert_eq!(words(&few), [Word::NoInterval]);
+        // The share within a limit can be known where the quantile is not.
+        let by_share = Attained {
+            verdict: Judgement::Meets,
+            ..*few.attained()[0].as_ref().unwrap()
+        };
+        assert_eq!(by_share.interval_95, None);
+        assert_eq!(Word::of(&by_share), Word::Meets);
         let said = sentence(&input).unwrap();
         assert!(
             said.starts_with("With 95 % confidence, a misses p50 < 1.4 ms (1.52"),
@@ -396,6 +416,32 @@ mod tests {
             said.ends_with(". There is no verdict on write p50 < 1 s."),
             "{said}"
         );
+    }
+
+    #[test]
+    fn programs_get_a_verdict_and_the_reason_for_one_that_is_not_sure() {
+        let input = measured("p50 < 1.6ms, p50 < 1.525ms, throughput > 5", &[], 0);
+        let tokens: Vec<_> = words(&input).into_iter().map(Word::token).collect();
+        assert_eq!(
+            tokens,
+            [
+                ("meets", None),
+                (
+                    "unclear",
+                    Some("the confidence interval includes the limit")
+                ),
+                ("unclear", Some("no confidence interval is known")),
+            ]
+        );
+        let short = Attained {
+            verdict: Judgement::TooShort,
+            ..*verdicts(&input)[0].attained.unwrap()
+        };
+        let why = Some("the runs are too short");
+        assert_eq!(Word::of(&short).token(), ("unclear", why));
+        let intervals: Vec<String> = verdicts(&input).iter().map(Assessment::interval).collect();
+        assert!(intervals[0].contains(" to "), "{intervals:?}");
+        assert_eq!(intervals[2], "not known");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The outcome of objectives, in lines and for programs.
 
 use iosonar_analysis::objective::{Attained, Judgement};
-use iosonar_report::{Assessment, distance_of, found_of, grouped, interval_of};
+use iosonar_report::{Assessment, Word, distance_of, found_of, grouped, interval_of};
 use iosonar_stats::Labels;
 use iosonar_units::Nanos;
 use serde_json::{Value, json};
@@ -34,6 +34,9 @@ pub(crate) fn of_verdict(of: &Assessment<'_>) -> String {
     let (target, word) = (of.target, style::word(of.word));
     match of.attained {
         None => format!("{target}: {word}"),
+        Some(_) if of.word == Word::NoInterval => {
+            format!("{target}: {word}, {}, {}", of.value(), of.distance())
+        }
         Some(_) => format!(
             "{target}: {word}, {} (95 % interval {}), {}",
             of.value(),

@@ -63,9 +63,12 @@ pub(crate) fn word(of: Word) -> String {
     let tone = match of {
         Word::Meets => Tone::Good,
         Word::Misses => Tone::Bad,
-        Word::Unclear | Word::NoInterval | Word::Incomplete | Word::Fake | Word::Unknown => {
-            Tone::Doubtful
-        }
+        Word::Unclear
+        | Word::NoInterval
+        | Word::TooShort
+        | Word::Incomplete
+        | Word::Fake
+        | Word::Unknown => Tone::Doubtful,
     };
     tone.of(of.name())
 }

@@ -51,12 +51,9 @@ fn busiest(groups: &[ActivityGroup]) -> Vec<&ActivityGroup> {
     busiest
 }
 
-pub(super) fn activity(activity: &Activity) -> String {
-    let options = &activity.options;
-    let mut text = format!(
-        "Disk activity (intervals of {}, periods of {}, blocks of {})\n",
-        options.interval, options.group, options.block
-    );
+/// The periods as a table.
+fn periods(activity: &Activity) -> String {
+    let mut text = String::new();
     let mut table = Table::new(&[
         "from",
         "requests",
@@ -100,7 +97,16 @@ pub(super) fn activity(activity: &Activity) -> String {
             quantile(2),
         ]);
     }
-    text += &table.text();
+    text + &table.text()
+}
+
+pub(super) fn activity(activity: &Activity) -> String {
+    let options = &activity.options;
+    let mut text = format!(
+        "Disk activity (intervals of {}, periods of {}, blocks of {})\n",
+        options.interval, options.group, options.block
+    );
+    text += &periods(activity);
     if activity.is_too_fast() {
         text += &format!(
             "  The median response time is below the interval of {}: 'concurrent' and 'utilisation' therefore \
