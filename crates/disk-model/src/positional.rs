@@ -321,8 +321,7 @@ impl Mechanism for PositionalDisk {
         if let Some(time) = self.serve_by_drive(&job, now) {
             return time;
         }
-        let mechanics = Arc::clone(&self.mechanics);
-        self.head.wind(now, mechanics.revolution_ns);
+        self.head.wind(now, self.mechanics.revolution_ns);
         let exact = self.positioning_ns(&place, job.access, now);
         let positioning = Nanos::nearest(exact);
         let inwards = place.cylinder.cmp(&self.head.track.cylinder);
@@ -331,7 +330,8 @@ impl Mechanism for PositionalDisk {
         }
         // From where the head really is: what rounding adds to one request must not delay the next.
         let (begin, sectors) = ((job.sector.get(), place), job.sectors.get());
-        let at = mechanics.pass(&mut self.head, job.access, begin, sectors, exact);
+        let head = &mut self.head;
+        let at = self.mechanics.pass(head, job.access, begin, sectors, exact);
         let transfer = Nanos::nearest(at).saturating_sub(positioning);
         ServiceTime {
             positioning,
