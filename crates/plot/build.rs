@@ -87,9 +87,8 @@ fn without_instructions(font: &[u8]) -> (Vec<u8>, Vec<u8>) {
 
 /// Where a table is in a font.
 fn place_of(font: &[u8], tag: [u8; 4]) -> Range<usize> {
-    let entries = font[12..].chunks(16).take(number_at(font, 4, 2));
+    let mut entries = font[12..].chunks(16).take(number_at(font, 4, 2));
     let entry = entries
-        .into_iter()
         .find(|entry| entry.starts_with(&tag))
         .expect("the font has this table");
     let start = number_at(entry, 8, 4);
