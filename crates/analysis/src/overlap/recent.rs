@@ -7,8 +7,9 @@
 //!  newest request ────────► older one ────────► ...   one ring of all requests, the oldest first
 //! ```
 //!
-//! Requests leave in the order in which they came, so nothing is taken out of a chain: it ends where the ring does. A request
-//! is in the one or two cells that it touches, which are at least as long as it is.
+//! Requests leave in the order in which they came, so a chain ends where the ring does. A request is in the one or two cells
+//! that it touches, which are at least as long as it is. It takes those out of its chains that it covers: what overlaps with
+//! one of them overlaps with it, too. So a chain does not become long because few places are requested often.
 
 use std::collections::VecDeque;
 
@@ -45,6 +46,15 @@ struct Seen {
     device: u16,
     class: u8,
     is_read: bool,
+}
+
+impl Seen {
+    fn covers(&self, other: &Self) -> bool {
+        self.device == other.device
+            && self.is_read == other.is_read
+            && self.from <= other.from
+            && other.to <= self.to
+    }
 }
 
 impl Default for Recent {
@@ -132,12 +142,33 @@ impl Recent {
                 is_read: request.op == Op::Read,
             };
             self.counts[class as usize][usize::from(seen.is_read)] += 1;
+            self.take_out_covered(&seen);
             let number = self.first + self.requests.len() as u64;
             seen.before = self.link(&seen, number);
             self.requests.push_back(seen);
         }
         if self.requests.len() > self.heads.len() {
             self.grow();
+        }
+    }
+
+    /// Takes the requests out of this one's chain that it covers.
+    fn take_out_covered(&mut self, by: &Seen) {
+        let chain = self.chain(by.device, by.class, by.cell, by.is_read);
+        let mut newer = None;
+        let mut number = self.heads[chain];
+        while let Some(index) = number.checked_sub(self.first + 1)
+            && let Some(seen) = self.requests.get(index as usize)
+        {
+            let before = seen.before;
+            if !by.covers(seen) {
+                newer = Some(index as usize);
+            } else if let Some(newer) = newer {
+                self.requests[newer].before = before;
+            } else {
+                self.heads[chain] = before;
+            }
+            number = before;
         }
     }
 
@@ -170,5 +201,30 @@ impl Recent {
         // By the golden ratio, as Knuth proposes (The Art of Computer Programming, 6.4): the high bits depend on all.
         let mixed = (cell ^ other << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> (u64::BITS - self.heads.len().ilog2())) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iosonar_units::{Sector, Sectors};
+
+    use super::*;
+
+    #[test]
+    fn chains_are_short_although_few_places_are_requested_often() {
+        let mut recent = Recent::default();
+        for at in 0..10_000 {
+            // Neighbours in one cell, of which one is only read and the other only written.
+            let is_read = at % 2 == 0;
+            recent.insert(&Request {
+                start: Nanos::new(at),
+                sector: Sector::new(if is_read { 1024 } else { 1056 }),
+                sectors: Sectors::new(32),
+                op: if is_read { Op::Read } else { Op::Write },
+                ..Request::default()
+            });
+        }
+        let lengths = recent.heads.iter().map(|&head| recent.newest_first(head));
+        assert_eq!(lengths.map(Iterator::count).max(), Some(1));
     }
 }
