@@ -209,6 +209,20 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_that_would_just_reach_zero_does_not() {
+        let estimate = Estimate {
+            mean: T_95[0],
+            stderr: 1.0,
+            values: 2,
+        };
+        let (lower, upper) = estimate.positive_interval_95().unwrap();
+        assert!(
+            lower > 0.0 && (lower * upper).sqrt() < 1.001 * T_95[0],
+            "{lower} {upper}"
+        );
+    }
+
+    #[test]
     fn batches_are_means_of_neighbours() {
         let mut means = BatchMeans::default();
         (0..256).for_each(|i| means.push(f64::from(i)));

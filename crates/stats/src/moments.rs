@@ -131,6 +131,16 @@ mod tests {
     #[test]
     fn nothing_has_no_extremes() {
         assert_eq!(Moments::default().min(), None);
+        assert_eq!(Moments::default().max(), None);
         assert!(Moments::default().mean().is_nan());
+    }
+
+    #[test]
+    fn a_mean_that_is_no_whole_number_has_the_variance_of_its_samples() {
+        let m = of(&[1, 2, 4]);
+        // 21 - 49 / 3, by 2.
+        assert!((m.variance() - 7.0 / 3.0).abs() < 1e-12);
+        assert!((m.sd() - (7.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert_eq!((m.sum(), of(&[1, 2]).variance()), (7, 0.5));
     }
 }

@@ -411,4 +411,78 @@ mod tests {
         assert!(band.windows(2).all(|w| w[0].share <= w[1].share));
         assert!(band[10].half_width > band[0].half_width);
     }
+
+    fn of(times: impl IntoIterator<Item = u64>) -> Distribution {
+        let mut d = Distribution::default();
+        times.into_iter().for_each(|t| d.push(Nanos::new(t)));
+        d
+    }
+
+    #[test]
+    fn two_kinds_are_merged_kind_by_kind_and_have_one_mean() {
+        let mut kinds = TwoKinds([of([10, 20]), of([60])]);
+        assert_eq!((kinds.mean(), kinds.both()), (30.0, of([10, 20, 60])));
+        kinds.merge(&TwoKinds([of([30]), of([80, 100])]));
+        assert_eq!(kinds.0, [of([10, 20, 30]), of([60, 80, 100])]);
+    }
+
+    #[test]
+    fn one_replication_is_not_independent_of_another() {
+        let parts = [of([1]), of([2]), of([3])];
+        for (n, independent) in [0, 0, 2, 3].into_iter().enumerate() {
+            let mut sections = Sections::of_replications();
+            parts[..n]
+                .iter()
+                .for_each(|part| sections.push_replication(part));
+            assert_eq!(sections.independent().len(), independent, "{n}");
+        }
+    }
+
+    #[test]
+    fn the_error_of_the_mean_is_that_of_the_means_of_sections() {
+        // 10, 20 and 60 about 30: 400 + 100 + 900, by 3 * 2.
+        let parts = [of([10]), of([20]), of([60])];
+        let mean = mean_of(&of([10, 20, 60]), &parts);
+        assert_eq!((mean.mean, mean.values), (30.0, 3));
+        assert!((mean.stderr - (1400.0_f64 / 6.0).sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_interval_of_a_quantile_lies_between_those_of_the_ends_of_its_share() {
+        // Not quite alike, so that the share up to a time differs a little.
+        let parts: Vec<_> = (0..8)
+            .map(|i| of((0..500).map(|at| 1_000_000 + 8_000 * at + 20_000 * i)))
+            .collect();
+        let mut whole = Distribution::default();
+        parts.iter().for_each(|part| whole.merge(part));
+        for p in [0.1, 0.5, 0.9] {
+            let value = whole.histogram.quantile(p).unwrap();
+            let half = share_of(&whole, &parts, value).half_width_95();
+            assert!(0.001 < half && half < 0.09, "{half}");
+            assert_eq!(
+                quantile_interval(&whole, &parts, p),
+                whole
+                    .histogram
+                    .quantile(p - half)
+                    .zip(whole.histogram.quantile(p + half))
+            );
+        }
+        // Where the share of samples up to it may be zero, nothing is known of its lower end.
+        let apart = [of([1_000; 100]), of([2_000; 100]), of([3_000; 100])];
+        let mut whole = Distribution::default();
+        apart.iter().for_each(|part| whole.merge(part));
+        let low = quantile_interval(&whole, &apart, 0.1);
+        assert!(low.is_none_or(|(lower, _)| lower == Nanos::ZERO), "{low:?}");
+    }
+
+    #[test]
+    fn a_band_has_the_middles_of_equal_shares() {
+        let whole = of((1..=1000).map(|i| i * 1_000_000));
+        let band = cdf_band(&whole, std::slice::from_ref(&whole), 4);
+        let middles = [0.125, 0.375, 0.625, 0.875].map(|p| whole.histogram.quantile(p).unwrap());
+        assert_eq!(
+            band.iter().map(|point| point.value).collect::<Vec<_>>(),
+            middles
+        );
+    }
 }
