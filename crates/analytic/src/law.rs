@@ -180,4 +180,34 @@ mod tests {
         assert!((at(0.999_999e-4) - at(1.000_001e-4)).norm() < 1e-9);
         assert!((at(1e-12).re - 1.0).abs() < 1e-15);
     }
+
+    #[test]
+    fn a_mixture_has_the_mixed_moments_of_its_parts() {
+        // Exponential of mean 1: 1, 2, 6. Uniform from 2 to 4: 3, 28/3, 30.
+        let law = ServiceLaw::Mixture(vec![
+            (0.25, ServiceLaw::Exponential(1.0)),
+            (0.75, ServiceLaw::Uniform(2.0, 4.0)),
+        ]);
+        let same = |a: f64, b: f64| (a - b).abs() < 1e-12 * b.abs();
+        let [mean, variance, third] = law.cumulants();
+        assert!(same(mean, 2.5) && same(variance, 1.25) && same(third, -1.0));
+        assert!(same(law.scv(), 0.2), "{}", law.scv());
+        let [first, second, third] = law.moments();
+        assert!(same(first, 2.5) && same(second, 7.5) && same(third, 24.0));
+    }
+
+    #[test]
+    fn the_transform_of_a_narrow_law_keeps_its_digits() {
+        // (1 - exp(-x)) / x without cancellation, on both sides of where the series begins.
+        for width in [1e-6, 0.9e-4, 1.1e-4, 1e-2] {
+            let exact = -libm::expm1(-width) / width * libm::exp(-3.0);
+            let seen = ServiceLaw::Uniform(3.0, 3.0 + width).lst(Complex64::new(1.0, 0.0));
+            // Without the series, exp loses what 1 is larger than the width.
+            let error = if width < 1e-4 { 1e-15 } else { 1e-16 / width };
+            assert!(
+                (seen.re / exact - 1.0).abs() < 4.0 * error,
+                "{width}: {seen} {exact}"
+            );
+        }
+    }
 }

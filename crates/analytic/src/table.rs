@@ -544,4 +544,65 @@ mod tests {
         assert!(Table::wait_dg1(1.0, &service).is_err());
         assert!(Table::wait_mg1(1.0, &service).is_err());
     }
+
+    /// Exponential with mean 1: a tail from 2 on.
+    fn with_a_tail() -> Table {
+        let below = (0..=200).map(|i| -libm::expm1(-0.01 * f64::from(i)));
+        Table {
+            step: 0.01,
+            below: below.collect(),
+            tail: Some(1.0),
+        }
+    }
+
+    #[test]
+    fn a_tail_is_part_of_the_distribution() {
+        let table = with_a_tail();
+        assert!((table.end() - 2.0).abs() < 1e-12);
+        for t in [0.5, 2.0, 3.0, 7.0] {
+            assert!((table.within(t) + libm::expm1(-t)).abs() < 1e-12, "{t}");
+        }
+        for p in [0.9, 0.999] {
+            let exact = -libm::log1p(-p);
+            assert!((table.quantile(p) / exact - 1.0).abs() < 1e-12, "{p}");
+        }
+        assert!((table.mean() - 1.0).abs() < 1e-5, "{}", table.mean());
+        assert!(
+            (table.variance() - 1.0).abs() < 2e-5,
+            "{}",
+            table.variance()
+        );
+        // Nothing is lost between the pieces, whose middles are those of the intervals.
+        let pieces: Vec<_> = table.pieces().collect();
+        let total: f64 = pieces.iter().map(|(_, mass, _)| mass).sum();
+        let mean: f64 = pieces.iter().map(|(_, mass, at)| mass * at).sum();
+        assert!(
+            (total - 1.0).abs() < 1e-12 && (mean - 1.0).abs() < 1e-4,
+            "{mean}"
+        );
+        for (below, mass, at) in pieces {
+            assert!((0.0..=1.0).contains(&(below - mass / 2.0)), "{at}");
+            assert!(at > 2.0 || (below + libm::expm1(-at)).abs() < 1e-4, "{at}");
+        }
+    }
+
+    #[test]
+    fn what_is_moved_keeps_its_probability() {
+        let table = with_a_tail();
+        let twice = table.moved(2.0, |_, t| 2.0 * t);
+        let stretched = table.stretched(2.0);
+        let later = table.moved(1.0, |_, t| t + 1.5);
+        for p in [0.1, 0.5, 0.8, 0.99] {
+            let exact = -libm::log1p(-p);
+            assert!((twice.quantile(p) - 2.0 * exact).abs() < 1e-4, "{p}");
+            assert!((stretched.quantile(p) - 2.0 * exact).abs() < 1e-4, "{p}");
+            assert!((later.quantile(p) - 1.5 - exact).abs() < 1e-4, "{p}");
+        }
+        assert!((twice.mean() - 2.0).abs() < 1e-3, "{}", twice.mean());
+        assert!((later.mean() - 2.5).abs() < 1e-2, "{}", later.mean());
+        assert_eq!(
+            (later.within(1.4), Table::zero(0.01).given_some()),
+            (0.0, Table::zero(0.01))
+        );
+    }
 }

@@ -229,4 +229,28 @@ mod tests {
             assert!((all - 1.0).abs() < 1e-5, "{batch:?}: {all}");
         }
     }
+
+    #[test]
+    fn a_table_of_batches_is_the_law_that_it_lists() {
+        let service = ServiceLaw::Uniform(0.5, 3.0);
+        let geometric = (1..=200).map(|n| (0.4 * 0.6_f64.powi(n as i32 - 1), n));
+        for (law, table) in [
+            (BatchLaw::Constant(4), vec![(0.25, 4), (0.75, 4)]),
+            (BatchLaw::Geometric(2.5), geometric.collect()),
+        ] {
+            let of = |law| BatchQueue::new(0.05, law, service.clone()).unwrap();
+            let (law, table) = (of(law), of(BatchLaw::Table(table)));
+            let same = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+            assert!(same(table.mean_wait_of_first(), law.mean_wait_of_first()));
+            assert!(same(table.mean_response(), law.mean_response()));
+            assert!(same(
+                table.mean_response_of_batch(),
+                law.mean_response_of_batch()
+            ));
+            assert!(same(
+                table.response_quantile(0.9),
+                law.response_quantile(0.9)
+            ));
+        }
+    }
 }
