@@ -367,12 +367,13 @@ fn writes_need_the_consent_for_that_host() {
     let load = hosts.scratch.file("w.load", rows);
     let intact = |name: &str| fs::read(hosts.scratch.path(name)).unwrap() == vec![7_u8; 1 << 22];
     let both = [hosts.name_of("n1"), hosts.name_of("n2")];
+    let as_named = format!("use --destroy {};", both[1]);
 
     // Without --write; with --write but no consent for the second; with consent for a path of no host.
     let here = hosts.scratch.path("n2").display().to_string();
     for (options, problem) in [
         (&[][..], "a replay only reads by default"),
-        (&["--write", "--destroy", &both[0]], "n2:"),
+        (&["--write", "--destroy", &both[0]], &as_named),
         (
             &["--write", "--destroy", &both[0], "--destroy", &here],
             "does not name a target",

@@ -54,6 +54,28 @@ pub struct Intent {
     pub destroy: Vec<PathBuf>,
     /// Whether the page cache may be used (results are fake then).
     pub buffered: bool,
+    /// What the user calls the target.
+    pub named: Named,
+}
+
+/// How the user names a target, where that is not by the path at which it is opened.
+#[derive(Clone, Debug, Default)]
+pub struct Named {
+    /// The host before its path, for a target of a replay that another machine coordinates.
+    pub host: Option<String>,
+    /// Another path, as that of the character device of an NVMe namespace.
+    pub path: Option<PathBuf>,
+}
+
+impl Named {
+    /// The name of the target at `path`, as the user gives it to an option.
+    fn of(&self, path: &Path) -> String {
+        let path = self.path.as_deref().unwrap_or(path).display();
+        match &self.host {
+            Some(host) => format!("{host}:{path}"),
+            None => path.to_string(),
+        }
+    }
 }
 
 /// How long a process that has a target open may take to close it: one that merely asks a device what it is soon does.
@@ -70,6 +92,18 @@ fn in_use(path: &Path, usage: &Use, way_out: &str) -> String {
         ),
         _ => format!("{shown} is in use: {usage}. {way_out}"),
     }
+}
+
+/// Why a device that takes no writes is refused. A command of the system acts on the machine that it is run on.
+fn read_only(path: &Path, named: &Named) -> String {
+    let shown = path.display();
+    let place = match &named.host {
+        Some(host) => format!(" on {host}"),
+        None => String::new(),
+    };
+    format!(
+        "{shown} is read-only; choose another target, or make it writable (blockdev --setrw {shown}{place})"
+    )
 }
 
 /// Refuses targets in use, and files that cannot be targets, without opening them.
@@ -112,9 +146,7 @@ pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result
         return Ok(());
     }
     if metadata.file_type().is_block_device() && calls::is_read_only(file).unwrap_or(false) {
-        return refuse(format!(
-            "{shown} is read-only; choose another target, or make it writable (blockdev --setrw {shown})"
-        ));
+        return refuse(read_only(path, &intent.named));
     }
     refuse_written(host, path, &metadata)?;
     if destroyable(&metadata, intent) {
@@ -123,7 +155,8 @@ pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result
     match held(file, &metadata) {
         None => Ok(()),
         Some(data) => refuse(format!(
-            "{shown} holds {data}, which writing would destroy. To allow this, use --destroy {shown}{}",
+            "{shown} holds {data}, which writing would destroy. To allow this, use --destroy {}{}",
+            intent.named.of(path),
             if metadata.is_file() {
                 "; or create a new file with --create SIZE"
             } else {
@@ -208,6 +241,33 @@ pub fn destroyable(target: &Metadata, intent: &Intent) -> bool {
         std::fs::metadata(path)
             .is_ok_and(|named| named.dev() == target.dev() && named.ino() == target.ino())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_named_as_the_user_names_it() {
+        let there = |path: Option<&str>| Named {
+            host: Some("node1".to_owned()),
+            path: path.map(PathBuf::from),
+        };
+        let device = Path::new("/dev/nvme0n1");
+        assert_eq!(Named::default().of(device), "/dev/nvme0n1");
+        assert_eq!(there(None).of(device), "node1:/dev/nvme0n1");
+        assert_eq!(there(Some("/dev/ng0n1")).of(device), "node1:/dev/ng0n1");
+        let refusal = read_only(device, &there(None));
+        assert!(
+            refusal.ends_with("(blockdev --setrw /dev/nvme0n1 on node1)"),
+            "{refusal}"
+        );
+        let refusal = read_only(device, &Named::default());
+        assert!(
+            refusal.ends_with("(blockdev --setrw /dev/nvme0n1)"),
+            "{refusal}"
+        );
+    }
 }
 
 #[cfg(doctest)]

@@ -39,7 +39,7 @@ pub struct Refusal {
 
 /// What carries orders out.
 pub trait Worker {
-    /// Opens the target of the spec for a load. Ends when `stop` is asked for.
+    /// Opens the target of the spec for a load. The user calls this machine `host`. Ends when `stop` is asked for.
     ///
     /// # Errors
     /// If it is refused or fails.
@@ -47,6 +47,7 @@ pub trait Worker {
         &mut self,
         spec: ReplaySpec,
         load: Load,
+        host: &str,
         stop: &StopRequest,
     ) -> Result<Facts, Refusal>;
 
@@ -285,7 +286,7 @@ impl<W: Write + Send + 'static> Agent<'_, W> {
         })?;
         let scan = Scan::with_figures(&order.scan);
         let load = Load::arriving(&order.load, scan, arriving);
-        self.worker.prepare(spec, load, &self.stop)
+        self.worker.prepare(spec, load, &order.host, &self.stop)
     }
 
     /// Replays from time zero at this time of the monotonic clock.

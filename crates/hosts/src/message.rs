@@ -41,6 +41,8 @@ pub struct Order {
     pub scan: ScanFigures,
     /// The name of the load, for messages.
     pub load: PathBuf,
+    /// What the user calls the agent's host, for messages.
+    pub host: String,
 }
 
 /// A warning with its code.

@@ -84,7 +84,7 @@ fn run_part(
         Intent {
             write,
             destroy,
-            buffered: false,
+            ..Intent::default()
         },
     )?;
     let load = Load::scanned(load, reading, options.writes)?;
@@ -289,7 +289,7 @@ fn writing_to_a_file_that_holds_data_needs_its_name() {
         let intent = Intent {
             write: true,
             destroy,
-            buffered: false,
+            ..Intent::default()
         };
         let message = open(&target, intent).unwrap_err().to_string();
         assert!(message.contains("holds 524288 bytes of data"), "{message}");

@@ -66,6 +66,7 @@ fn an_error_names_the_target_that_it_is_of() {
         write: true,
         destroy: files.to_vec(),
         buffered: true,
+        ..Intent::default()
     };
     let open = |path: &PathBuf| Target::open(path, &intent, &Host::default()).unwrap();
     // Tables of writes are needed on the second target only, and there is no place for them.

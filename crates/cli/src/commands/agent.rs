@@ -66,13 +66,20 @@ fn refusal(error: &anyhow::Error) -> Refusal {
 }
 
 impl Here {
-    fn open(&mut self, spec: ReplaySpec, load: Load, stop: &StopRequest) -> anyhow::Result<Facts> {
+    fn open(
+        &mut self,
+        spec: ReplaySpec,
+        load: Load,
+        host: &str,
+        stop: &StopRequest,
+    ) -> anyhow::Result<Facts> {
         let [target] = &spec.target[..] else {
             return Err(Usage("expected exactly one target for this host".to_owned()).into());
         };
         let dealt = Dealt {
             load,
             target: Some(target.clone()),
+            host: Some(host.to_owned()),
         };
         let plan = ReplayPlan::with(&spec, vec![dealt], None, &self.host, &Stoppable(stop))?;
         let facts = match (&plan.loads[..], &plan.targets[..]) {
@@ -162,9 +169,10 @@ impl Worker for Here {
         &mut self,
         spec: ReplaySpec,
         load: Load,
+        host: &str,
         stop: &StopRequest,
     ) -> Result<Facts, Refusal> {
-        self.open(spec, load, stop).map_err(|e| refusal(&e))
+        self.open(spec, load, host, stop).map_err(|e| refusal(&e))
     }
 
     fn replay(

@@ -363,7 +363,7 @@ fn replay_on_scratch(files: &Files, reading: &Reading, quiet: bool) -> anyhow::R
     let mut intent = Intent {
         write: true,
         destroy: vec![scratch.to_owned()],
-        buffered: false,
+        ..Intent::default()
     };
     let host = Host::default();
     let target = Target::open(scratch, &intent, &host).or_else(|e| match e {

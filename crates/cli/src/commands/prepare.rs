@@ -28,6 +28,7 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
         write: fills,
         destroy: args.destroy.clone(),
         buffered: args.no_direct,
+        ..Intent::default()
     };
     let target = open(
         &args.target,

@@ -174,6 +174,7 @@ impl Host {
             spec,
             scan: self.member.load.scan.figures(zero),
             load: self.member.load.path.clone(),
+            host: self.member.host.clone(),
         })));
     }
 

@@ -103,7 +103,13 @@ impl ReplayPlan {
         let options = spec.options.clone();
         let mut intent = spec.intent();
         let (mut loads, mut targets) = (Vec::new(), Vec::new());
-        for Dealt { load, target } in dealt {
+        for Dealt {
+            load,
+            target,
+            host: named,
+        } in dealt
+        {
+            intent.named.host = named;
             targets.push(match &target {
                 Some(path) => {
                     let place = Place { path, out, host };
@@ -183,6 +189,8 @@ pub struct Dealt {
     pub load: Load,
     /// The path of the target; `None` if no target is accessed.
     pub target: Option<PathBuf>,
+    /// The host that the user names before this path; `None` if the target is named by the path alone.
+    pub host: Option<String>,
 }
 
 /// Deals the loads to the targets, and reads the loads. No target is opened.
@@ -217,6 +225,7 @@ pub fn dealt(
         dealt.push(Dealt {
             load,
             target: pair.target,
+            host: None,
         });
     }
     Ok(dealt)
