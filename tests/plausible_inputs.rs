@@ -563,6 +563,10 @@ fn ranges_are_simulated_value_by_value() {
     // The axis counts in sizes, and curves are in the order of their numbers.
     let svg = std::fs::read_to_string(&curve).unwrap();
     assert!(svg.contains("KiB"), "no size on the axis");
+    assert!(
+        svg.contains("mean response time"),
+        "what curves show by default"
+    );
     let places: Vec<_> = (4..=6).map(|n| svg.find(&format!("disks = {n}"))).collect();
     assert!(places.is_sorted() && places[0].is_some(), "{places:?}");
 }

@@ -507,7 +507,7 @@ fn what_cannot_be_drawn_is_refused_before_anything_is_written() {
         ),
         ("RATES --curve PNG --curve-of p999", "write p99.9"),
         (
-            "RATES --curve PNG --against throughput",
+            "RATES --curve PNG --curve-of throughput --against throughput",
             "not a response time",
         ),
         (

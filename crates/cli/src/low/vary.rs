@@ -23,14 +23,10 @@ pub(crate) struct VaryArgs {
     pub(crate) curve: Option<PathBuf>,
     /// Show these quantities as curves
     ///
-    /// WHAT is one or several of throughput, data (bytes per second), latency (the mean response time), hockey-stick
-    /// (the latency against throughput), mean, p50, p99.9, 'read p99' and 'write mean'; separate several with commas.
-    #[arg(
-        long,
-        value_name = "WHAT",
-        requires = "curve",
-        default_value = "throughput"
-    )]
+    /// WHAT is one or several of mean (the mean response time; also called latency), hockey-stick (the same against
+    /// throughput), throughput, data (bytes per second), p50, p99.9, 'read p99' and 'write mean'; separate several with
+    /// commas.
+    #[arg(long, value_name = "WHAT", requires = "curve", default_value = "mean")]
     pub(crate) curve_of: Curves,
     /// Draw response times against this quantity
     ///
