@@ -122,9 +122,10 @@ impl Assessment<'_> {
         self.attained.map_or("-".to_owned(), |of| {
             let unknown = || match of.objective.statistic {
                 Statistic::Throughput => "not known".to_owned(),
-                Statistic::Mean | Statistic::Quantile(_) => {
-                    format!("not known ({} requests)", grouped(of.requests))
-                }
+                Statistic::Mean | Statistic::Quantile(_) => match of.requests {
+                    1 => "not known from 1 request".to_owned(),
+                    n => format!("not known from {} requests", grouped(n)),
+                },
             };
             interval_of(of).unwrap_or_else(unknown)
         })
@@ -390,6 +391,9 @@ mod tests {
         );
         let few = measured("mean < 1.525ms", &[], 19_990);
         assert_eq!(words(&few), [Word::NoInterval]);
+        // It is shown in parentheses, so it has none itself.
+        let interval = verdicts(&few)[0].interval();
+        assert_eq!(interval, "not known from 10 requests");
         // The share within a limit can be known where the quantile is not.
         let by_share = Attained {
             verdict: Judgement::Meets,
