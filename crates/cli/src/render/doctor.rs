@@ -1,5 +1,7 @@
 //! What was found out about a machine, in words and as JSON.
 
+use std::path::PathBuf;
+
 use iosonar_recorder::Tracing;
 use iosonar_replay::{Machine, Standing, Subject};
 use iosonar_report::grouped;
@@ -189,14 +191,7 @@ fn found(machine: &Machine, of: Subject) -> String {
             true => "yes".to_owned(),
             false => "no".to_owned(),
         },
-        Subject::Devices => {
-            let readable = machine
-                .devices
-                .iter()
-                .filter(|(_, is_readable)| *is_readable)
-                .count();
-            format!("{readable} of {} can be read", machine.devices.len())
-        }
+        Subject::Devices => devices(&machine.devices),
         Subject::Priority => {
             let limit = match machine.real_time_priority {
                 Some(limit) => limit.to_string(),
@@ -217,6 +212,21 @@ fn found(machine: &Machine, of: Subject) -> String {
             Some(free) => format!("{free} free"),
             None => "unknown".to_owned(),
         },
+    }
+}
+
+/// How many block devices can be read, and which cannot where that is some of them.
+fn devices(all: &[(PathBuf, bool)]) -> String {
+    const MOST_NAMED: usize = 4;
+    let others = all.iter().filter(|(_, is_readable)| !is_readable);
+    let others: Vec<String> = others.map(|(path, _)| path.display().to_string()).collect();
+    let readable = all.len() - others.len();
+    let text = format!("{readable} of {} can be read", all.len());
+    let named = others[..others.len().min(MOST_NAMED)].join(", ");
+    match others.len().saturating_sub(MOST_NAMED) {
+        _ if readable == 0 || others.is_empty() => text,
+        0 => format!("{text}, but not {named}"),
+        more => format!("{text}, but not {named} and {more} more"),
     }
 }
 
@@ -329,6 +339,21 @@ mod tests {
         assert!(
             text.lines().all(|line| line.chars().count() <= 80),
             "{text}"
+        );
+    }
+
+    #[test]
+    fn devices_that_cannot_be_read_are_named_if_others_can() {
+        let of = |readable: usize, others: usize| {
+            let device = |i| (PathBuf::from(format!("/dev/d{i}")), i < readable);
+            devices(&(0..readable + others).map(device).collect::<Vec<_>>())
+        };
+        assert_eq!(of(0, 3), "0 of 3 can be read");
+        assert_eq!(of(3, 0), "3 of 3 can be read");
+        assert_eq!(of(9, 1), "9 of 10 can be read, but not /dev/d9");
+        assert_eq!(
+            of(1, 6),
+            "1 of 7 can be read, but not /dev/d1, /dev/d2, /dev/d3, /dev/d4 and 2 more"
         );
     }
 
