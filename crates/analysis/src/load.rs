@@ -5,7 +5,7 @@ mod frequencies;
 mod working_sets;
 
 use iosonar_stats::Histogram;
-use iosonar_trace::Request;
+use iosonar_trace::{Batch, Record, Request};
 use iosonar_units::Nanos;
 
 use crate::burstiness::Burstiness;
@@ -89,18 +89,25 @@ impl LoadMetrics {
         self.working_sets.push(request);
     }
 
-    /// The two halves of [`push`](Self::push), for two threads, as working sets miss the cache all the time. Both get all
-    /// requests, sorted by start.
-    pub fn halves(
-        &mut self,
+    /// The two halves of [`push`](Self::push) for the records of the load in a batch, for two threads, as working sets miss
+    /// the cache all the time. Both get all batches, sorted by start; `is_of_the_load` says which records count.
+    pub fn halves<'a>(
+        &'a mut self,
+        is_of_the_load: impl Fn(&Record) -> bool + Copy + Send + 'a,
     ) -> (
-        impl FnMut(&Request) + Send + '_,
-        impl FnMut(&Request) + Send + '_,
+        impl FnMut(&Batch) + Send + 'a,
+        impl FnMut(&Batch) + Send + 'a,
     ) {
         let (demand, working_sets) = (&mut self.demand, &mut self.working_sets);
         (
-            |request: &Request| demand.push(request),
-            |request: &Request| working_sets.push(request),
+            move |batch: &Batch| {
+                let of_load = batch.records().filter(is_of_the_load);
+                of_load.for_each(|record| demand.push(&record.request));
+            },
+            move |batch: &Batch| {
+                let of_load = batch.records().filter(is_of_the_load);
+                of_load.for_each(|record| working_sets.push(&record.request));
+            },
         )
     }
 

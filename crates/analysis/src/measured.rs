@@ -95,39 +95,26 @@ pub fn measure(
     let mut by = options.by.map(ByKey::new);
     // Quantities that were not measured cost nothing.
     let mut has_outcomes = false;
+    let mut left_out = 0;
     let mut measure_outcomes = |batch: &Batch| {
         for record in batch.records() {
+            let counts = is_of_the_load(&record);
+            left_out += u64::from(!counts);
             if has_outcomes || record.outcome != Outcome::default() {
                 has_outcomes = true;
                 outcome.push(&record);
             }
             if let Some(by) = &mut by
-                && is_of_the_load(&record)
+                && counts
             {
                 by.push(&record);
             }
         }
     };
-    let mut left_out = 0;
     {
-        let (mut demand, mut working_sets) = load.halves();
-        let mut measure_demand = |batch: &Batch| {
-            for record in batch.records() {
-                match is_of_the_load(&record) {
-                    true => demand(&record.request),
-                    false => left_out += 1,
-                }
-            }
-        };
-        let mut measure_working_sets = |batch: &Batch| {
-            let of_load = batch.records().filter(is_of_the_load);
-            of_load.for_each(|record| working_sets(&record.request));
-        };
-        let measures: Vec<&mut (dyn FnMut(&Batch) + Send)> = vec![
-            &mut measure_outcomes,
-            &mut measure_demand,
-            &mut measure_working_sets,
-        ];
+        let (mut demand, mut working_sets) = load.halves(is_of_the_load);
+        let measures: Vec<&mut (dyn FnMut(&Batch) + Send)> =
+            vec![&mut measure_outcomes, &mut demand, &mut working_sets];
         pass(reader, measures)?;
     }
     let names: Vec<String> = paths

@@ -3,7 +3,7 @@
 use iosonar_analysis::{
     LoadMetrics, LoadOptions, LoadSummary, Tumbling, TumblingPoint, WORKING_SET_WINDOWS,
 };
-use iosonar_trace::{Batch, Request};
+use iosonar_trace::{Batch, Record, Request};
 use iosonar_units::Nanos;
 
 use super::{LookOptions, WorkingSets};
@@ -42,21 +42,16 @@ impl LoadSide {
         impl FnMut(&Batch) + Send + 'a,
         impl FnMut(&Batch) + Send + 'a,
     ) {
-        let (mut demand, mut working_sets) = self.metrics.halves();
+        let is_of_the_load = |record: &Record| options.is_of_the_load(record);
+        let (demand, mut working_sets) = self.metrics.halves(is_of_the_load);
         let tumbling = &mut self.tumbling;
-        (
-            move |batch: &Batch| {
-                let of_load = batch.records().filter(|of| options.is_of_the_load(of));
-                of_load.for_each(|record| demand(&record.request));
-            },
-            move |batch: &Batch| {
-                let of_load = batch.records().filter(|of| options.is_of_the_load(of));
-                of_load.for_each(|record| {
-                    working_sets(&record.request);
-                    count_first_sector(tumbling, &record.request);
-                });
-            },
-        )
+        (demand, move |batch: &Batch| {
+            working_sets(batch);
+            if tumbling.is_some() {
+                let of_load = batch.records().filter(is_of_the_load);
+                of_load.for_each(|record| count_first_sector(tumbling, &record.request));
+            }
+        })
     }
 
     /// What the load is like, and its working sets in windows that follow each other.
