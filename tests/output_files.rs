@@ -380,6 +380,23 @@ fn quiet_means_results_and_nothing_else() {
 }
 
 #[test]
+fn a_simulation_that_is_refused_leaves_no_empty_folder_behind() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SYNTHETIC);
+    let folder = scratch.path("pictures/of/s");
+    let plot = format!("--plot={}", folder.display());
+    let refused = sim(&scenario, &["--set", "array.disks=x", &plot]);
+    assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
+    assert!(!scratch.path("pictures").exists());
+    // What was there before stays.
+    fs::create_dir(scratch.path("pictures")).unwrap();
+    sim(&scenario, &["--set", "array.disks=x", &plot]);
+    assert!(scratch.path("pictures").exists() && !scratch.path("pictures/of").exists());
+    assert!(sim(&scenario, &[&plot]).status.success());
+    assert!(folder.join("s.png").exists());
+}
+
+#[test]
 fn a_trace_on_standard_output_is_alone_there() {
     let scratch = Scratch::new();
     let scenario = scratch.file("s.toml", SYNTHETIC);

@@ -37,7 +37,7 @@ pub use complaint::{nearest, plain_complaint};
 pub use csv::csv_field;
 pub use decimal::ParseUnitError;
 pub use error_text::with_causes;
-pub use folder::{folder_of, with_ending};
+pub use folder::{OutputFolder, folder_of, with_ending};
 pub use nanos::Nanos;
 #[cfg(feature = "serde")]
 pub use scalar::{one_or_many, scalar};

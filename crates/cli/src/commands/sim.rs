@@ -63,7 +63,7 @@ fn checked(args: &Sim) -> anyhow::Result<Vec<Named>> {
 }
 
 pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
-    check_outputs(args)?;
+    let _pictures = check_outputs(args)?;
     check_served(args)?;
     check_targets(args)?;
     let threads = threads(args.threads);

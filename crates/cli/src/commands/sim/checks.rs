@@ -16,6 +16,7 @@ use crate::low::Sim;
 use crate::render::messages::Warning;
 use crate::render::picture;
 use iosonar_trace::apart;
+use iosonar_units::OutputFolder;
 
 /// A live page shows the requests as they are written: of one simulation, to one file.
 pub(super) fn check_served(args: &Sim) -> Result<(), Usage> {
@@ -101,8 +102,8 @@ pub(super) fn check_targets(args: &Sim) -> Result<(), Usage> {
     refuse_delays(targets).map_err(|error| Usage(format!("--target: {error}")))
 }
 
-/// What can be said against the outputs before anything is read.
-pub(super) fn check_outputs(args: &Sim) -> anyhow::Result<()> {
+/// What can be said against the outputs before anything is read; the folder for pictures, if there are to be any.
+pub(super) fn check_outputs(args: &Sim) -> anyhow::Result<Option<OutputFolder>> {
     for (given, option) in [
         (&args.records, "--records"),
         (&args.load_out, "--load-out"),
@@ -132,11 +133,11 @@ pub(super) fn check_outputs(args: &Sim) -> anyhow::Result<()> {
             "--precision needs at least 10 replications to estimate the precision of the mean";
         return Err(Usage(problem.to_owned()).into());
     }
-    if let Some(dir) = &args.plot {
-        std::fs::create_dir_all(dir)
-            .with_context(|| format!("{}: cannot create the folder", dir.display()))?;
-    }
-    Ok(())
+    let folder = args.plot.as_deref().map(|dir| {
+        OutputFolder::make(dir)
+            .with_context(|| format!("{}: cannot create the folder", dir.display()))
+    });
+    folder.transpose()
 }
 
 /// A trace that is read more than once must be a file.
