@@ -397,6 +397,46 @@ fn a_simulation_that_is_refused_leaves_no_empty_folder_behind() {
 }
 
 #[test]
+fn a_folder_in_the_place_of_an_output_is_refused_before_any_work() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SYNTHETIC);
+    let (scenario, load) = (scenario.to_str().unwrap(), trace(&scratch, 1));
+    let load = load.to_str().unwrap();
+    let folder = |name: &str| {
+        let folder = scratch.path(name);
+        fs::create_dir_all(&folder).unwrap();
+        folder.display().to_string()
+    };
+    let [csv, png, html, toml] = ["a.csv", "a.png", "a.html", "a.toml"].map(folder);
+    let vary = "--vary=array.disks=4,5";
+    let target = "--target=mean < 1s";
+    let commands: [&[&str]; 15] = [
+        &["sim", scenario, "--records", &csv],
+        &["sim", scenario, "--load-out", &csv],
+        &["sim", scenario, "--stages", &csv],
+        &["sim", scenario, "--result", &csv],
+        &["sim", scenario, "--cdf", &png],
+        &["sim", scenario, "--cdf-data", &csv],
+        &["sim", scenario, vary, "--csv", &csv],
+        &["sim", scenario, vary, "--curve", &png],
+        &["sim", scenario, vary, "--cdf", "b.png", "--data", &csv],
+        &["model", scenario, "--csv", &csv],
+        &["plan", scenario, target, "--curve", &png],
+        &["plot", "sizes", load, "-o", &png],
+        &["plot", "sizes", load, "--data", &csv],
+        &["report", load, "-o", &html],
+        &["calibrate", load, "--profile", "ssd", "-o", &toml],
+    ];
+    for command in commands {
+        let run = iosonar().args(command).output().unwrap();
+        let message = err(&run);
+        assert_eq!(run.status.code(), Some(2), "{command:?}: {message}");
+        assert_eq!(out(&run), "", "{command:?}");
+        assert!(message.contains("it is a folder"), "{command:?}: {message}");
+    }
+}
+
+#[test]
 fn a_trace_on_standard_output_is_alone_there() {
     let scratch = Scratch::new();
     let scenario = scratch.file("s.toml", SYNTHETIC);

@@ -63,7 +63,7 @@ pub fn would_be_same(a: &Path, b: &Path) -> bool {
     a == b || is_same(a, b) || place(a).is_some_and(|a| place(b) == Some(a))
 }
 
-/// Refuses outputs that are one of the inputs or the same as another output, or whose folder is not there.
+/// Refuses outputs that are one of the inputs or the same as another output, or that have no place.
 ///
 /// # Errors
 /// If one of them is.
@@ -79,7 +79,7 @@ pub fn refuse_mixed(inputs: &[&Path], outputs: &[&Path]) -> Result<(), TraceErro
                 other: output.to_path_buf(),
             });
         }
-        refuse_without_folder(output)?;
+        refuse_without_place(output)?;
     }
     Ok(())
 }
@@ -89,12 +89,15 @@ pub fn takes_room(path: &Path) -> bool {
     path != Path::new("-") && path.metadata().map_or(true, |there| there.is_file())
 }
 
-/// Refuses an output whose folder is not there: better now than when all is done.
+/// Refuses an output that is itself a folder, or whose folder is not there: better now than when all is done.
 ///
 /// # Errors
-/// If it is not.
-pub fn refuse_without_folder(output: &Path) -> Result<(), TraceError> {
+/// If it is one of the two.
+pub fn refuse_without_place(output: &Path) -> Result<(), TraceError> {
     let folder = folder_of(output);
+    if output != Path::new("-") && output.is_dir() {
+        return Err(TraceError::IsFolder(output.to_owned()));
+    }
     if folder.is_dir() {
         return Ok(());
     }

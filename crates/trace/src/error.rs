@@ -176,6 +176,8 @@ pub enum TraceError {
         /// The name of the other.
         other: PathBuf,
     },
+    /// An output is a folder.
+    IsFolder(PathBuf),
     /// The folder of an output is not there.
     NoFolder {
         /// The output.
@@ -263,6 +265,10 @@ impl fmt::Display for TraceError {
                     "the format '{format}' can be read but not written; writable formats are: {writable}"
                 ),
             ),
+            Self::IsFolder(path) => of(
+                path,
+                format_args!("it is a folder: choose a different name for the output"),
+            ),
             Self::NoFolder { output, folder } => of(
                 output,
                 format_args!("the folder {} does not exist", folder.display()),
@@ -337,6 +343,7 @@ impl TraceError {
                 | Self::NotWritable { .. }
                 | Self::OverwritesInput(_)
                 | Self::SameOutput { .. }
+                | Self::IsFolder(_)
                 | Self::NoFolder { .. }
                 | Self::Option(_)
         )

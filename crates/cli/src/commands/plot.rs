@@ -119,6 +119,9 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
         return Err(Usage(problem).into());
     }
     let written = args.data.iter().chain((!args.terminal).then_some(&out));
+    written
+        .clone()
+        .try_for_each(|path| apart::refuse_without_place(path))?;
     refuse_inputs(args, written)?;
     let begin = Instant::now();
     let inputs = measure(args, &[entry])?;
