@@ -349,8 +349,16 @@ fn quiet_means_results_and_nothing_else() {
         "-o",
         fitted.to_str().unwrap(),
     ];
-    let commands: [(&[&str], bool); 13] = [
+    let positional = ["model", scenario, "--set", "disk.model=\"positional\""];
+    let remarked = iosonar().args(positional).output().unwrap();
+    assert!(
+        out(&remarked).contains("note: no theory"),
+        "{}",
+        out(&remarked)
+    );
+    let commands: [(&[&str], bool); 14] = [
         (&calibrate, true),
+        (&positional, true),
         (&["sim", scenario, "--records", records], true),
         (&["sim", scenario, "--json"], true),
         (&["sim", scenario, "--vary", "array.disks=4,5"], true),
@@ -376,6 +384,7 @@ fn quiet_means_results_and_nothing_else() {
         );
         assert_eq!(!out(&run).is_empty(), has_result, "{command:?}");
         assert_eq!(err(&run), "", "{command:?}");
+        assert!(!out(&run).contains("note:"), "{command:?}");
     }
 }
 

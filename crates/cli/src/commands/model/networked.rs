@@ -228,7 +228,13 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
         }
         print_data(&json.text())?;
     } else {
-        print(&describe_classes(system, &all, simulated.as_ref()))?;
+        let has_notes = !args.common.output.quiet;
+        print(&describe_classes(
+            system,
+            &all,
+            simulated.as_ref(),
+            has_notes,
+        ))?;
     }
     if let Some(out) = &args.csv {
         write_table(out, table_of_classes(&all))?;

@@ -60,7 +60,11 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
         print(&errors(&all))?;
     } else {
         for answered in &all {
-            print(&describe(answered, measured.as_ref()))?;
+            print(&describe(
+                answered,
+                measured.as_ref(),
+                !args.common.output.quiet,
+            ))?;
         }
     }
     if let Some(path) = &args.csv {

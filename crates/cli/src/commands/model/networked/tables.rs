@@ -217,6 +217,7 @@ pub(super) fn describe_classes(
     system: &NetworkedRaid,
     all: &[ClassAnalysis],
     simulated: Option<&NetworkSimulation>,
+    has_notes: bool,
 ) -> String {
     let mut text = format!("{}\n", system.headline());
     let mut header = vec!["class", "jobs", "sum of demands"];
@@ -248,9 +249,9 @@ pub(super) fn describe_classes(
     }
     text += &table.text();
     if !exact {
-        text += "  note: too many combinations of jobs for an exact analysis; the response time is Schweitzer's approximation\n";
+        text += "  the response time is Schweitzer's approximation: too many combinations of jobs for an exact analysis\n";
     }
-    if simulated.is_some() {
+    if simulated.is_some() && has_notes {
         text += "  note: every simulated station serves all jobs present at once (processor sharing), as the \
                  multi-class theory assumes\n";
     }

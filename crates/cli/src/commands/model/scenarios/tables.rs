@@ -108,7 +108,11 @@ pub(super) fn response_times(
     table.text()
 }
 
-pub(super) fn describe(answered: &Answered, measured: Option<&(String, Distribution)>) -> String {
+pub(super) fn describe(
+    answered: &Answered,
+    measured: Option<&(String, Distribution)>,
+    has_notes: bool,
+) -> String {
     let Answered {
         name,
         simulation,
@@ -153,7 +157,7 @@ pub(super) fn describe(answered: &Answered, measured: Option<&(String, Distribut
     if let Some(most) = theory.capacity_per_s {
         let _ = writeln!(text, "  stable below {} requests/s", significant(most, 3));
     }
-    for of in &theory.remarks {
+    for of in theory.remarks.iter().filter(|_| has_notes) {
         let _ = writeln!(text, "  note: {}", remark(of));
     }
     text + &conclusion(answered)
