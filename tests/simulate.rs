@@ -365,3 +365,17 @@ fn what_happens_to_disks_is_said_and_what_is_lost() {
         "{text}"
     );
 }
+
+#[test]
+fn shares_of_writes_from_a_cache_are_not_said_to_be_of_requests() {
+    let of = |more: &str| {
+        let (text, error, _) = described("", more, &["--set", "load.read_share=0"]);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert!(text.contains("read-modify-write"), "{text}{error}");
+        words.join(" ")
+    };
+    assert!(of("").contains(" partial-stripe disk writes) "));
+    let cached = of("[controller]\ncache = '1MiB'\n");
+    let whose = "partial-stripe disk writes that destage the cache or bypass it)";
+    assert!(cached.contains(whose), "{cached}");
+}

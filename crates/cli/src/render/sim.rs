@@ -134,7 +134,8 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
     text += &ssds::describe(result);
     text += &media::describe(result);
     if !simulation.array().is_of_ssds() {
-        text += &positioning(&result.positioning);
+        let is_cached = simulation.array().controller.cache.is_some();
+        text += &positioning(&result.positioning, is_cached);
     }
     text += &events::describe(simulation, result);
     text += &rebuild(result);
@@ -406,7 +407,12 @@ fn growth(simulation: &Prepared, result: &SimulationResult) -> String {
     }
 }
 
-fn positioning(counts: &PositioningCounts) -> String {
+/// What writes to parts of stripes found. From a cache they come when it is emptied, whatever requests are in the system.
+fn positioning(counts: &PositioningCounts, is_cached: bool) -> String {
+    let whose = match is_cached {
+        true => " that destage the cache or bypass it",
+        false => "",
+    };
     let line = |name: &str, cases: [Case; 4], labels: [&str; 4]| {
         let total = counts.total(cases);
         if total == 0 {
@@ -419,7 +425,7 @@ fn positioning(counts: &PositioningCounts) -> String {
             .map(|(&case, label)| format!("{label} {:.1} %", share(case)))
             .collect();
         format!(
-            "  {name:<18} {} (of {} partial-stripe disk writes)\n",
+            "  {name:<18} {} (of {} partial-stripe disk writes{whose})\n",
             parts.join(", "),
             grouped(total)
         )
