@@ -44,7 +44,7 @@ pub use picture::{layout, render, render_frame};
 pub use tables::{csv_of, table_of};
 pub use terminal::Terminal;
 pub use theme::{Colour, Rgb, Theme};
-pub use units::{Unit, grouped, seconds, significant};
+pub use units::{Unit, counted, grouped, seconds, significant};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

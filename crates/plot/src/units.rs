@@ -193,6 +193,11 @@ pub fn grouped(n: u64) -> String {
     text
 }
 
+/// A number and what it counts, in the form for one and for any other number: `1 request was`, `1 000 requests were`.
+pub fn counted(n: u64, [one, others]: [&str; 2]) -> String {
+    format!("{} {}", grouped(n), if n == 1 { one } else { others })
+}
+
 /// A number with this many significant digits, and all before the point.
 pub fn significant(value: f64, digits: i32) -> String {
     if !value.is_finite() {
@@ -205,6 +210,16 @@ pub fn significant(value: f64, digits: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        let of = |n| counted(n, ["request was", "requests were"]);
+        let [none, one, many] = [0, 1, 1000].map(of);
+        assert_eq!(
+            (&*none, &*one, &*many),
+            ("0 requests were", "1 request was", "1 000 requests were")
+        );
+    }
 
     #[test]
     fn times_have_the_prefix_that_suits() {

@@ -174,7 +174,7 @@ pub fn record(
         remarks: written
             .remarks
             .iter()
-            .map(|r| format!("{} {} (first: {})", r.count, r.what, r.example))
+            .map(|r| format!("{} {} (first: {})", r.count, r.happened(), r.example))
             .collect(),
     })
 }

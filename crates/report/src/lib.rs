@@ -49,7 +49,7 @@ pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_se
 pub use targets::{Assessment, Word, mark_on_distribution, verdicts};
 pub use words::{describe, joined, remark};
 
-pub use iosonar_plot::grouped;
+pub use iosonar_plot::{counted, grouped};
 pub use iosonar_trace::Quantity;
 
 #[cfg(doctest)]

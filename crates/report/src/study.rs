@@ -5,7 +5,7 @@ mod targets;
 use std::collections::BTreeSet;
 
 use iosonar_analysis::objective::{Judgement, Objective};
-use iosonar_plot::{Axis, Chart, Unit};
+use iosonar_plot::{Axis, Chart, Unit, counted};
 
 use crate::curves::{Series, Spot, axis_over, marks_of, note_styles};
 use crate::page::escaped;
@@ -65,7 +65,10 @@ pub fn chart_of_study(panel: &Panel) -> Chart {
         notes.push(format!("{}: {}", panel.against, places.join(", ")));
     }
     if let Some(more @ 1..) = panel.series.len().checked_sub(MOST_LINES) {
-        notes.push(format!("{more} more lines are in points.csv"));
+        notes.push(format!(
+            "{} in points.csv",
+            counted(more as u64, ["more line is", "more lines are"])
+        ));
     }
     let mut chart = Chart {
         name: format!("{}-by-{}", panel.metric, panel.against),
@@ -173,7 +176,10 @@ pub fn page_of(
     let mut notes = String::new();
     if table.rows.len() > MOST_ROWS {
         let more = table.rows.len() - MOST_ROWS;
-        notes += &format!("<p>{more} more points are in points.csv.</p>\n");
+        notes += &format!(
+            "<p>{} in points.csv.</p>\n",
+            counted(more as u64, ["more point is", "more points are"])
+        );
     }
     if !table.failed.is_empty() {
         notes += &format!("<h2>Failed: {}</h2>\n<ul>\n", table.failed.len());

@@ -1,7 +1,7 @@
 //! What a page and its charts say of targets: whether each is met, by how much, and how sure that is.
 
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Statistic};
-use iosonar_plot::{Callout, Chart, Colour, Line, Mark, Named, grouped};
+use iosonar_plot::{Callout, Chart, Colour, Line, Mark, Named, counted};
 use iosonar_trace::Quantity;
 
 use crate::attained::{distance_of, found_of, interval_of};
@@ -122,10 +122,10 @@ impl Assessment<'_> {
         self.attained.map_or("-".to_owned(), |of| {
             let unknown = || match of.objective.statistic {
                 Statistic::Throughput => "not known".to_owned(),
-                Statistic::Mean | Statistic::Quantile(_) => match of.requests {
-                    1 => "not known from 1 request".to_owned(),
-                    n => format!("not known from {} requests", grouped(n)),
-                },
+                Statistic::Mean | Statistic::Quantile(_) => format!(
+                    "not known from {}",
+                    counted(of.requests, ["request", "requests"])
+                ),
             };
             interval_of(of).unwrap_or_else(unknown)
         })

@@ -70,7 +70,7 @@ pub(crate) fn quantile_table<'a>(
 
 /// What happened to some rows while they were read, in a line.
 pub fn remark(remark: &Remark) -> String {
-    let (count, what) = (grouped(remark.count), &remark.what);
+    let (count, what) = (grouped(remark.count), remark.happened());
     if remark.example.is_empty() {
         return format!("{count} {what}");
     }

@@ -60,7 +60,12 @@ pub enum NoSteadyState {
     #[error("unstable: the offered load of {} is {:.3} times its capacity", .0.station, .0.lower)]
     Unstable(Offered),
     /// Requests were never served.
-    #[error("deadlock: {} requests were never served: {}", .0.requests, .0.why)]
+    #[error(
+        "deadlock: {} {} never served: {}",
+        .0.requests,
+        if .0.requests == 1 { "request was" } else { "requests were" },
+        .0.why
+    )]
     Deadlock(Unserved),
 }
 

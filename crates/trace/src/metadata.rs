@@ -66,12 +66,24 @@ pub enum RemarkKind {
 pub struct Remark {
     /// Of which kind it is.
     pub kind: RemarkKind,
-    /// What happened, as the end of a sentence that begins with a number of rows.
+    /// What happened, as the end of a sentence that begins with a number of rows, which is not 1.
     pub what: String,
+    /// The same if the number is 1.
+    pub what_to_one: String,
     /// To how many.
     pub count: u64,
     /// The first case; empty where there are no others.
     pub example: String,
+}
+
+impl Remark {
+    /// What happened, in words that go with the number.
+    pub fn happened(&self) -> &str {
+        match self.count {
+            1 => &self.what_to_one,
+            _ => &self.what,
+        }
+    }
 }
 
 /// Remarks of more kinds than this are not distinguished: damage can have any number of forms.
@@ -178,14 +190,21 @@ impl Metadata {
         Ok(metadata)
     }
 
-    /// Counts a case of `what`; `example` is kept of the first one.
-    pub fn remark(&mut self, kind: RemarkKind, what: &str, example: impl FnOnce() -> String) {
-        if let Some(remark) = self.remarks.iter_mut().find(|r| r.what == what) {
+    /// Counts a case of what happened, which is worded for one row and for several: `row was skipped`, `rows were skipped`.
+    /// `example` is kept of the first case.
+    pub fn remark(
+        &mut self,
+        kind: RemarkKind,
+        [one, others]: [&str; 2],
+        example: impl FnOnce() -> String,
+    ) {
+        if let Some(remark) = self.remarks.iter_mut().find(|r| r.what == others) {
             remark.count += 1;
         } else if self.remarks.len() < MOST_REMARKS {
             self.remarks.push(Remark {
                 kind,
-                what: what.to_owned(),
+                what: others.to_owned(),
+                what_to_one: one.to_owned(),
                 count: 1,
                 example: example(),
             });
@@ -252,7 +271,11 @@ mod tests {
             r#"{"notices":["a \"licence\"\n"],"origin_ns":18446744073709551615,"devices":["/dev/sdä",""],"about":{"host":"x"}}"#
         );
         assert_eq!(Metadata::of_json(json.as_bytes()).unwrap(), metadata);
-        metadata.remark(RemarkKind::Skipped, "rows were skipped", String::new);
+        let skipped = ["row was skipped", "rows were skipped"];
+        metadata.remark(RemarkKind::Skipped, skipped, String::new);
+        assert_eq!(metadata.remarks[0].happened(), "row was skipped");
+        metadata.remark(RemarkKind::Skipped, skipped, String::new);
+        assert_eq!(metadata.remarks[0].happened(), "rows were skipped");
         assert_eq!(metadata.to_json().unwrap(), json);
     }
 

@@ -113,17 +113,22 @@ impl TraceReader for Salvaged {
             && self.at_end.is_none()
             && let Some(cut) = self.cuts.iter().find(|cut| cut.is_known())
         {
-            let (kind, what) = match cut.0.place.get() {
-                Some(place) => (RemarkKind::CutOff, format!("{SALVAGED}: {place}")),
+            let (kind, words) = match cut.0.place.get() {
+                Some(place) => (
+                    RemarkKind::CutOff,
+                    SALVAGED.map(|words| format!("{words}: {place}")),
+                ),
                 None if cut.0.is_complete.load(Relaxed) => {
-                    (RemarkKind::NotRenamed, COMPLETE.to_owned())
+                    (RemarkKind::NotRenamed, COMPLETE.map(str::to_owned))
                 }
-                None => (RemarkKind::CutOff, SALVAGED.to_owned()),
+                None => (RemarkKind::CutOff, SALVAGED.map(str::to_owned)),
             };
+            let [what_to_one, what] = words;
             let mut metadata = self.inner.metadata().clone();
             metadata.remarks.push(Remark {
                 kind,
                 what,
+                what_to_one,
                 count: self.records,
                 example: String::new(),
             });
@@ -143,5 +148,11 @@ impl TraceReader for Salvaged {
     }
 }
 
-const SALVAGED: &str = "records were read from a truncated file, and later ones may be missing";
-const COMPLETE: &str = "records were read from a complete file that still has its temporary name";
+const SALVAGED: [&str; 2] = [
+    "record was read from a truncated file, and later ones may be missing",
+    "records were read from a truncated file, and later ones may be missing",
+];
+const COMPLETE: [&str; 2] = [
+    "record was read from a complete file that still has its temporary name",
+    "records were read from a complete file that still has its temporary name",
+];

@@ -33,18 +33,22 @@ impl OnlySubmitted {
 }
 
 /// What is remarked of requests that were not submitted.
-const fn remark_of(status: Status) -> &'static str {
+const fn remark_of(status: Status) -> [&'static str; 2] {
     match status {
-        Status::Skipped => {
-            "requests were skipped by the recorded replay and are left out (--include-skipped includes them)"
-        }
-        Status::Dropped => {
+        Status::Skipped => [
+            "request was skipped by the recorded replay and is left out (--include-skipped includes it)",
+            "requests were skipped by the recorded replay and are left out (--include-skipped includes them)",
+        ],
+        Status::Dropped => [
+            "request was dropped by the recorded replay because of conflicts, and is left out (--include-skipped \
+             includes it)",
             "requests were dropped by the recorded replay because of conflicts, and are left out (--include-skipped \
-             includes them)"
-        }
-        _ => {
-            "requests were not submitted by the recorded replay and are left out (--include-skipped includes them)"
-        }
+             includes them)",
+        ],
+        _ => [
+            "request was not submitted by the recorded replay and is left out (--include-skipped includes it)",
+            "requests were not submitted by the recorded replay and are left out (--include-skipped includes them)",
+        ],
     }
 }
 
@@ -59,9 +63,10 @@ impl TraceReader for OnlySubmitted {
                         own.remark(RemarkKind::NotSubmitted, remark_of(status), || {
                             let request = batch.request(row);
                             format!(
-                                "{} of {} sectors at sector {}, {}",
+                                "{} of {} sector{} at sector {}, {}",
                                 request.op.name(),
                                 request.sectors,
+                                if request.sectors.get() == 1 { "" } else { "s" },
                                 request.sector,
                                 Place::of(path, batch.place(row))
                             )

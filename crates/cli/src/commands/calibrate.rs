@@ -6,7 +6,7 @@ use std::path::Path;
 
 use iosonar_disk_model::DiskProfile;
 use iosonar_plot::{Colour, Mark};
-use iosonar_report::{Quantity, cdf_of, curve, grouped, show_quantiles};
+use iosonar_report::{Quantity, cdf_of, counted, curve, grouped, show_quantiles};
 use iosonar_ssd_model::SsdProfile;
 use iosonar_study::calibrate::{
     CalibrateError, Missing, Observed, Quality, Start, calibrate_disk, calibrate_flash,
@@ -64,8 +64,8 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
         warn(
             Warning::ImplausibleLatency,
             &format!(
-                "{} requests are left out: their latency of 0 s is not plausible",
-                grouped(observed.without_time())
+                "{} left out: a latency of 0 s is not plausible",
+                counted(observed.without_time(), ["request is", "requests are"])
             ),
         );
     }

@@ -1,7 +1,7 @@
 //! `iosonar check`: one trace against another, request by request.
 
 use iosonar_analysis::check::{Check as Found, check};
-use iosonar_report::{grouped, remark as words_of};
+use iosonar_report::{counted, grouped, remark as words_of};
 use iosonar_stats::Labels;
 use iosonar_stats::Metric;
 use iosonar_stats::metric::Measure;
@@ -208,9 +208,9 @@ fn conclusion(found: &Found) -> String {
 
 fn described(request: &Request) -> String {
     format!(
-        "{} of {} sectors at {}, submitted at {}",
+        "{} of {} at {}, submitted at {}",
         request.op.name(),
-        request.sectors,
+        counted(request.sectors.get().into(), ["sector", "sectors"]),
         request.sector,
         request.start
     )

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use iosonar_guard::Host;
 use iosonar_replay::Summary;
-use iosonar_report::grouped;
+use iosonar_report::{counted, grouped};
 use iosonar_study::calibrate::{CalibrateError, Observed, Start};
 use iosonar_study::check_model::{ModelCheck, Rating, check_model, refuse_whole_runs};
 use iosonar_trace::{Reading, apart, input};
@@ -119,8 +119,8 @@ fn judged(
     remarks::print(reader.metadata(), args.output.quiet);
     if observed.without_time() > 0 && !args.output.quiet {
         note(&format!(
-            "note: {} requests are left out: their latency of 0 s is not plausible",
-            grouped(observed.without_time())
+            "note: {} left out: a latency of 0 s is not plausible",
+            counted(observed.without_time(), ["request is", "requests are"])
         ));
     }
     let capacity = args.capacity.map(iosonar_units::Bytes::get);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use iosonar_report::{grouped, remark as words_of};
+use iosonar_report::{counted, grouped, remark as words_of};
 use iosonar_trace::convert::{ConvertError, Converted, convert};
 use iosonar_trace::formats::by_format_name;
 use iosonar_trace::{WriteOptions, apart, output};
@@ -45,8 +45,8 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
         let outputs = done.outputs.iter().map(|path| path.display().to_string());
         let outputs: Vec<String> = outputs.collect();
         note(&format!(
-            "{} records written to {} in {seconds:.2} s ({} records/s)",
-            grouped(done.records),
+            "{} written to {} in {seconds:.2} s ({} records/s)",
+            counted(done.records, ["record", "records"]),
             outputs.join(", "),
             grouped((done.records as f64 / seconds.max(1e-9)) as u64)
         ));
@@ -103,8 +103,8 @@ fn warn_of_losses(args: &Convert, options: &WriteOptions, done: &Converted) -> a
         warn(
             Warning::NotRepresentable,
             &format!(
-                "{} requests were left out: the format cannot represent them",
-                grouped(done.left_out)
+                "{} left out: the format cannot represent such requests",
+                counted(done.left_out, ["request was", "requests were"])
             ),
         );
     }

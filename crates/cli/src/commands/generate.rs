@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use iosonar_guard::free_space;
-use iosonar_report::grouped;
+use iosonar_report::{counted, grouped};
 use iosonar_sim_core::Seed;
 use iosonar_trace::Request;
 use iosonar_units::{Bytes, Nanos, Sectors};
@@ -222,8 +222,8 @@ impl Written<'_> {
     fn report(&self, quiet: bool) {
         if !quiet {
             note(&format!(
-                "{} requests written to {} in {:.2} s ({} requests/s)",
-                grouped(self.requests),
+                "{} written to {} in {:.2} s ({} requests/s)",
+                counted(self.requests, ["request", "requests"]),
                 self.path.display(),
                 self.seconds,
                 grouped((self.requests as f64 / self.seconds.max(1e-9)) as u64)

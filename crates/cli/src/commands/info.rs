@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use iosonar_analysis::TraceSummary;
-use iosonar_report::grouped;
+use iosonar_report::{counted, grouped};
 use iosonar_trace::{Batch, Metadata, Op, input};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 use serde_json::{Value, json};
@@ -70,8 +70,8 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
 
 pub(super) fn sectors(n: u64) -> String {
     format!(
-        "{} sectors ({})",
-        grouped(n),
+        "{} ({})",
+        counted(n, ["sector", "sectors"]),
         Bytes::new(n.saturating_mul(SECTOR_BYTES))
     )
 }
@@ -288,7 +288,7 @@ fn json(path: &Path, s: &TraceSummary, metadata: &Metadata) -> Value {
     let remarks: Vec<Value> = metadata
         .remarks
         .iter()
-        .map(|r| json!({ "what": r.what, "count": r.count, "example": r.example }))
+        .map(|r| json!({ "what": r.happened(), "count": r.count, "example": r.example }))
         .collect();
     let share = |n: u64| n as f64 / s.records as f64;
     let usual_lengths = s.usual_lengths().into_iter();

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use iosonar_plot::{Chart, Terminal, Theme};
-use iosonar_report::{CATALOGUE, Entry, Group, Measured, find, grouped, nearest, needs_of};
+use iosonar_report::{
+    CATALOGUE, Entry, Group, Measured, counted, find, grouped, nearest, needs_of,
+};
 use iosonar_units::Nanos;
 use rayon::prelude::*;
 
@@ -155,8 +157,8 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
         let records: u64 = inputs.iter().map(Measured::records).sum();
         let (read, all) = (read.as_secs_f64(), begin.elapsed().as_secs_f64());
         note(&format!(
-            "{} requests drawn in {} ({all:.2} s; {} requests/s read)",
-            grouped(records),
+            "{} drawn in {} ({all:.2} s; {} requests/s read)",
+            counted(records, ["request", "requests"]),
             out.display(),
             grouped((records as f64 / read.max(1e-9)) as u64),
         ));
@@ -312,8 +314,9 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
         let n = drawn.iter().filter(|drawn| **drawn).count();
         let records: u64 = inputs.iter().map(Measured::records).sum();
         note(&format!(
-            "{n} charts of {} requests in {} ({:.2} s, of which {:.2} s for reading)",
-            grouped(records),
+            "{} of {} in {} ({:.2} s, of which {:.2} s for reading)",
+            counted(n as u64, ["chart", "charts"]),
+            counted(records, ["request", "requests"]),
             dir.display(),
             begin.elapsed().as_secs_f64(),
             read.as_secs_f64(),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use iosonar_guard::Host;
 use iosonar_recorder::{RecordOptions, RecordProgress, Recorded, record};
-use iosonar_report::grouped;
+use iosonar_report::{counted, grouped};
 use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, output};
 use serde_json::json;
 
@@ -38,10 +38,10 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
         warn(
             Warning::NoCompletions,
             &format!(
-                "{}: {} requests but no completions were recorded, so the latencies are unknown. The device hangs, the \
+                "{}: {} recorded, but no completions, so the latencies are unknown. The device hangs, the \
                  recording was too short, or the driver has no tracepoint for completions",
                 device.display(),
-                grouped(*requests)
+                counted(*requests, ["request was", "requests were"])
             ),
         );
     }
@@ -106,9 +106,9 @@ fn watch_and_record(args: &Record, host: &Host) -> anyhow::Result<Recorded> {
                 "{spinner} {msg}",
                 move |bar| {
                     bar.set_message(format!(
-                        "{} requests, {} events",
-                        grouped(shown.requests()),
-                        grouped(shown.events())
+                        "{}, {}",
+                        counted(shown.requests(), ["request", "requests"]),
+                        counted(shown.events(), ["event", "events"])
                     ));
                     bar.tick();
                 },
@@ -199,9 +199,9 @@ fn json(args: &Record, recorded: &Recorded) -> Output {
 
 fn text(args: &Record, recorded: &Recorded) -> String {
     format!(
-        "{} requests ({} events, {} lost) in {} recorded to {}; recording used {:.2} % of a CPU\n",
-        grouped(recorded.requests),
-        grouped(recorded.events),
+        "{} ({}, {} lost) in {} recorded to {}; recording used {:.2} % of a CPU\n",
+        counted(recorded.requests, ["request", "requests"]),
+        counted(recorded.events, ["event", "events"]),
         grouped(recorded.lost),
         recorded.elapsed,
         args.out.display(),

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use iosonar_plot::Resolution;
-use iosonar_report::{CATALOGUE, LookOptions, Measured, Page, grouped, needs_of};
+use iosonar_report::{CATALOGUE, LookOptions, Measured, Page, counted, needs_of};
 use iosonar_study::sweep::is_tree;
 use iosonar_trace::ReadOptions;
 use iosonar_trace::input::open_with;
@@ -50,8 +50,8 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
         let runs = sweep::write_page(&tree.path, &args.out, title, targets)?;
         if !args.output.quiet {
             note(&format!(
-                "{} runs reported in {}",
-                grouped(runs as u64),
+                "{} reported in {}",
+                counted(runs as u64, ["run", "runs"]),
                 args.out.display()
             ));
         }
@@ -93,8 +93,8 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
     if !args.output.quiet {
         let records: u64 = looks.iter().map(Measured::records).sum();
         note(&format!(
-            "{} requests reported in {} ({:.1} MB, {:.2} s)",
-            grouped(records),
+            "{} reported in {} ({:.1} MB, {:.2} s)",
+            counted(records, ["request", "requests"]),
             args.out.display(),
             page.len() as f64 / 1e6,
             begin.elapsed().as_secs_f64(),

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use indicatif::ProgressBar;
 use iosonar_analysis::objective::{Attained, Judgement};
 use iosonar_plot::Colour;
-use iosonar_report::grouped;
+use iosonar_report::counted;
 use iosonar_scenario::{
     Assumption, Fleet, Method, OutputFiles, Overrides, Prepared, REPLICATION, ScenarioError,
     SimulationResult, Watch, records_path_of,
@@ -216,8 +216,8 @@ fn note_remarks(args: &Sim, name: &str, result: &SimulationResult) {
         warn(
             Warning::Deadlock,
             &format!(
-                "{name}: DEADLOCK: {} requests were never served: {}",
-                grouped(unserved.requests),
+                "{name}: DEADLOCK: {} never served: {}",
+                counted(unserved.requests, ["request was", "requests were"]),
                 unserved.why
             ),
         );

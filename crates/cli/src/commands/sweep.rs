@@ -350,8 +350,8 @@ fn replot(args: &Sweep, source: &Source) -> anyhow::Result<Ending> {
     finish(args, &mut tables)?;
     if !args.output.quiet {
         note(&format!(
-            "{} runs: {root}/points.csv, runs.csv, runs.jsonl, results.json, charts/, report.html",
-            tables.len()
+            "{}: {root}/points.csv, runs.csv, runs.jsonl, results.json, charts/, report.html",
+            runs_of(tables.len() as u64)
         ));
     }
     Ok(Ending::Done)

@@ -7,7 +7,7 @@ use iosonar_analysis::{Recent, RecentInterval};
 use iosonar_guard::Host;
 use iosonar_plot::{Terminal, Theme};
 use iosonar_recorder::{Seen, Watch, WatchOptions};
-use iosonar_report::grouped;
+use iosonar_report::{counted as in_number, grouped};
 use iosonar_serve::Stop;
 use iosonar_trace::{Batch, LiveStep, Metadata, TraceWriter};
 use iosonar_units::Nanos;
@@ -226,9 +226,9 @@ impl Session<'_> {
         let Self { counted, watch, .. } = self;
         if !self.args.output.quiet {
             note(&format!(
-                "{} requests ({} events, {} lost) in {}; watching used {:.2} % of a CPU",
-                grouped(counted.completed),
-                grouped(watch.events()),
+                "{} ({}, {} lost) in {}; watching used {:.2} % of a CPU",
+                in_number(counted.completed, ["request", "requests"]),
+                in_number(watch.events(), ["event", "events"]),
                 grouped(watch.lost()),
                 watch.elapsed(),
                 100.0 * processor_share
@@ -240,11 +240,11 @@ impl Session<'_> {
         warn(
             Warning::EventsLost,
             &format!(
-                "{} events were lost, so the rates shown were too low; the outcome of {} requests is unknown, and {} \
-                 completions have no matching request. Use a larger --buffer",
-                grouped(watch.lost()),
-                grouped(counted.given_up),
-                grouped(counted.unmatched)
+                "{} lost, so the rates shown were too low; the outcome of {} is unknown, and {} no matching request. \
+                 Use a larger --buffer",
+                in_number(watch.lost(), ["event was", "events were"]),
+                in_number(counted.given_up, ["request", "requests"]),
+                in_number(counted.unmatched, ["completion has", "completions have"])
             ),
         );
         Ending::Flagged

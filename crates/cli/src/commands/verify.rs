@@ -5,7 +5,7 @@ use iosonar_replay::Intent;
 use iosonar_replay::verify::{
     Expect, Findings, KeptTables, Survival, Tables, check_again, read_log,
 };
-use iosonar_report::grouped;
+use iosonar_report::{counted, grouped};
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_units::SECTOR_BYTES;
@@ -83,9 +83,9 @@ pub(crate) fn run(args: &Verify) -> anyhow::Result<Ending> {
 
 fn announce(kept: &KeptTables) {
     note(&format!(
-        "the log has {} writes and {} flushes",
-        grouped(kept.writes),
-        grouped(kept.flushes)
+        "the log has {} and {}",
+        counted(kept.writes, ["write", "writes"]),
+        counted(kept.flushes, ["flush", "flushes"])
     ));
     if kept.cut_off > 0 {
         note(&format!(
@@ -106,8 +106,8 @@ fn describe(
     let none_checked = findings.checked == 0 && whole;
     if none_checked {
         text += &format!(
-            "  contents NOT CHECKED: the log has {} writes, but does not contain the expected contents of any sector\n",
-            grouped(kept.writes)
+            "  contents NOT CHECKED: the log has {}, but does not contain the expected contents of any sector\n",
+            counted(kept.writes, ["write", "writes"])
         );
     }
     if !kept.is_complete {
@@ -115,14 +115,14 @@ fn describe(
                  end of the log are not checked\n";
     }
     text += &format!(
-        "  newest        {} sectors hold their last completed write, or a later one\n",
-        grouped(survival.newest)
+        "  newest        {} last completed write, or a later one\n",
+        counted(survival.newest, ["sector holds its", "sectors hold their"])
     );
     if after_crash {
         text += &format!(
-            "  not guaranteed  {} sectors hold an older write: no flush had made their last completed write durable, \
+            "  not guaranteed  {} an older write: no flush had made the last completed write durable, \
              so this is not a fault\n",
-            grouped(survival.not_guaranteed)
+            counted(survival.not_guaranteed, ["sector holds", "sectors hold"])
         );
         if survival.never_arrived > 0 {
             text += &format!(
@@ -152,8 +152,7 @@ fn describe(
 
 /// `n` sectors.
 fn sectors(n: u64) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} sector{plural}", grouped(n))
+    counted(n, ["sector", "sectors"])
 }
 
 /// What is said after a crash. What was not checked is not vouched for.

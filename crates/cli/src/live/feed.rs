@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use iosonar_report::study::Link;
-use iosonar_report::{Beside, Growing, LookOptions, Measured, RunState, SweepRuns, grouped};
+use iosonar_report::{Beside, Growing, LookOptions, Measured, RunState, SweepRuns, counted};
 use iosonar_study::sweep::is_tree;
 use iosonar_trace::appended::writer_of;
 
@@ -147,8 +147,8 @@ impl Feed {
             && passing.left_out() > 0
         {
             beside.warnings.push(format!(
-                "{} requests are missing from these charts, because this page could not keep up",
-                grouped(passing.left_out())
+                "{} missing from these charts, because this page could not keep up",
+                counted(passing.left_out(), ["request is", "requests are"])
             ));
         }
         beside.warnings.extend(self.problem.clone());

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Objectives};
-use iosonar_report::{AnswerPage, RowMark, joined};
+use iosonar_report::{AnswerPage, RowMark, counted, joined};
 use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
 use iosonar_study::plan::{Bound, GrowBy, TargetOutcome};
 use iosonar_trace::Requests;
@@ -321,8 +321,15 @@ impl Answer<'_> {
             let left_out: u64 = results.map(|result| result.fitted.left_out).sum();
             if left_out > 0 {
                 notes.push(format!(
-                    "{}: LEFT OUT: {left_out} requests lie beyond the end of this candidate and were not simulated",
-                    of.name
+                    "{}: LEFT OUT: {} not simulated",
+                    of.name,
+                    counted(
+                        left_out,
+                        [
+                            "request lies beyond the end of this candidate and was",
+                            "requests lie beyond the end of this candidate and were"
+                        ]
+                    )
                 ));
             }
             if of.outcome.as_ref().is_ok_and(|of| of.now.not_cleaned) {

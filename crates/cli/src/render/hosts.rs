@@ -2,7 +2,7 @@
 
 use iosonar_hosts::{Ending, HostOutcome, HostsOutcome, Running};
 use iosonar_replay::TimesByKind;
-use iosonar_report::grouped;
+use iosonar_report::{counted, grouped};
 use iosonar_stats::{Labels, Output};
 use iosonar_units::Nanos;
 use serde_json::{Value, json};
@@ -197,8 +197,8 @@ pub(crate) fn progress(hosts: &[Running]) -> String {
         Nanos::new(most)
     };
     format!(
-        "{} hosts, {} in flight, slowest p99 delay {}, latency {}, {} failed",
-        hosts.len(),
+        "{}, {} in flight, slowest p99 delay {}, latency {}, {} failed",
+        counted(hosts.len() as u64, ["host", "hosts"]),
         grouped(in_flight),
         slowest(|host| host.delay[1]),
         slowest(|host| host.latency[1]),

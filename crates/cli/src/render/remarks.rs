@@ -1,6 +1,6 @@
 //! What happened while a trace was read.
 
-use iosonar_report::{grouped, remark};
+use iosonar_report::{counted, remark};
 use iosonar_trace::fit::Fitted;
 use iosonar_trace::{Metadata, Remark};
 
@@ -47,13 +47,7 @@ pub(crate) fn of_fitted(fitted: &Fitted) -> String {
     ]
     .into_iter()
     .filter(|(n, _)| *n > 0)
-    .map(|(n, what)| {
-        format!(
-            "{} request{} {what}",
-            grouped(n),
-            if n == 1 { "" } else { "s" }
-        )
-    })
+    .map(|(n, what)| format!("{} {what}", counted(n, ["request", "requests"])))
     .collect();
     parts.join(", ")
 }

@@ -6,7 +6,7 @@ use iosonar_replay::verify::Findings;
 use iosonar_replay::{
     EndedEarly, Episode, LATENESS_LIMITS, Summary, TargetSummary, Times, Verdict,
 };
-use iosonar_report::{grouped, remark as words_of};
+use iosonar_report::{counted, grouped, remark as words_of};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 use serde_json::{Value, json};
 
@@ -245,10 +245,10 @@ fn episode_text(episode: &Episode) -> String {
         _ => "to the end".to_owned(),
     };
     format!(
-        "from {} {until}: delay up to {}, up to {} requests behind",
+        "from {} {until}: delay up to {}, up to {} behind",
         episode.from,
         episode.longest_delay,
-        grouped(episode.largest_backlog)
+        counted(episode.largest_backlog, ["request", "requests"])
     )
 }
 
@@ -262,11 +262,15 @@ pub(crate) fn findings_text(findings: &Findings) -> String {
         };
         text += &line(
             "contents",
-            &format!("{} sectors checked, {faults}", grouped(findings.checked)),
+            &format!(
+                "{} checked, {faults}",
+                counted(findings.checked, ["sector", "sectors"])
+            ),
         );
     }
     for (kind, count) in &findings.counts {
-        text += &line("", &format!("{} sectors: {}", grouped(*count), kind.name()));
+        let sectors = counted(*count, ["sector", "sectors"]);
+        text += &line("", &format!("{sectors}: {}", kind.name()));
     }
     for finding in findings.ranges().take(MOST_TOLD) {
         text += &line("", &finding.to_string());
@@ -275,7 +279,10 @@ pub(crate) fn findings_text(findings: &Findings) -> String {
     if more > 0 {
         text += &line(
             "",
-            &format!("and {} more ranges (--json)", grouped(more as u64)),
+            &format!(
+                "and {} (--json)",
+                counted(more as u64, ["more range", "more ranges"])
+            ),
         );
     }
     text
@@ -324,7 +331,10 @@ pub(crate) fn why_not_done(summary: &Summary) -> String {
     reasons.extend(summary.early.map(|early| why(early).to_owned()));
     reasons.extend(summary.records_error.clone());
     if summary.faults() > 0 {
-        reasons.push(format!("{} sectors are wrong", grouped(summary.faults())));
+        reasons.push(counted(
+            summary.faults(),
+            ["sector is wrong", "sectors are wrong"],
+        ));
     }
     if summary.setting_lost {
         reasons.push("a queue setting was changed during the replay".to_owned());

@@ -11,7 +11,7 @@ pub(crate) mod ssds;
 
 use iosonar_raid::positioning::{Case, PositioningCounts};
 use iosonar_raid::{MeasuredWindow, ResponseSplit};
-use iosonar_report::grouped;
+use iosonar_report::{counted, grouped};
 use iosonar_scenario::{
     Devices, DiskModel, LoadModel, NoInterval, NotSteady, Prepared, REQUESTS_PER_USER,
     SimulationResult,
@@ -139,20 +139,36 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
     }
     text += &events::describe(simulation, result);
     text += &rebuild(result);
+    text += &not_measured(simulation, result);
+    text += &format!("  seed {}, hash {}\n", simulation.seed(), result.hash);
+    text
+}
+
+/// Which requests are in no figure, as they came before the measurement or completed after it.
+fn not_measured(simulation: &Prepared, result: &SimulationResult) -> String {
+    let mut text = String::new();
     if result.warmup_requests > 0 {
-        let left_out = grouped(result.warmup_requests);
-        text += &format!("  the first {left_out} requests of each run are not measured\n");
+        let which = match result.warmup_requests {
+            1 => "request of each run is".to_owned(),
+            n => format!("{} requests of each run are", grouped(n)),
+        };
+        text += &format!("  the first {which} not measured\n");
     }
     if matches!(simulation.load(), LoadModel::Closed { .. }) {
         let drained: u64 = result.windows.iter().map(|w| w.present_at_end).sum();
         if drained > 0 && result.unserved.is_none() {
             text += &format!(
-                "  {} requests completed while the closed loop drained: they are not measured\n",
-                grouped(drained)
+                "  {} not measured\n",
+                counted(
+                    drained,
+                    [
+                        "request completed while the closed loop drained: it is",
+                        "requests completed while the closed loop drained: they are"
+                    ]
+                )
             );
         }
     }
-    text += &format!("  seed {}, hash {}\n", simulation.seed(), result.hash);
     text
 }
 

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use iosonar_analysis::{Echo, EchoKind, OpKind, RecentInterval, RecentUse};
-use iosonar_plot::{Axis, Chart, Cloud, Colour, Kind, Mark, Terminal, Unit, grouped, seconds};
+use iosonar_plot::{
+    Axis, Chart, Cloud, Colour, Kind, Mark, Terminal, Unit, counted, grouped, seconds,
+};
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Distribution, Labels, Metric, Output};
 use iosonar_units::Nanos;
@@ -116,8 +118,8 @@ impl Shown<'_> {
         }
         if self.lost > 0 {
             remarks.push(format!(
-                "{} events lost, so the rates are too low{}",
-                grouped(self.lost),
+                "{} lost, so the rates are too low{}",
+                counted(self.lost, ["event", "events"]),
                 Warning::EventsLost.tag()
             ));
         }
@@ -200,7 +202,8 @@ impl Shown<'_> {
             if block.len() > room {
                 let left = devices.len() - i;
                 lines.push(fit(&format!(
-                    "{left} more devices: the terminal has too few lines"
+                    "{}: the terminal has too few lines",
+                    counted(left as u64, ["more device", "more devices"])
                 )));
                 break;
             }

@@ -83,8 +83,9 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} sectors from {}: {}; expected write {}",
+            "{} sector{} from {}: {}; expected write {}",
             self.sectors,
+            if self.sectors == 1 { "" } else { "s" },
             self.sector,
             self.kind.name(),
             self.expected

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use iosonar_plot::{Axis, Bars, Chart, Colour, Mark, Table, Unit, grouped};
+use iosonar_plot::{Axis, Bars, Chart, Colour, Mark, Table, Unit, counted, grouped};
 use iosonar_units::SECTOR_BYTES;
 
 use super::{Figure, chart_of_all, over_time};
@@ -103,9 +103,10 @@ pub(crate) fn device_load(inputs: &[Measured]) -> Option<Chart> {
         .collect();
     chart.notes.push(places.join(", "));
     if names.len() > MOST_NAMED {
-        chart
-            .notes
-            .push(format!("{} more devices", names.len() - MOST_NAMED));
+        chart.notes.push(counted(
+            (names.len() - MOST_NAMED) as u64,
+            ["more device", "more devices"],
+        ));
     }
     chart.table = Some(table(inputs, &all));
     Some(chart)

@@ -33,19 +33,25 @@ impl std::fmt::Display for NothingMeasured {
             return f.write_str("it has no requests, so there is nothing to draw");
         }
         if self.not_done == self.records {
-            return write!(
-                f,
-                "all of its {} requests failed or were never submitted, so there is nothing to draw",
-                grouped(self.records)
-            );
+            let all = match self.records {
+                1 => "its only request failed or was never submitted".to_owned(),
+                n => format!(
+                    "all of its {} requests failed or were never submitted",
+                    grouped(n)
+                ),
+            };
+            return write!(f, "{all}, so there is nothing to draw");
         }
+        let none = match self.records {
+            1 => "its only request has no measured time".to_owned(),
+            n => format!("none of its {} requests has a measured time", grouped(n)),
+        };
         write!(
             f,
-            "none of its {} requests has a measured time, so there is nothing to draw: \
+            "{none}, so there is nothing to draw: \
              it is a load. Simulate or replay it first and draw the records, or draw a chart of the load \
              itself: sizes, positions, repetition, working-set, working-set-log, span, sparsity, addresses, \
-             throughput-intended, bandwidth-intended, turns-intended",
-            grouped(self.records)
+             throughput-intended, bandwidth-intended, turns-intended"
         )
     }
 }

@@ -1,7 +1,7 @@
 //! What the figures of a page rest on: where each input comes from, and what is not in it.
 
 use iosonar_analysis::objective::{Objective, Statistic};
-use iosonar_plot::grouped;
+use iosonar_plot::counted;
 
 use crate::measure::{Failure, Measured, Quantity};
 use crate::words::{joined, remark};
@@ -120,7 +120,10 @@ fn left_out(input: &Measured) -> Vec<String> {
     let mut all = Vec::new();
     let n = input.failures().get(&Failure::LeftOut);
     if let Some(n) = n {
-        all.push(format!("Left out on purpose: {} requests.", grouped(*n)));
+        all.push(format!(
+            "Left out on purpose: {}.",
+            counted(*n, ["request", "requests"])
+        ));
     }
     let quantity = input.options().quantity;
     let without = input.without_time(quantity);
@@ -181,9 +184,11 @@ mod tests {
                 .about
                 .insert((*key).to_owned(), (*value).to_owned());
         }
-        metadata.remark(iosonar_trace::RemarkKind::Skipped, "rows skipped", || {
-            "line 7".to_owned()
-        });
+        metadata.remark(
+            iosonar_trace::RemarkKind::Skipped,
+            ["row skipped", "rows skipped"],
+            || "line 7".to_owned(),
+        );
         look.about(&metadata);
         look.origin(Origin {
             files: vec![("a.ios".to_owned(), Some("ios"))],
@@ -211,7 +216,7 @@ mod tests {
             "{simulated}"
         );
         assert!(
-            simulated.contains("Reported while reading: 1 rows skipped (the first: line 7)."),
+            simulated.contains("Reported while reading: 1 row skipped (the first: line 7)."),
             "{simulated}"
         );
         let replayed = of(&[("replayed", "x"), ("target", "/dev/sdz")], &[done]);
@@ -242,7 +247,7 @@ mod tests {
             "{unknown}"
         );
         assert!(
-            unknown.contains("Left out on purpose: 1 requests."),
+            unknown.contains("Left out on purpose: 1 request."),
             "{unknown}"
         );
     }

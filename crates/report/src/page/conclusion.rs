@@ -1,6 +1,6 @@
 //! What a page begins with: what was measured, how long it took, and whether the load was kept up with.
 
-use iosonar_plot::grouped;
+use iosonar_plot::{counted, grouped};
 use iosonar_units::Nanos;
 
 use crate::measure::{Failure, Measured, Quantity};
@@ -126,9 +126,9 @@ impl Pace {
                 );
                 match (lateness, is_replay) {
                     (Lateness::InTime, true) if never_submitted > 0 => format!(
-                        "The replay kept up, but ended early: {} requests were never submitted; of the others, \
+                        "The replay kept up, but ended early: {} never submitted; of the others, \
                          {shares}.",
-                        grouped(never_submitted)
+                        counted(never_submitted, ["request was", "requests were"])
                     ),
                     (Lateness::InTime, true) => format!("The replay kept up: {shares}."),
                     (Lateness::InTime, false) => {
@@ -270,7 +270,7 @@ pub(super) fn sentences(input: &Measured) -> Vec<String> {
 
 /// How many requests in which time, and what share of them are reads.
 fn amount(input: &Measured) -> String {
-    let mut text = format!("{} requests", grouped(input.records()));
+    let mut text = counted(input.records(), ["request", "requests"]);
     let failures = input.failures().iter();
     let failures: Vec<String> = failures
         .map(|(failure, n)| format!("{} {}", grouped(*n), failure.name()))

@@ -46,7 +46,8 @@ impl ServiceTheory {
     /// What it is the service of, such as `read of 8 sectors`.
     pub fn name(&self) -> String {
         let verb = if self.writes { "write" } else { "read" };
-        format!("{verb} of {} sectors", self.sectors)
+        let plural = if self.sectors == 1 { "" } else { "s" };
+        format!("{verb} of {} sector{plural}", self.sectors)
     }
 }
 

@@ -329,9 +329,10 @@ fn pairs(
         .map_or(targets.len(), |most| targets.len().min(most as usize));
     if spec.load.len() > used {
         return Err(refused(&format!(
-            "{} traces for {used} targets: each target replays a single trace; merge the traces \
+            "{} traces for {used} target{}: each target replays a single trace; merge the traces \
              with 'iosonar convert --merge'",
-            spec.load.len()
+            spec.load.len(),
+            if used == 1 { "" } else { "s" }
         )));
     }
     refuse_twice(&targets[..used], host)?;

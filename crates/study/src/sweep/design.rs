@@ -332,8 +332,9 @@ fn axes(file: &ExperimentFile, names: &Names, path: &Path) -> Result<Vec<Axis>, 
             }
             if axis.rows.len() != levels.len() {
                 let problem = format!(
-                    "has {} values, but '{}' has {}: expected lists of the same length",
+                    "has {} value{}, but '{}' has {}: expected lists of the same length",
                     levels.len(),
+                    if levels.len() == 1 { "" } else { "s" },
                     axis.names[0],
                     axis.rows.len()
                 );
@@ -430,7 +431,7 @@ mod tests {
         for (text, complaint) in [
             (
                 "[vary]\nx = [1]\n[[vary.zip]]\ny = [1, 2]\nz = [1]",
-                "'vary.zip.z' has 1 values",
+                "'vary.zip.z' has 1 value,",
             ),
             (
                 "[vary]\nx = [1]\n[[vary.zip]]\nx = [1]",

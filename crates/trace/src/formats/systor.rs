@@ -37,7 +37,10 @@ impl Rows for Systor {
         if op.is_empty() {
             context.metadata.remark(
                 RemarkKind::Unanswered,
-                "rows had no IOType (no response was recorded) and were left out",
+                [
+                    "row had no IOType (no response was recorded) and was left out",
+                    "rows had no IOType (no response was recorded) and were left out",
+                ],
                 || format!("line {}", line.number),
             );
             return Ok(None);

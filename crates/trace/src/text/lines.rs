@@ -14,8 +14,10 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 pub(crate) const NO_LINE_END: &str = "a newline after the last row: a row without a newline may \
      be truncated; if the row is complete, add a newline, or accept the row with --lenient";
 /// The remark on a row that was read although the input ends within it.
-pub(crate) const TAKEN_CUT: &str =
-    "row without a newline at the end of the input was accepted and may be truncated";
+pub(crate) const TAKEN_CUT: [&str; 2] = [
+    "row without a newline at the end of the input was accepted and may be truncated",
+    "rows without a newline at the ends of the inputs were accepted and may be truncated",
+];
 /// No line of any text format is longer, comments included; more is another kind of file.
 const LONGEST_LINE: usize = 1 << 20;
 

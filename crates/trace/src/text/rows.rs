@@ -93,7 +93,10 @@ impl Context {
             }
             self.metadata.remark(
                 RemarkKind::Widened,
-                "rows had byte ranges that were not whole sectors, and were widened",
+                [
+                    "row had a byte range that was not whole sectors, and was widened",
+                    "rows had byte ranges that were not whole sectors, and were widened",
+                ],
                 || format!("line {}", line.number),
             );
         }
@@ -210,7 +213,10 @@ pub fn skipped(metadata: &mut Metadata, error: &TraceError) {
     metadata.remark(RemarkKind::Skipped, SKIPPED, || error.to_string());
 }
 
-pub(crate) const SKIPPED: &str = "rows could not be read and were skipped";
+pub(crate) const SKIPPED: [&str; 2] = [
+    "row could not be read and was skipped",
+    "rows could not be read and were skipped",
+];
 
 #[cfg(test)]
 mod tests {

@@ -91,7 +91,10 @@ impl Stream for ShiftBacksteps {
                 self.by = self.by.saturating_add(step);
                 metadata.remark(
                     RemarkKind::Shifted,
-                    "steps back in time; after each, the rest of the load was shifted",
+                    [
+                        "step back in time; after it, the rest of the load was shifted",
+                        "steps back in time; after each, the rest of the load was shifted",
+                    ],
                     || format!("by {step} at {}", self.last),
                 );
             }

@@ -249,7 +249,10 @@ impl Stream for Resize {
             if resized < 1 {
                 metadata.remark(
                     RemarkKind::Emptied,
-                    "requests would have had a length of 0 and were resized to one sector",
+                    [
+                        "request would have had a length of 0 and was resized to one sector",
+                        "requests would have had a length of 0 and were resized to one sector",
+                    ],
                     || format!("{length} sectors * {}", self.factor),
                 );
             }

@@ -5,7 +5,7 @@ mod activity;
 use std::fmt::Write;
 
 use iosonar_analysis::{Burstiness, GAPS, LoadSummary, Measured, OutcomeSummary};
-use iosonar_report::grouped;
+use iosonar_report::{counted, grouped};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
 use crate::commands::info::{amount, lines, percent, sectors};
@@ -17,9 +17,14 @@ pub(super) fn text(measured: &Measured) -> String {
     text += &load(&measured.load);
     if measured.left_out > 0 {
         text += &format!(
-            "  left out      {} requests were not submitted when the trace was recorded and are not part of the load \
-             (use --include-skipped to include them)\n",
-            grouped(measured.left_out)
+            "  left out      {} part of the load (use --include-skipped to include them)\n",
+            counted(
+                measured.left_out,
+                [
+                    "request was not submitted when the trace was recorded and is not",
+                    "requests were not submitted when the trace was recorded and are not"
+                ]
+            )
         );
     }
     if let Some(by) = &measured.by {
@@ -217,9 +222,9 @@ fn working_set(load: &LoadSummary) -> String {
             (
                 "distinct",
                 format!(
-                    "{}; {} pages of 4 KiB",
+                    "{}; {} of 4 KiB",
                     sectors(load.distinct_sectors),
-                    grouped(load.distinct_pages)
+                    counted(load.distinct_pages, ["page", "pages"])
                 ),
             ),
             (

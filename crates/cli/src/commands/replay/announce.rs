@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use indicatif::ProgressBar;
 use iosonar_guard::Host;
 use iosonar_replay::{Style, ThreadPriority, Writes, advice};
-use iosonar_report::grouped;
+use iosonar_report::{counted, grouped};
 use iosonar_study::replay::{Preparer, Preparing, ReplayPlan, speed_is_changed};
 
 use crate::exit::{note, warn};
@@ -81,14 +81,14 @@ pub(super) fn announce(plan: &ReplayPlan) {
             _ if !scan.is_known => "the load is read as it arrives".to_owned(),
             (0, _) => "read-only".to_owned(),
             (n, true) => format!("{} of them WRITE to it", grouped(n)),
-            (n, false) => format!("{} writes are left out", grouped(n)),
+            (n, false) => format!("{} left out", counted(n, ["write is", "writes are"])),
         };
         note(&format!(
-            "replaying {} requests of {} on {} ({}, blocks of {}); {what}",
+            "replaying {} of {} on {} ({}, blocks of {}); {what}",
             if scan.is_known {
-                grouped(scan.requests)
+                counted(scan.requests, ["request", "requests"])
             } else {
-                "the".to_owned()
+                "the requests".to_owned()
             },
             load.path.display(),
             target.path().display(),

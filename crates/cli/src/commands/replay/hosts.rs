@@ -10,7 +10,7 @@ use iosonar_hosts::{
     Seen, Shell, Start, connect,
 };
 use iosonar_replay::{RecordKeeping, ReplaySpec, StopRequest, Target, Writes};
-use iosonar_report::{Notice, grouped};
+use iosonar_report::{Notice, counted};
 use iosonar_study::replay::{Dealt, ReplayPlan, dealt, refuse_on_hosts};
 use iosonar_trace::{Metadata, Reading, TraceWriter, WriteOptions, input, output};
 use iosonar_units::Bytes;
@@ -254,8 +254,8 @@ impl Group<'_> {
             Writes::Refuse => "read-only",
         };
         note(&format!(
-            "replaying {} requests of {} on {name} ({}, blocks of {}); {writes}",
-            grouped(requests),
+            "replaying {} of {} on {name} ({}, blocks of {}); {writes}",
+            counted(requests, ["request", "requests"]),
             self.title,
             Bytes::new(facts.size),
             Bytes::new(facts.block)

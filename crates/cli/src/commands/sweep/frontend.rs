@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use iosonar_report::grouped;
+use iosonar_report::counted;
 use iosonar_scenario::{Prepared, SimulationResult};
 use iosonar_study::hooks::{HookError, Stop};
 use iosonar_study::sweep::{Event, Frontend, Notice, Run};
@@ -65,16 +65,23 @@ impl Frontend for Shown {
             Notice::TaskSaid(words) => note(&format!("a task reported: {words}")),
             _ if self.quiet => {}
             Notice::Added(runs) => note(&format!(
-                "{} were added while the sweep was running",
-                runs_of(runs)
+                "{} added while the sweep was running",
+                counted(runs, ["run was", "runs were"])
             )),
             Notice::Submitted { job, runs } => note(&format!(
-                "job {} submitted with {runs} runs; its tasks write their logs to {}",
+                "job {} submitted with {}; its tasks write their logs to {}",
                 job.id,
+                runs_of(runs as u64),
                 job.folder.display()
             )),
             Notice::Resubmitted(runs) => {
-                note(&format!("{runs} runs without a result were resubmitted"));
+                note(&counted(
+                    runs as u64,
+                    [
+                        "run without a result was resubmitted",
+                        "runs without a result were resubmitted",
+                    ],
+                ));
             }
         }
     }
@@ -98,5 +105,5 @@ impl Frontend for Shown {
 
 /// `n` runs.
 pub(super) fn runs_of(n: u64) -> String {
-    format!("{} {}", grouped(n), if n == 1 { "run" } else { "runs" })
+    counted(n, ["run", "runs"])
 }

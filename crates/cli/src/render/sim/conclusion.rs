@@ -1,7 +1,7 @@
 //! What a simulation found, in a sentence.
 
 use iosonar_analysis::objective::{Attained, Judgement};
-use iosonar_report::grouped;
+use iosonar_report::counted;
 use iosonar_scenario::{Prepared, SimulationResult};
 use iosonar_units::Nanos;
 
@@ -63,19 +63,15 @@ pub(crate) fn sentence(
 /// What was lost because too many disks had failed.
 pub(super) fn lost(result: &SimulationResult) -> String {
     let counts = &result.device_events;
-    let of = |n: u64, what: &str| {
-        let plural = if n == 1 { "" } else { "s" };
-        format!("{} {what}{plural}", grouped(n))
-    };
     let mut lost = Vec::new();
     if counts.failed > 0 {
-        let failed = of(counts.failed, "request");
+        let failed = counted(counts.failed, ["request", "requests"]);
         lost.push(format!(
             "{failed} failed because too many disks had failed (left out of the response times)"
         ));
     }
     if counts.lost_from_cache > 0 {
-        let writes = of(counts.lost_from_cache, "write");
+        let writes = counted(counts.lost_from_cache, ["write", "writes"]);
         lost.push(format!(
             "{writes} that had completed in the cache could not reach the disks"
         ));

@@ -1,7 +1,7 @@
 //! What happened to devices during the runs.
 
 use iosonar_raid::{DeviceEvent, DeviceEventKind};
-use iosonar_report::grouped;
+use iosonar_report::{counted, grouped};
 use iosonar_scenario::{Prepared, SimulationResult};
 use iosonar_units::Nanos;
 
@@ -34,11 +34,8 @@ pub(super) fn describe(simulation: &Prepared, result: &SimulationResult) -> Stri
         );
     }
     if counts.reissued > 0 {
-        let (n, were) = match counts.reissued {
-            1 => ("1 request".to_owned(), "was"),
-            n => (format!("{} requests", grouped(n)), "were"),
-        };
-        text += &format!("  {n} {were} reissued after a disk failed\n");
+        let reissued = counted(counts.reissued, ["request was", "requests were"]);
+        text += &format!("  {reissued} reissued after a disk failed\n");
     }
     if result.loses_data() {
         text += &format!("  DATA LOSS     {}\n", lost(result));

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use iosonar_raid::ResponseSplit;
-use iosonar_report::grouped;
+use iosonar_report::{counted, grouped};
 use iosonar_scenario::SimulationResult;
 use iosonar_ssd_model::{SsdReport, Stage};
 use iosonar_units::Nanos;
@@ -70,9 +70,12 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
     text += &flash(report, result.is_not_cleaned());
     if report.failed_commands > 0 {
         text += &format!(
-            "  errors            {} commands returned an error; their {} requests are left out of all figures\n",
-            grouped(report.failed_commands),
-            grouped(result.failed)
+            "  errors            {}, so {} left out of all figures\n",
+            counted(
+                report.failed_commands,
+                ["command returned an error", "commands returned an error"]
+            ),
+            counted(result.failed, ["request is", "requests are"])
         );
     }
     text
@@ -123,8 +126,8 @@ fn flash(report: &SsdReport, is_not_cleaned: bool) -> String {
     }
     if flash.refreshed > 0 {
         text += &format!(
-            "  refreshed         {} blocks, after many reads or long retention\n",
-            grouped(flash.refreshed)
+            "  refreshed         {}, after many reads or long retention\n",
+            counted(flash.refreshed, ["block", "blocks"])
         );
     }
     if flash.suspensions > 0 {

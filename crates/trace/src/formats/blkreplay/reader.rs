@@ -138,7 +138,10 @@ impl Reader {
             for _ in 0..std::mem::take(&mut self.unread_lines) {
                 self.metadata.remark(
                     RemarkKind::TextAboveHeader,
-                    "lines of text above a repeated header were skipped",
+                    [
+                        "line of text above a repeated header was skipped",
+                        "lines of text above a repeated header were skipped",
+                    ],
                     || format!("above line {}", line.number),
                 );
             }

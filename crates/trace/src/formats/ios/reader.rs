@@ -234,7 +234,10 @@ impl Reader {
         }
         self.metadata.remark(
             RemarkKind::DamagedBlocks,
-            "blocks were damaged or truncated, and were left out",
+            [
+                "block was damaged or truncated, and was left out",
+                "blocks were damaged or truncated, and were left out",
+            ],
             || error.to_string(),
         );
         if !matches!(error, TraceError::Damaged { .. }) {

@@ -400,7 +400,10 @@ impl FileEvents {
         if event.is_none() && raw.has(PC) && raw.action & 0xff == 8 {
             metadata.remark(
                 RemarkKind::NoData,
-                "drive commands without data were left out",
+                [
+                    "drive command without data was left out",
+                    "drive commands without data were left out",
+                ],
                 || format!("byte {}", self.offset),
             );
         }

@@ -136,7 +136,10 @@ impl<E: Events> Paired<E> {
             let (major, minor) = event.device;
             self.metadata.remark(
                 RemarkKind::Skipped,
-                "events belonged to devices beyond the first 65536 and were left out",
+                [
+                    "event belonged to a device beyond the first 65536 and was left out",
+                    "events belonged to devices beyond the first 65536 and were left out",
+                ],
                 || format!("device {major},{minor}"),
             );
             return;
@@ -144,7 +147,10 @@ impl<E: Events> Paired<E> {
         let Some(time) = event.time.checked_sub(self.zero).map(Nanos::new) else {
             self.metadata.remark(
                 RemarkKind::TooEarly,
-                "events had timestamps before that of the first event and were left out",
+                [
+                    "event had a timestamp before that of the first event and was left out",
+                    "events had timestamps before that of the first event and were left out",
+                ],
                 || format!("{} ns", event.time),
             );
             return;
@@ -155,8 +161,12 @@ impl<E: Events> Paired<E> {
             } else if self.pending.begin(event, time, device) {
                 self.metadata.remark(
                     RemarkKind::Identical,
-                    "requests started while an identical one was in flight; their completions were assigned in \
-                     first-in, first-out order",
+                    [
+                        "request started while an identical one was in flight; their completions were assigned in \
+                         first-in, first-out order",
+                        "requests started while an identical one was in flight; their completions were assigned in \
+                         first-in, first-out order",
+                    ],
                     || format!("sector {}", event.sector),
                 );
             }
@@ -177,7 +187,10 @@ impl<E: Events> Paired<E> {
                 if matches!(outcome, Completed::Nothing) && event.op != Op::Flush {
                     self.metadata.remark(
                         RemarkKind::NoStart,
-                        "completions had no start event (lost, or before the recording began)",
+                        [
+                            "completion had no start event (lost, or before the recording began)",
+                            "completions had no start event (lost, or before the recording began)",
+                        ],
                         || format!("at {time}, sector {}", event.sector),
                     );
                 }
@@ -199,7 +212,10 @@ impl<E: Events> Paired<E> {
                 let request = slot.record.request;
                 self.metadata.remark(
                     RemarkKind::NoCompletion,
-                    "requests had no completion (lost, or after the recording ended)",
+                    [
+                        "request had no completion (lost, or after the recording ended)",
+                        "requests had no completion (lost, or after the recording ended)",
+                    ],
                     || format!("at {}, sector {}", request.start, request.sector),
                 );
             }

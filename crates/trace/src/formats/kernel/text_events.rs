@@ -57,7 +57,10 @@ impl<P: EventLines> Events for TextEvents<P> {
                     if memchr::memmem::find(line.bytes, b"EVENTS]").is_some() {
                         self.metadata.remark(
                             RemarkKind::LostEvents,
-                            "gaps in the recording: events were lost (buffers too small)",
+                            [
+                                "gap in the recording: events were lost (buffers too small)",
+                                "gaps in the recording: events were lost (buffers too small)",
+                            ],
                             || format!("line {}: {}", line.number, excerpt(line.bytes)),
                         );
                     }

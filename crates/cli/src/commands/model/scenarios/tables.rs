@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use iosonar_report::grouped;
+use iosonar_report::counted;
 use iosonar_scenario::theory::{Accuracy, Answer, Regime, Standing, Theory};
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
@@ -128,9 +128,9 @@ pub(super) fn describe(
     if let Some(result) = result {
         let _ = writeln!(
             text,
-            "  simulated: {} runs, {} requests measured; mean {} ± {}",
-            result.replications,
-            grouped(result.response_time.count()),
+            "  simulated: {}, {} measured; mean {} ± {}",
+            counted(result.replications.into(), ["run", "runs"]),
+            counted(result.response_time.count(), ["request", "requests"]),
             ms(result.mean_ms.mean),
             ms(result.mean_ms.half_width_95())
         );
