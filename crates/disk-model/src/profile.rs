@@ -403,6 +403,106 @@ mod tests {
     }
 
     #[test]
+    fn each_value_is_refused_beyond_its_limits_and_not_at_them() {
+        type Change = fn(&mut DiskProfile);
+        let good = DiskProfile::parse(BUILT_IN[0].1, "x.toml").unwrap();
+        let check = |change: Change| {
+            let mut profile = good.clone();
+            change(&mut profile);
+            profile.check("x.toml")
+        };
+        let refused: [(&str, Change); 24] = [
+            ("cylinders", |p| p.cylinders = 2),
+            ("cylinders", |p| p.cylinders = 10_000_001),
+            ("capacity_sectors", |p| p.capacity_sectors = 0),
+            ("capacity_sectors", |p| p.capacity_sectors = 1 << 50),
+            ("revolution_ms", |p| p.revolution_ms = 1.1e6),
+            ("transfer.innermost_ms_per_sector", |p| {
+                p.transfer.innermost_ms_per_sector = p.transfer.outermost_ms_per_sector / 2.0;
+            }),
+            ("transfer.innermost_ms_per_sector", |p| {
+                p.transfer.innermost_ms_per_sector = 1.1 * p.revolution_ms;
+            }),
+            ("seek.read.track_to_track_ms", |p| {
+                p.seek.read.track_to_track_ms = 0.0
+            }),
+            ("seek.write.track_to_track_ms", |p| {
+                p.seek.write.track_to_track_ms = 0.0
+            }),
+            ("geometry.surfaces", |p| p.geometry.surfaces = 0),
+            ("geometry.surfaces", |p| p.geometry.surfaces = 1025),
+            ("geometry.head_switch_ms", |p| {
+                p.geometry.head_switch_ms = -0.1
+            }),
+            ("geometry.head_switch_ms", |p| {
+                p.geometry.head_switch_ms = 1.1e6
+            }),
+            ("geometry.cylinder_switch_ms", |p| {
+                p.geometry.cylinder_switch_ms = Some(-0.1)
+            }),
+            ("geometry.track_skew_ms", |p| {
+                p.geometry.track_skew_ms = f64::NAN
+            }),
+            ("geometry.cylinder_skew_ms", |p| {
+                p.geometry.cylinder_skew_ms = -0.1
+            }),
+            ("geometry.zones", |p| p.geometry.zones = zones(&[(1, 500)])),
+            ("geometry.zones", |p| {
+                p.geometry.zones = zones(&[(0, 500), (9, 500), (9, 400)])
+            }),
+            ("geometry.zones", |p| {
+                p.geometry.zones = zones(&[(0, 500), (p.cylinders, 400)])
+            }),
+            ("geometry.zones", |p| p.geometry.zones = zones(&[(0, 0)])),
+            ("geometry.zones", |p| {
+                p.geometry.zones = zones(&[(0, (1 << 20) + 1)])
+            }),
+            ("overheads", |p| {
+                p.overheads = Some(OverheadsProfile::default())
+            }),
+            ("bus", |p| p.bus = Some(BusProfile::default())),
+            ("queue.depth", |p| {
+                let scheduler = ArmScheduler::Fcfs;
+                p.queue = Some(QueueProfile {
+                    scheduler,
+                    depth: 0,
+                });
+            }),
+        ];
+        for (key, change) in refused {
+            match check(change) {
+                Err(ProfileError::Value { key: seen, .. }) => assert_eq!(seen, key),
+                other => panic!("{key}: {other:?}"),
+            }
+        }
+        let at_the_limits: [Change; 5] = [
+            |p| p.geometry.surfaces = 1,
+            |p| p.geometry.surfaces = 1024,
+            |p| p.geometry.head_switch_ms = 0.0,
+            |p| p.geometry.cylinder_switch_ms = Some(0.0),
+            |p| p.geometry.zones = zones(&[(0, 1 << 20), (p.cylinders - 1, 1)]),
+        ];
+        for change in at_the_limits {
+            check(change).unwrap();
+        }
+    }
+
+    fn zones(of: &[(u32, u32)]) -> Vec<ZoneProfile> {
+        let zone = |&(first_cylinder, sectors_per_track)| ZoneProfile {
+            first_cylinder,
+            sectors_per_track,
+        };
+        of.iter().map(zone).collect()
+    }
+
+    #[test]
+    fn platters_of_8_333_ms_turn_7_200_times_a_minute() {
+        let mut profile = DiskProfile::parse(BUILT_IN[0].1, "x.toml").unwrap();
+        profile.revolution_ms = 60_000.0 / 7200.0;
+        assert!((profile.revolutions_per_minute() - 7200.0).abs() < 1e-9);
+    }
+
+    #[test]
     fn a_capacity_that_the_zones_do_not_hold_is_refused() {
         let (_, text) = BUILT_IN
             .iter()

@@ -350,4 +350,29 @@ mod tests {
             assert!((v - variance).abs() < 2e-5, "{v}");
         }
     }
+
+    #[test]
+    fn the_density_of_distances_is_the_slope_of_their_distribution() {
+        for zoning in [Zoning::SectorsPerTrackLinear, Zoning::TimePerSectorLinear] {
+            let law = zones(zoning);
+            assert!(distance_within(&law, 0.0).0.abs() < 1e-9);
+            assert!((distance_within(&law, 1.0).0 - 1.0).abs() < 1e-9);
+            for d in [0.1, 0.5, 0.9] {
+                let h = 1e-4;
+                let slope =
+                    (distance_within(&law, d + h).0 - distance_within(&law, d - h).0) / (2.0 * h);
+                let (within, density) = distance_within(&law, d);
+                assert!(
+                    (density / slope - 1.0).abs() < 1e-6,
+                    "{d}: {density} {slope}"
+                );
+                // Of two places, the further one is beyond the other by at most d: a sum over places.
+                let n = 4000;
+                let place = |i| (f64::from(i) + 0.5) / f64::from(n);
+                let near = |x: f64| law.beyond((x - d).max(0.0)) - law.beyond((x + d).min(1.0));
+                let sum: f64 = (0..n).map(|i| law.density(place(i)) * near(place(i))).sum();
+                assert!((within - sum / f64::from(n)).abs() < 1e-5, "{d}: {within}");
+            }
+        }
+    }
 }

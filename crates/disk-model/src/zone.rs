@@ -212,4 +212,26 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn sectors_per_track_go_from_the_outermost_to_the_innermost_as_the_law_says() {
+        let law = |zoning| ZoneLaw::new(zoning, 12.0, 0.01, 0.03);
+        let of_sectors = law(Zoning::SectorsPerTrackLinear);
+        let of_times = law(Zoning::TimePerSectorLinear);
+        // 1200 and 400 sectors; a sector takes 0.015 ms at a quarter of the way where times are linear.
+        for (x, linear, by_time) in [
+            (0.0, 1200.0, 1200.0),
+            (0.25, 1000.0, 800.0),
+            (1.0, 400.0, 400.0),
+        ] {
+            assert!(
+                (of_sectors.sectors_per_track(x) - linear).abs() < 1e-9,
+                "{x}"
+            );
+            assert!(
+                (of_times.sectors_per_track(x) - by_time).abs() < 1e-9,
+                "{x}"
+            );
+        }
+    }
 }
