@@ -277,3 +277,39 @@ pub trait Planner {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan_of(sub_requests: &[(usize, u64, u32)]) -> RequestPlan {
+        let mut plan = RequestPlan::default();
+        for &(disk, sector, sectors) in sub_requests {
+            plan.add(disk, Sector::new(sector), Sectors::new(sectors));
+        }
+        plan
+    }
+
+    #[test]
+    fn what_follows_on_each_other_on_a_disk_and_in_a_stage_becomes_one() {
+        let mut plan = plan_of(&[(0, 0, 8), (1, 0, 8), (0, 8, 8), (0, 24, 8), (1, 8, 4)]);
+        plan.direct(Access::Read, 0);
+        let begin = plan.len();
+        plan.add(1, Sector::new(12), Sectors::new(4));
+        plan.direct(Access::Write, begin);
+        plan.coalesce();
+        let merged = plan_of(&[(0, 0, 16), (1, 0, 12), (0, 24, 8), (1, 12, 4)]);
+        assert_eq!(plan.sub_requests(), merged.sub_requests());
+        let ranges: Vec<_> = plan.stages().iter().map(|s| s.first.clone()).collect();
+        assert_eq!(ranges, [0..3, 3..4]);
+    }
+
+    #[test]
+    fn what_does_not_fit_into_one_request_stays_apart() {
+        let parts = [(0, 0, u32::MAX), (0, u64::from(u32::MAX), 1)];
+        let mut plan = plan_of(&parts);
+        plan.direct(Access::Read, 0);
+        plan.coalesce();
+        assert_eq!(plan.sub_requests(), plan_of(&parts).sub_requests());
+    }
+}

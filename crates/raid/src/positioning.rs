@@ -171,4 +171,31 @@ pub(crate) mod tests {
             assert_eq!(seen.positioning(), positioning);
         }
     }
+
+    #[test]
+    fn shares_are_of_the_cases_of_one_way_to_write_in_all_runs() {
+        let counts = |cases: &[(Case, u64)]| {
+            let mut counts = PositioningCounts::default();
+            for &(case, n) in cases {
+                (0..n).for_each(|_| counts.count(case));
+            }
+            counts
+        };
+        let mut all = counts(&[(Case::ModifyBusy, 3), (Case::ReconstructWaited, 5)]);
+        all.merge(&counts(&[(Case::ModifyBusy, 2), (Case::ModifyLast, 5)]));
+        assert_eq!(
+            (all.of(Case::ModifyBusy), all.of(Case::ModifyOther)),
+            (5, 0)
+        );
+        assert_eq!(all.total(PositioningCounts::MODIFY), 10);
+        let share = |case, cases| all.share(case, cases);
+        assert_eq!(share(Case::ModifyBusy, PositioningCounts::MODIFY), 0.5);
+        let reconstruct = PositioningCounts::RECONSTRUCT;
+        assert_eq!(share(Case::ReconstructWaited, reconstruct), 1.0);
+        assert!(
+            PositioningCounts::default()
+                .share(Case::ReconstructWaited, reconstruct)
+                .is_nan()
+        );
+    }
 }

@@ -78,3 +78,31 @@ impl Controller {
         Nanos::nearest(self.bus_ns_per_sector * f64::from(sectors.get()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_controller_does_to_sectors_takes_time_for_each() {
+        let free = Controller::default();
+        assert!(free.is_immediate() && !free.xor_takes_time());
+        let controller = Controller {
+            xor_ns_per_sector: 1.5,
+            bus_ns_per_sector: 2.5,
+            host_ns_per_sector: 3.5,
+            ..Controller::default()
+        };
+        assert!(controller.xor_takes_time() && !controller.is_immediate());
+        assert_eq!(controller.xor(8), Nanos::new(12));
+        assert_eq!(controller.bus(Sectors::new(8)), Nanos::new(20));
+        let request = |op| Request {
+            op,
+            sectors: Sectors::new(8),
+            ..Request::default()
+        };
+        assert_eq!(controller.host(&request(Op::Write)), Nanos::new(28));
+        // A discard names sectors whose data do not travel.
+        assert_eq!(controller.host(&request(Op::Discard)), Nanos::ZERO);
+    }
+}

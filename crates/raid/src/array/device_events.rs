@@ -69,3 +69,22 @@ impl DeviceEventCounts {
         self.lost_from_cache += other.lost_from_cache;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_several_runs_are_sums() {
+        let counts = |by: u64| DeviceEventCounts {
+            happened: by,
+            before_window: 2 * by,
+            reissued: 3 * by,
+            failed: 4 * by,
+            lost_from_cache: 5 * by,
+        };
+        let mut sum = counts(2);
+        sum.merge(&counts(5));
+        assert_eq!(sum, counts(7));
+    }
+}

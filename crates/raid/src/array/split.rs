@@ -59,3 +59,50 @@ impl ResponseSplit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use iosonar_device::{Access, Job, Pace, RequestId};
+    use iosonar_units::{Sector, Sectors};
+
+    use super::*;
+
+    #[test]
+    fn the_parts_of_several_runs_are_those_of_all_their_sub_requests() {
+        let job = Job::new(RequestId(1), Access::Read, Sector::new(0), Sectors::new(8));
+        let service = |at: u64| Service {
+            job,
+            arrived: Nanos::new(at),
+            started: Nanos::new(at + 5),
+            positioning: Nanos::new(30 * at),
+            transfer: Nanos::new(7 * at),
+            pace: Pace(1.0),
+            failed: false,
+        };
+        let add = |split: &mut ResponseSplit, at: u64, stages: &[u64]| {
+            let stages: Vec<Nanos> = stages.iter().copied().map(Nanos::new).collect();
+            split.service(&service(at), &stages);
+            let ends = [Nanos::new(10 * at), Nanos::new(20 * at)];
+            split.joined(ends.into_iter(), Nanos::new(20 * at));
+        };
+        let (mut one, mut other, mut both) =
+            <(ResponseSplit, ResponseSplit, ResponseSplit)>::default();
+        add(&mut one, 1, &[3]);
+        add(&mut other, 2, &[4, 5]);
+        add(&mut both, 1, &[3]);
+        add(&mut both, 2, &[4, 5]);
+        one.merge(&other);
+        assert_eq!(one, both);
+        let mean = |part: &Distribution| (part.count(), part.moments.mean());
+        assert_eq!(mean(&both.wait), (2, 5.0));
+        assert_eq!(
+            (mean(&both.positioning), mean(&both.transfer)),
+            ((2, 45.0), (2, 10.5))
+        );
+        assert_eq!(mean(&both.join_delay), (4, 7.5));
+        assert_eq!(
+            (mean(&both.stages[0]), mean(&both.stages[1])),
+            ((2, 3.5), (1, 5.0))
+        );
+    }
+}
