@@ -311,4 +311,19 @@ mod tests {
         let no_times = Attained::of_times(objective("mean < 1s"), &Distribution::default(), &[]);
         assert!(no_times.is_none());
     }
+
+    #[test]
+    fn the_interval_of_a_share_is_the_one_of_wilsons_formula() {
+        // 9 of 10: (0.9 + z^2 / 20 -+ z sqrt(0.009 + z^2 / 400)) / (1 + z^2 / 10), as in tables of statistics.
+        let (low, high) = wilson_95(0.9, 10.0);
+        assert!(
+            (low - 0.595_850).abs() < 1e-6 && (high - 0.982_124).abs() < 1e-6,
+            "{low} {high}"
+        );
+        let (low, high) = wilson_95(0.0, 20.0);
+        assert!(
+            low.abs() < 1e-12 && (high - 0.161_125).abs() < 1e-6,
+            "{low} {high}"
+        );
+    }
 }
