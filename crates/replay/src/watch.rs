@@ -140,6 +140,8 @@ pub struct Episode {
     pub worst_at: Nanos,
     /// The maximum number of requests due but not submitted.
     pub largest_backlog: u64,
+    /// Whether there may have been more of them: the replay ended before all that were due had been submitted.
+    pub is_lower_bound: bool,
 }
 
 impl Episode {
@@ -191,7 +193,7 @@ pub(crate) struct Watch {
     pub(crate) ordered_waits: u64,
     pub(crate) last_completion: Nanos,
     pub(crate) last_handed: Nanos,
-    pub(crate) episodes: Vec<Episode>,
+    episodes: Vec<Episode>,
     handed: u64,
     /// When a request was submitted late, and how many had been by then: the backlog of
     /// that moment is known when all requests due then have been submitted.
@@ -252,6 +254,17 @@ impl Watch {
     pub(crate) fn end_of_load(&mut self) {
         let planned = self.planned.map_or(Nanos::ZERO, |(_, last)| last);
         self.at_end.get_or_insert(self.mark(planned));
+    }
+
+    /// The times of overload. The backlog of one that is not over consists at least of those requests that were submitted
+    /// since a late one, as they were due before it was submitted.
+    pub(crate) fn episodes(&self) -> Vec<Episode> {
+        let mut episodes = self.episodes.clone();
+        if let (Some((_, handed)), Some(last)) = (self.sample, episodes.last_mut()) {
+            last.largest_backlog = last.largest_backlog.max(self.handed - handed);
+            last.is_lower_bound = self.at_end.is_none();
+        }
+        episodes
     }
 
     #[inline]
@@ -583,8 +596,8 @@ mod tests {
         // Then none are due for long enough.
         let last = Nanos::from_secs(30);
         watch.handed_over(last, Some(last), last);
-        let [episode] = watch.episodes[..] else {
-            panic!("{:?}", watch.episodes)
+        let [episode] = watch.episodes()[..] else {
+            panic!("{:?}", watch.episodes())
         };
         assert_eq!(episode.from, Nanos::SECOND);
         assert_eq!(episode.until, Some(Nanos::from_secs(30)));
@@ -605,5 +618,36 @@ mod tests {
         }
         let rate = busy.overload_rate().unwrap();
         assert!((rate - 500.0).abs() < 1.0, "{rate}");
+    }
+
+    #[test]
+    fn a_backlog_that_is_not_drained_at_the_end_is_counted() {
+        // 1 000 a second are due, and 200 a second are submitted: none of those that are due when the overload begins,
+        // after 0.25 s, is submitted before the replay ends.
+        let mut watch = Watch::default();
+        for i in 0..1_000_u64 {
+            let now = Nanos::from_millis(5 * i);
+            watch.handed_over(Nanos::from_millis(i), Some(now), now);
+        }
+        // It began with request 250, at 1.25 s, when requests up to 1 250 were due.
+        let [episode] = watch.episodes()[..] else {
+            panic!("{:?}", watch.episodes())
+        };
+        assert_eq!(
+            (episode.from, episode.until),
+            (Nanos::from_millis(250), None)
+        );
+        assert!(
+            (745..=751).contains(&episode.largest_backlog),
+            "{episode:?}"
+        );
+        assert!(episode.is_lower_bound);
+        // These were all: there were no more to come.
+        watch.end_of_load();
+        let at_end = Episode {
+            is_lower_bound: false,
+            ..episode
+        };
+        assert_eq!(watch.episodes(), [at_end]);
     }
 }

@@ -33,7 +33,7 @@ fn target_summary(target: &Target, verdict: Verdict, watch: &Watch, fed: Fed) ->
         failed,
         most_in_flight: watch.most_in_flight,
         most_pushed_back: watch.most_pushed_back,
-        episodes: watch.episodes.clone(),
+        episodes: watch.episodes(),
         overload_rate: watch.overload_rate(),
         fitted: fed.fitted,
         remarks: fed.remarks,
