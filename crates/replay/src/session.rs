@@ -232,13 +232,11 @@ impl<'s, 'a> Session<'s, 'a> {
         if outcome.is_err() {
             self.shared.break_off();
         }
-        for lane in &mut self.lanes {
-            lane.watch.end_of_load();
-        }
         let not_all = outcome.as_ref().is_ok_and(|all| !all || self.goes_on);
         let ends_early = self.shared.is_broken() || self.shared.why_early(not_all).is_some();
         let mut outcome = outcome.map(|_| ());
         for lane in &mut self.lanes {
+            lane.watch.end_of_load(ends_early);
             if ends_early {
                 lane.give_up_waiting(&mut self.records);
             }

@@ -140,11 +140,15 @@ pub struct Episode {
     pub worst_at: Nanos,
     /// The maximum number of requests due but not submitted.
     pub largest_backlog: u64,
-    /// Whether there may have been more of them: the replay ended before all that were due had been submitted.
-    pub is_lower_bound: bool,
+    /// Whether the replay ended early in it: the longest delay and the backlog are lower bounds then.
+    pub cut_short: bool,
 }
 
 impl Episode {
+    fn had_behind(&mut self, requests: u64) {
+        self.largest_backlog = self.largest_backlog.max(requests);
+    }
+
     /// How long it took from the worst to the end.
     pub fn drain_time(&self) -> Option<Nanos> {
         Some(self.until?.saturating_sub(self.worst_at))
@@ -155,6 +159,15 @@ impl Episode {
 const MOST_EPISODES: usize = 1000;
 /// From this delay on, requests are overload.
 const OVERLOADED: Nanos = Nanos::SECOND;
+
+/// When a request was submitted late, and how many had been by then.
+#[derive(Clone, Copy)]
+struct Sample {
+    at: Nanos,
+    handed: u64,
+    /// The place of the overload that this is part of.
+    episode: usize,
+}
 
 /// What was at the device when a request was submitted.
 #[derive(Clone, Copy, Default)]
@@ -186,6 +199,8 @@ pub(crate) struct Watch {
     /// What was at the device after 1, 2, 4, 8, ... requests: the last time, and the time before.
     marks: [Mark; 2],
     at_end: Option<Mark>,
+    /// Whether the load had more requests.
+    ended_early: bool,
     pub(crate) most_in_flight: usize,
     pub(crate) most_pushed_back: u32,
     pub(crate) pushed_back: u64,
@@ -195,9 +210,8 @@ pub(crate) struct Watch {
     pub(crate) last_handed: Nanos,
     episodes: Vec<Episode>,
     handed: u64,
-    /// When a request was submitted late, and how many had been by then: the backlog of
-    /// that moment is known when all requests due then have been submitted.
-    sample: Option<(Nanos, u64)>,
+    /// The backlog of that moment is known when all requests due then have been submitted.
+    sample: Option<Sample>,
     /// When the first overloaded request was submitted, and how many had been by then.
     first_overloaded: Option<(Nanos, u64)>,
     /// Since when a due request waits for a place.
@@ -251,18 +265,21 @@ impl Watch {
     }
 
     /// The load is at its end; from now on what is at the device is only waited for.
-    pub(crate) fn end_of_load(&mut self) {
+    pub(crate) fn end_of_load(&mut self, ended_early: bool) {
         let planned = self.planned.map_or(Nanos::ZERO, |(_, last)| last);
         self.at_end.get_or_insert(self.mark(planned));
+        self.ended_early = ended_early;
     }
 
-    /// The times of overload. The backlog of one that is not over consists at least of those requests that were submitted
-    /// since a late one, as they were due before it was submitted.
+    /// The times of overload. Requests that were submitted since a late one had been due before it was submitted, so at the
+    /// end they are a backlog, too.
     pub(crate) fn episodes(&self) -> Vec<Episode> {
         let mut episodes = self.episodes.clone();
-        if let (Some((_, handed)), Some(last)) = (self.sample, episodes.last_mut()) {
-            last.largest_backlog = last.largest_backlog.max(self.handed - handed);
-            last.is_lower_bound = self.at_end.is_none();
+        if let Some(sample) = self.sample {
+            episodes[sample.episode].had_behind(self.handed - sample.handed);
+        }
+        if let Some(last) = episodes.last_mut() {
+            last.cut_short = last.until.is_none() && self.ended_early;
         }
         episodes
     }
@@ -270,13 +287,10 @@ impl Watch {
     #[inline]
     fn follow_backlog(&mut self, planned: Nanos, now: Nanos, (lateness, wait): (Nanos, Nanos)) {
         let overloaded = wait >= OVERLOADED;
-        if let Some((at, handed)) = self.sample
-            && planned >= at
+        if let Some(sample) = self.sample
+            && planned >= sample.at
         {
-            let backlog = self.handed - handed;
-            if let Some(episode) = self.episodes.last_mut() {
-                episode.largest_backlog = episode.largest_backlog.max(backlog);
-            }
+            self.episodes[sample.episode].had_behind(self.handed - sample.handed);
             self.sample = None;
         }
         let open = self.episodes.last().is_some_and(|e| e.until.is_none());
@@ -288,15 +302,18 @@ impl Watch {
         }
         self.first_second_late.get_or_insert(planned);
         self.first_overloaded.get_or_insert((now, self.handed));
-        if self.sample.is_none() {
-            self.sample = Some((now, self.handed));
-        }
         if !open && self.episodes.len() < MOST_EPISODES {
             self.episodes.push(Episode {
                 from: planned,
+                largest_backlog: 1,
                 ..Episode::default()
             });
         }
+        self.sample.get_or_insert(Sample {
+            at: now,
+            handed: self.handed,
+            episode: self.episodes.len() - 1,
+        });
         if let Some(episode) = self.episodes.last_mut() {
             episode.until = None;
             if lateness > episode.longest_delay {
@@ -566,7 +583,7 @@ mod tests {
                 watch.handed_over(us(now), Some(us(now)), us(now));
                 ends.push(now + latency(i));
             }
-            watch.end_of_load();
+            watch.end_of_load(false);
             watch.verdict(us(2_000_000), 1 << 16, None)
         };
         // 95 % of the rate: the latency grows by 5 us with each request.
@@ -622,32 +639,47 @@ mod tests {
 
     #[test]
     fn a_backlog_that_is_not_drained_at_the_end_is_counted() {
-        // 1 000 a second are due, and 200 a second are submitted: none of those that are due when the overload begins,
-        // after 0.25 s, is submitted before the replay ends.
-        let mut watch = Watch::default();
-        for i in 0..1_000_u64 {
-            let now = Nanos::from_millis(5 * i);
-            watch.handed_over(Nanos::from_millis(i), Some(now), now);
+        // 1 000 a second are due, and 200 a second are submitted: none of those that are due when the overload begins
+        // is submitted before the replay ends.
+        for ended_early in [true, false] {
+            let mut watch = Watch::default();
+            for i in 0..1_000_u64 {
+                let now = Nanos::from_millis(5 * i);
+                watch.handed_over(Nanos::from_millis(i), Some(now), now);
+            }
+            watch.end_of_load(ended_early);
+            let [episode] = watch.episodes()[..] else {
+                panic!("{:?}", watch.episodes())
+            };
+            // The first that is a second late is number 250, at 1.25 s, when requests up to 1 250 are due.
+            assert_eq!(
+                (episode.from, episode.until),
+                (Nanos::from_millis(250), None)
+            );
+            assert_eq!(episode.largest_backlog, 750);
+            // If these were all, none of them was missed.
+            assert_eq!(episode.cut_short, ended_early);
         }
-        // It began with request 250, at 1.25 s, when requests up to 1 250 were due.
-        let [episode] = watch.episodes()[..] else {
-            panic!("{:?}", watch.episodes())
+    }
+
+    #[test]
+    fn a_backlog_is_that_of_the_overload_in_which_it_was() {
+        let mut watch = Watch::default();
+        let mut late = |planned, now| {
+            let now = Nanos::from_millis(now);
+            watch.handed_over(Nanos::from_millis(planned), Some(now), now);
         };
-        assert_eq!(
-            (episode.from, episode.until),
-            (Nanos::from_millis(250), None)
-        );
-        assert!(
-            (745..=751).contains(&episode.largest_backlog),
-            "{episode:?}"
-        );
-        assert!(episode.is_lower_bound);
-        // These were all: there were no more to come.
-        watch.end_of_load();
-        let at_end = Episode {
-            is_lower_bound: false,
-            ..episode
-        };
-        assert_eq!(watch.episodes(), [at_end]);
+        // Ten are 1.5 s late, then one is not, and another overload begins with one that is due before all of the first
+        // had been submitted.
+        (0..10).for_each(|i| late(i, 1500 + i));
+        late(1400, 1600);
+        late(1450, 2600);
+        watch.end_of_load(true);
+        let seen: Vec<_> = watch
+            .episodes()
+            .iter()
+            .map(|e| (e.largest_backlog, e.cut_short))
+            .collect();
+        assert_eq!(seen, [(12, false), (1, true)]);
     }
 }

@@ -244,12 +244,12 @@ fn episode_text(episode: &Episode) -> String {
         (Some(until), Some(drain)) => format!("until {until}, {drain} after the longest delay"),
         _ => "to the end".to_owned(),
     };
-    let bound = match episode.is_lower_bound {
-        true => "at least",
-        false => "up to",
+    let [delay, backlog] = match episode.cut_short {
+        true => ["of at least", "at least"],
+        false => ["up to", "up to"],
     };
     format!(
-        "from {} {until}: delay up to {}, {bound} {} behind",
+        "from {} {until}: delay {delay} {}, {backlog} {} behind",
         episode.from,
         episode.longest_delay,
         counted(episode.largest_backlog, ["request", "requests"])
@@ -412,7 +412,7 @@ fn target_json(target: &TargetSummary, early: Option<EndedEarly>) -> Value {
                 "longest_delay_s": e.longest_delay.as_secs_f64(),
                 "drain_s": e.drain_time().map(Nanos::as_secs_f64),
                 "largest_backlog": e.largest_backlog,
-                "is_lower_bound": e.is_lower_bound,
+                "cut_short": e.cut_short,
             })
         })
         .collect();
