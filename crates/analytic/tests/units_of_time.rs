@@ -51,59 +51,70 @@ fn results(unit: f64) -> Vec<Result> {
         for (i, moment) in (1..).zip(law.moments()) {
             all.push(("moment", moment, i));
         }
-        let queue = Mg1::new(rate, law.clone()).unwrap();
-        all.extend([
-            ("utilisation", queue.utilisation(), 0),
-            ("wait", queue.mean_wait(), 1),
-            ("variance of wait", queue.variance_of_wait(), 2),
-            ("response", queue.mean_response(), 1),
-            ("variance of response", queue.variance_of_response(), 2),
-            ("jobs", queue.mean_jobs(), 0),
-            ("within", queue.response_within(2.0 * unit), 0),
-            ("wait within", queue.wait_within(0.7 * unit), 0),
-            ("p90", queue.response_quantile(0.9), 1),
-            ("shared", queue.mean_response_shared(), 1),
-            ("last first", queue.variance_of_wait_last_first(), 2),
-        ]);
-        for batch in [
-            BatchLaw::Constant(3),
-            BatchLaw::Geometric(2.5),
-            BatchLaw::Table(vec![(0.5, 1), (0.5, 4)]),
-        ] {
-            let queue = BatchQueue::new(0.3 * rate, batch, law.clone()).unwrap();
-            all.extend([
-                ("batch utilisation", queue.utilisation(), 0),
-                ("batch first", queue.mean_wait_of_first(), 1),
-                ("batch response", queue.mean_response(), 1),
-                ("batch whole", queue.mean_response_of_batch(), 1),
-                ("batch p90", queue.response_quantile(0.9), 1),
-            ]);
-        }
-        let class = |share: f64| PriorityClass {
-            rate: share * rate,
-            service: law.clone(),
-        };
-        for discipline in [Discipline::NonPreemptive, Discipline::PreemptiveResume] {
-            let queue = PriorityQueue::new(vec![class(0.6), class(0.4)], discipline).unwrap();
-            for i in 0..2 {
-                all.push(("class wait", queue.mean_wait(i), 1));
-                all.push(("class response", queue.mean_response(i), 1));
-            }
-        }
-        all.push((
-            "split merge",
-            split_merge(rate, law).unwrap().mean_response(),
-            1,
-        ));
+        all.extend(one_server(unit, rate, &law));
+        all.extend(batches_and_classes(rate, &law));
     }
+    all.extend(several_servers(unit, rate));
+    all.extend(closed(unit));
+    all
+}
+
+fn one_server(unit: f64, rate: f64, law: &ServiceLaw) -> Vec<Result> {
+    let queue = Mg1::new(rate, law.clone()).unwrap();
+    let split_merge = split_merge(rate, law.clone()).unwrap();
+    vec![
+        ("utilisation", queue.utilisation(), 0),
+        ("wait", queue.mean_wait(), 1),
+        ("variance of wait", queue.variance_of_wait(), 2),
+        ("response", queue.mean_response(), 1),
+        ("variance of response", queue.variance_of_response(), 2),
+        ("jobs", queue.mean_jobs(), 0),
+        ("within", queue.response_within(2.0 * unit), 0),
+        ("wait within", queue.wait_within(0.7 * unit), 0),
+        ("p90", queue.response_quantile(0.9), 1),
+        ("shared", queue.mean_response_shared(), 1),
+        ("last first", queue.variance_of_wait_last_first(), 2),
+        ("split merge", split_merge.mean_response(), 1),
+    ]
+}
+
+fn batches_and_classes(rate: f64, law: &ServiceLaw) -> Vec<Result> {
+    let mut all = Vec::new();
+    for batch in [
+        BatchLaw::Constant(3),
+        BatchLaw::Geometric(2.5),
+        BatchLaw::Table(vec![(0.5, 1), (0.5, 4)]),
+    ] {
+        let queue = BatchQueue::new(0.3 * rate, batch, law.clone()).unwrap();
+        all.extend([
+            ("batch utilisation", queue.utilisation(), 0),
+            ("batch first", queue.mean_wait_of_first(), 1),
+            ("batch response", queue.mean_response(), 1),
+            ("batch whole", queue.mean_response_of_batch(), 1),
+            ("batch p90", queue.response_quantile(0.9), 1),
+        ]);
+    }
+    let class = |share: f64| PriorityClass {
+        rate: share * rate,
+        service: law.clone(),
+    };
+    for discipline in [Discipline::NonPreemptive, Discipline::PreemptiveResume] {
+        let queue = PriorityQueue::new(vec![class(0.6), class(0.4)], discipline).unwrap();
+        for i in 0..2 {
+            all.push(("class wait", queue.mean_wait(i), 1));
+            all.push(("class response", queue.mean_response(i), 1));
+        }
+    }
+    all
+}
+
+fn several_servers(unit: f64, rate: f64) -> Vec<Result> {
     let servers = MMc::new(3.0 * rate, unit, 4).unwrap();
-    all.extend([
+    let bulk = BulkService::new(2.0 * rate, unit, 1, 4).unwrap();
+    let mut all = vec![
         ("servers", servers.utilisation(), 0),
         ("servers wait", servers.probability_of_wait(), 0),
         ("servers response", servers.mean_response(), 1),
-    ]);
-    let bulk = BulkService::new(2.0 * rate, unit, 1, 4).unwrap();
-    all.extend([
         ("bulk", bulk.utilisation(), 0),
         ("bulk load", bulk.offered_load(), 0),
         ("bulk busy", bulk.busy(), 0),
@@ -111,8 +122,8 @@ fn results(unit: f64) -> Vec<Result> {
         ("bulk batch", bulk.mean_batch(), 0),
         ("bulk wait", bulk.mean_wait(), 1),
         ("bulk response", bulk.mean_response(), 1),
-    ]);
-    all.push(("pair", exponential_pair(rate, unit).unwrap(), 1));
+        ("pair", exponential_pair(rate, unit).unwrap(), 1),
+    ];
     for of_n in [
         nelson_tantawi,
         varma_makowski,
@@ -121,7 +132,6 @@ fn results(unit: f64) -> Vec<Result> {
     ] {
         all.push(("fork join", of_n(5, rate, unit).unwrap(), 1));
     }
-    all.extend(closed(unit));
     all
 }
 

@@ -402,16 +402,11 @@ mod tests {
         }
     }
 
-    #[test]
-    fn each_value_is_refused_beyond_its_limits_and_not_at_them() {
-        type Change = fn(&mut DiskProfile);
-        let good = DiskProfile::parse(BUILT_IN[0].1, "x.toml").unwrap();
-        let check = |change: Change| {
-            let mut profile = good.clone();
-            change(&mut profile);
-            profile.check("x.toml")
-        };
-        let refused: [(&str, Change); 24] = [
+    type Change = fn(&mut DiskProfile);
+
+    /// Values that are refused, with their keys.
+    fn beyond_the_limits() -> [(&'static str, Change); 24] {
+        [
             ("cylinders", |p| p.cylinders = 2),
             ("cylinders", |p| p.cylinders = 10_000_001),
             ("capacity_sectors", |p| p.capacity_sectors = 0),
@@ -424,41 +419,41 @@ mod tests {
                 p.transfer.innermost_ms_per_sector = 1.1 * p.revolution_ms;
             }),
             ("seek.read.track_to_track_ms", |p| {
-                p.seek.read.track_to_track_ms = 0.0
+                p.seek.read.track_to_track_ms = 0.0;
             }),
             ("seek.write.track_to_track_ms", |p| {
-                p.seek.write.track_to_track_ms = 0.0
+                p.seek.write.track_to_track_ms = 0.0;
             }),
             ("geometry.surfaces", |p| p.geometry.surfaces = 0),
             ("geometry.surfaces", |p| p.geometry.surfaces = 1025),
             ("geometry.head_switch_ms", |p| {
-                p.geometry.head_switch_ms = -0.1
+                p.geometry.head_switch_ms = -0.1;
             }),
             ("geometry.head_switch_ms", |p| {
-                p.geometry.head_switch_ms = 1.1e6
+                p.geometry.head_switch_ms = 1.1e6;
             }),
             ("geometry.cylinder_switch_ms", |p| {
-                p.geometry.cylinder_switch_ms = Some(-0.1)
+                p.geometry.cylinder_switch_ms = Some(-0.1);
             }),
             ("geometry.track_skew_ms", |p| {
-                p.geometry.track_skew_ms = f64::NAN
+                p.geometry.track_skew_ms = f64::NAN;
             }),
             ("geometry.cylinder_skew_ms", |p| {
-                p.geometry.cylinder_skew_ms = -0.1
+                p.geometry.cylinder_skew_ms = -0.1;
             }),
             ("geometry.zones", |p| p.geometry.zones = zones(&[(1, 500)])),
             ("geometry.zones", |p| {
-                p.geometry.zones = zones(&[(0, 500), (9, 500), (9, 400)])
+                p.geometry.zones = zones(&[(0, 500), (9, 500), (9, 400)]);
             }),
             ("geometry.zones", |p| {
-                p.geometry.zones = zones(&[(0, 500), (p.cylinders, 400)])
+                p.geometry.zones = zones(&[(0, 500), (p.cylinders, 400)]);
             }),
             ("geometry.zones", |p| p.geometry.zones = zones(&[(0, 0)])),
             ("geometry.zones", |p| {
-                p.geometry.zones = zones(&[(0, (1 << 20) + 1)])
+                p.geometry.zones = zones(&[(0, (1 << 20) + 1)]);
             }),
             ("overheads", |p| {
-                p.overheads = Some(OverheadsProfile::default())
+                p.overheads = Some(OverheadsProfile::default());
             }),
             ("bus", |p| p.bus = Some(BusProfile::default())),
             ("queue.depth", |p| {
@@ -468,8 +463,18 @@ mod tests {
                     depth: 0,
                 });
             }),
-        ];
-        for (key, change) in refused {
+        ]
+    }
+
+    #[test]
+    fn each_value_is_refused_beyond_its_limits_and_not_at_them() {
+        let good = DiskProfile::parse(BUILT_IN[0].1, "x.toml").unwrap();
+        let check = |change: Change| {
+            let mut profile = good.clone();
+            change(&mut profile);
+            profile.check("x.toml")
+        };
+        for (key, change) in beyond_the_limits() {
             match check(change) {
                 Err(ProfileError::Value { key: seen, .. }) => assert_eq!(seen, key),
                 other => panic!("{key}: {other:?}"),
