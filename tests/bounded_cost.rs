@@ -277,6 +277,42 @@ fn a_repeated_load_that_max_runtime_cuts_off_is_reported() {
 }
 
 #[test]
+fn an_overload_that_max_runtime_cuts_off_is_longer_than_what_was_seen_of_it() {
+    let scratch = Scratch::new();
+    // A hundred requests a second for four seconds, of which the device does fifty.
+    let input = scratch.file(
+        "x.load",
+        load((0..400).map(|i| (f64::from(i) * 0.01, 8, 8))),
+    );
+    let replay = |runtime: &str| {
+        let device = [
+            "--engine",
+            "simulate",
+            "--latency",
+            "20ms",
+            "--in-flight",
+            "1",
+        ];
+        let words = ["replay", input.to_str().unwrap(), "--skip-writes"];
+        out(&run(
+            &[&words, &device[..], &["--max-runtime", runtime]].concat()
+        ))
+    };
+    let cut_short = replay("3");
+    assert!(cut_short.contains("delay of at least "), "{cut_short}");
+    assert!(cut_short.contains(" s, at least "), "{cut_short}");
+    // Of a load that is replayed to its end, all is seen.
+    let whole = replay("1000");
+    assert!(whole.contains("delay up to "), "{whole}");
+    assert!(!whole.contains("at least "), "{whole}");
+    // When the last one was due, half of them had not been submitted.
+    let backlog = whole.lines().find(|line| line.contains(" behind")).unwrap();
+    let behind = backlog.split("up to ").last().unwrap();
+    let behind: u32 = behind.split(' ').next().unwrap().parse().unwrap();
+    assert!((150..300).contains(&behind), "{whole}");
+}
+
+#[test]
 fn very_many_runs_need_a_word() {
     let scratch = Scratch::new();
     scratch.file(
