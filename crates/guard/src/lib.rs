@@ -55,19 +55,19 @@ pub struct Intent {
     /// Whether the page cache may be used (results are fake then).
     pub buffered: bool,
     /// What the user calls the target.
-    pub named: Named,
+    pub target_name: TargetName,
 }
 
 /// How the user names a target, where that is not by the path at which it is opened.
 #[derive(Clone, Debug, Default)]
-pub struct Named {
+pub struct TargetName {
     /// The host before its path, for a target of a replay that another machine coordinates.
     pub host: Option<String>,
     /// Another path, as that of the character device of an NVMe namespace.
     pub path: Option<PathBuf>,
 }
 
-impl Named {
+impl TargetName {
     /// The name of the target at `path`, as the user gives it to an option.
     fn of(&self, path: &Path) -> String {
         let path = self.path.as_deref().unwrap_or(path).display();
@@ -95,14 +95,14 @@ fn in_use(path: &Path, usage: &Use, way_out: &str) -> String {
 }
 
 /// Why a device that takes no writes is refused. A command of the system acts on the machine that it is run on.
-fn read_only(path: &Path, named: &Named) -> String {
+fn read_only(path: &Path, name: &TargetName) -> String {
     let shown = path.display();
-    let place = match &named.host {
-        Some(host) => format!(" on {host}"),
+    let place = match &name.host {
+        Some(host) => format!("on {host}: "),
         None => String::new(),
     };
     format!(
-        "{shown} is read-only; choose another target, or make it writable (blockdev --setrw {shown}{place})"
+        "{shown} is read-only; choose another target, or make it writable ({place}blockdev --setrw {shown})"
     )
 }
 
@@ -146,7 +146,7 @@ pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result
         return Ok(());
     }
     if metadata.file_type().is_block_device() && calls::is_read_only(file).unwrap_or(false) {
-        return refuse(read_only(path, &intent.named));
+        return refuse(read_only(path, &intent.target_name));
     }
     refuse_written(host, path, &metadata)?;
     if destroyable(&metadata, intent) {
@@ -156,7 +156,7 @@ pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result
         None => Ok(()),
         Some(data) => refuse(format!(
             "{shown} holds {data}, which writing would destroy. To allow this, use --destroy {}{}",
-            intent.named.of(path),
+            intent.target_name.of(path),
             if metadata.is_file() {
                 "; or create a new file with --create SIZE"
             } else {
@@ -249,20 +249,20 @@ mod tests {
 
     #[test]
     fn a_target_is_named_as_the_user_names_it() {
-        let there = |path: Option<&str>| Named {
+        let there = |path: Option<&str>| TargetName {
             host: Some("node1".to_owned()),
             path: path.map(PathBuf::from),
         };
         let device = Path::new("/dev/nvme0n1");
-        assert_eq!(Named::default().of(device), "/dev/nvme0n1");
+        assert_eq!(TargetName::default().of(device), "/dev/nvme0n1");
         assert_eq!(there(None).of(device), "node1:/dev/nvme0n1");
         assert_eq!(there(Some("/dev/ng0n1")).of(device), "node1:/dev/ng0n1");
         let refusal = read_only(device, &there(None));
         assert!(
-            refusal.ends_with("(blockdev --setrw /dev/nvme0n1 on node1)"),
+            refusal.ends_with("(on node1: blockdev --setrw /dev/nvme0n1)"),
             "{refusal}"
         );
-        let refusal = read_only(device, &Named::default());
+        let refusal = read_only(device, &TargetName::default());
         assert!(
             refusal.ends_with("(blockdev --setrw /dev/nvme0n1)"),
             "{refusal}"

@@ -71,7 +71,7 @@ pub use engine::{
 };
 pub use error::ReplayError;
 pub use fake::{Fake, FakeOf};
-pub use iosonar_guard::{Intent, Named};
+pub use iosonar_guard::{Intent, TargetName};
 pub use iosonar_trace::fit::{Beyond, Fit, Fitted};
 pub use listed::{Listed, look_at};
 pub use load::{Load, fitter};

@@ -9,7 +9,7 @@ use iosonar_units::{Nanos, one_or_many};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{FileSize, Intent, Named, Options, Writes, ZoneOptions};
+use crate::{FileSize, Intent, Options, TargetName, Writes, ZoneOptions};
 
 /// The loads, the targets, and how the loads are replayed on them. Its keys, all on one level, are named as the options
 /// of `iosonar replay`; a key that is missing has its default.
@@ -204,7 +204,7 @@ impl ReplaySpec {
             write: self.options.writes == Writes::Do,
             destroy: self.destroy.clone(),
             buffered: self.no_direct,
-            named: Named::default(),
+            target_name: TargetName::default(),
         }
     }
 

@@ -146,7 +146,7 @@ impl Target {
             ));
         }
         let mut of_block = intent.clone();
-        of_block.named.path = Some(path.to_owned());
+        of_block.target_name.path = Some(path.to_owned());
         if guard::destroyable(metadata, intent) {
             of_block.destroy.push(block_path.clone());
         }

@@ -79,7 +79,7 @@ impl Here {
         let dealt = Dealt {
             load,
             target: Some(target.clone()),
-            host: Some(host.to_owned()),
+            host_name: Some(host.to_owned()),
         };
         let plan = ReplayPlan::with(&spec, vec![dealt], None, &self.host, &Stoppable(stop))?;
         let facts = match (&plan.loads[..], &plan.targets[..]) {

@@ -11,7 +11,7 @@ use iosonar_replay::{
 };
 use iosonar_trace::transform::Change;
 use iosonar_trace::{Reading, apart, input};
-use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
+use iosonar_units::{Bytes, Nanos, SECTOR_BYTES, counted};
 
 use super::refusals::{
     refuse_impossible, refuse_several_devices, refuse_shared_streams, refuse_stray_destroy,
@@ -106,10 +106,10 @@ impl ReplayPlan {
         for Dealt {
             load,
             target,
-            host: named,
+            host_name,
         } in dealt
         {
-            intent.named.host = named;
+            intent.target_name.host = host_name;
             targets.push(match &target {
                 Some(path) => {
                     let place = Place { path, out, host };
@@ -190,7 +190,7 @@ pub struct Dealt {
     /// The path of the target; `None` if no target is accessed.
     pub target: Option<PathBuf>,
     /// The host that the user names before this path; `None` if the target is named by the path alone.
-    pub host: Option<String>,
+    pub host_name: Option<String>,
 }
 
 /// Deals the loads to the targets, and reads the loads. No target is opened.
@@ -225,7 +225,7 @@ pub fn dealt(
         dealt.push(Dealt {
             load,
             target: pair.target,
-            host: None,
+            host_name: None,
         });
     }
     Ok(dealt)
@@ -296,7 +296,7 @@ fn pairs(
     if !spec.map.is_empty() {
         let [trace] = &spec.load[..] else {
             return Err(refused(&format!(
-                "--map splits a single trace by its devices (got {} traces); merge them with 'iosonar convert --merge'",
+                "--map splits a single trace by its devices (got {} traces); merge them with 'iosonar convert'",
                 spec.load.len()
             )));
         };
@@ -329,10 +329,10 @@ fn pairs(
         .map_or(targets.len(), |most| targets.len().min(most as usize));
     if spec.load.len() > used {
         return Err(refused(&format!(
-            "{} traces for {used} target{}: each target replays a single trace; merge the traces \
-             with 'iosonar convert --merge'",
+            "{} traces for {}: each target replays a single trace; merge the traces \
+             with 'iosonar convert'",
             spec.load.len(),
-            if used == 1 { "" } else { "s" }
+            counted(used as u64, ["target", "targets"])
         )));
     }
     refuse_twice(&targets[..used], host)?;
