@@ -8,7 +8,7 @@ mod line;
 
 use crate::cloud::{Cell, Cloud};
 use crate::theme::Colour;
-use crate::units::grouped;
+use iosonar_units::grouped;
 
 pub use axis::Axis;
 pub use line::{Dash, Line, Marker, Shape};

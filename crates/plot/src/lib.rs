@@ -36,6 +36,7 @@ pub use chart::{
     Marker, Named, Shape, Table,
 };
 pub use cloud::{Cell, CellEdges, CellGrid, Cloud, GridKind, Kind, Point, Resolution};
+pub use iosonar_units::{counted, grouped};
 pub use picture::{
     Format, Label, Layout, Panels, Part, PixelScale, PlotError, Rectangle, Scaled, Side, Size,
     TickLabel,
@@ -44,7 +45,7 @@ pub use picture::{layout, render, render_frame};
 pub use tables::{csv_of, table_of};
 pub use terminal::Terminal;
 pub use theme::{Colour, Rgb, Theme};
-pub use units::{Unit, counted, grouped, seconds, significant};
+pub use units::{Unit, seconds, significant};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -79,7 +79,7 @@ pub fn refuse_mixed(inputs: &[&Path], outputs: &[&Path]) -> Result<(), TraceErro
                 other: output.to_path_buf(),
             });
         }
-        refuse_without_place(output)?;
+        refuse_unusable_place(output)?;
     }
     Ok(())
 }
@@ -93,7 +93,7 @@ pub fn takes_room(path: &Path) -> bool {
 ///
 /// # Errors
 /// If it is one of the two.
-pub fn refuse_without_place(output: &Path) -> Result<(), TraceError> {
+pub fn refuse_unusable_place(output: &Path) -> Result<(), TraceError> {
     let folder = folder_of(output);
     if output != Path::new("-") && output.is_dir() {
         return Err(TraceError::IsFolder(output.to_owned()));

@@ -69,7 +69,7 @@ pub struct Remark {
     /// What happened, as the end of a sentence that begins with a number of rows, which is not 1.
     pub what: String,
     /// The same if the number is 1.
-    pub what_to_one: String,
+    pub what_of_one: String,
     /// To how many.
     pub count: u64,
     /// The first case; empty where there are no others.
@@ -80,7 +80,7 @@ impl Remark {
     /// What happened, in words that go with the number.
     pub fn happened(&self) -> &str {
         match self.count {
-            1 => &self.what_to_one,
+            1 => &self.what_of_one,
             _ => &self.what,
         }
     }
@@ -204,7 +204,7 @@ impl Metadata {
             self.remarks.push(Remark {
                 kind,
                 what: others.to_owned(),
-                what_to_one: one.to_owned(),
+                what_of_one: one.to_owned(),
                 count: 1,
                 example: example(),
             });

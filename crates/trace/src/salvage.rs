@@ -123,12 +123,12 @@ impl TraceReader for Salvaged {
                 }
                 None => (RemarkKind::CutOff, SALVAGED.map(str::to_owned)),
             };
-            let [what_to_one, what] = words;
+            let [what_of_one, what] = words;
             let mut metadata = self.inner.metadata().clone();
             metadata.remarks.push(Remark {
                 kind,
                 what,
-                what_to_one,
+                what_of_one,
                 count: self.records,
                 example: String::new(),
             });

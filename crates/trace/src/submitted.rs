@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, counted};
 
 use crate::{Batch, Metadata, Place, RemarkKind, Status, TraceError, TraceReader};
 
@@ -63,10 +63,9 @@ impl TraceReader for OnlySubmitted {
                         own.remark(RemarkKind::NotSubmitted, remark_of(status), || {
                             let request = batch.request(row);
                             format!(
-                                "{} of {} sector{} at sector {}, {}",
+                                "{} of {} at sector {}, {}",
                                 request.op.name(),
-                                request.sectors,
-                                if request.sectors.get() == 1 { "" } else { "s" },
+                                counted(request.sectors.get().into(), ["sector", "sectors"]),
                                 request.sector,
                                 Place::of(path, batch.place(row))
                             )

@@ -68,7 +68,9 @@ fn salvaged(path: &Path) -> Result<(Vec<Record>, String), TraceError> {
     let mut reader = input::open_with(path, &lenient)?;
     let rows = all_of(&mut *reader)?;
     let remarks = reader.metadata().remarks.iter();
-    let remarks: Vec<String> = remarks.map(|r| format!("{} {}", r.count, r.what)).collect();
+    let remarks: Vec<String> = remarks
+        .map(|r| format!("{} {}", r.count, r.happened()))
+        .collect();
     Ok((records(&rows), remarks.join("\n")))
 }
 

@@ -19,6 +19,7 @@
 mod bytes;
 #[cfg(feature = "serde")]
 mod complaint;
+mod counted;
 mod csv;
 mod decimal;
 mod error_text;
@@ -34,6 +35,7 @@ mod values;
 pub use bytes::Bytes;
 #[cfg(feature = "serde")]
 pub use complaint::{nearest, plain_complaint};
+pub use counted::{counted, grouped};
 pub use csv::csv_field;
 pub use decimal::ParseUnitError;
 pub use error_text::with_causes;

@@ -274,13 +274,13 @@ fn check(args: &Calibrate) -> anyhow::Result<()> {
         }
         apart::refuse_same(&args.records, out)?;
         apart::refuse_same(Path::new(&args.profile), out)?;
-        apart::refuse_without_place(out)?;
+        apart::refuse_unusable_place(out)?;
     }
     if let Some(cdf) = &args.cdf {
         picture::check(cdf, args.pixels)?;
         apart::refuse_same(&args.records, cdf)?;
         apart::refuse_same(Path::new(&args.profile), cdf)?;
-        apart::refuse_without_place(cdf)?;
+        apart::refuse_unusable_place(cdf)?;
     }
     if args.output.json && args.out.is_none() {
         return Err(Usage(

@@ -111,8 +111,8 @@ fn hints(
 
 fn describe(found: &Found) -> String {
     let mut text = format!(
-        "  wanted        {} requests\n  done          {}\n  identical     {}\n",
-        grouped(found.expected),
+        "  wanted        {}\n  done          {}\n  identical     {}\n",
+        counted(found.expected, ["request", "requests"]),
         grouped(found.seen),
         grouped(found.matched),
     );

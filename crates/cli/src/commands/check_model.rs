@@ -160,7 +160,7 @@ fn check(args: &CheckModel) -> anyhow::Result<()> {
         for other in inputs.chain(&args.targets.target).chain(before) {
             apart::refuse_same(other, out)?;
         }
-        apart::refuse_without_place(out)?;
+        apart::refuse_unusable_place(out)?;
     }
     Ok(())
 }

@@ -92,7 +92,7 @@ fn check(args: &Choose) -> anyhow::Result<()> {
             }
             apart::refuse_same(other, path)?;
         }
-        apart::refuse_without_place(path)?;
+        apart::refuse_unusable_place(path)?;
     }
     Ok(())
 }

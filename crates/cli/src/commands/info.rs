@@ -141,8 +141,8 @@ fn conclusion(s: &TraceSummary) -> String {
         format!(", {} each on average", Bytes::new(size))
     });
     format!(
-        "{} requests{rate}, {} reads{size}.\n",
-        grouped(s.records),
+        "{}{rate}, {} reads{size}.\n",
+        counted(s.records, ["request", "requests"]),
         percent(s.count_of(Op::Read), s.records)
     )
 }
@@ -288,7 +288,7 @@ fn json(path: &Path, s: &TraceSummary, metadata: &Metadata) -> Value {
     let remarks: Vec<Value> = metadata
         .remarks
         .iter()
-        .map(|r| json!({ "what": r.happened(), "count": r.count, "example": r.example }))
+        .map(|r| json!({ "what": r.what, "count": r.count, "example": r.example }))
         .collect();
     let share = |n: u64| n as f64 / s.records as f64;
     let usual_lengths = s.usual_lengths().into_iter();

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     if let Some(path) = &args.curve {
         picture::check(path, args.pixels)?;
         apart::refuse_same(&args.file, path)?;
-        apart::refuse_without_place(path)?;
+        apart::refuse_unusable_place(path)?;
     }
     if !args.vary.is_empty() {
         return varied::run(args, &targets);

@@ -123,7 +123,7 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
     let written = args.data.iter().chain((!args.terminal).then_some(&out));
     written
         .clone()
-        .try_for_each(|path| apart::refuse_without_place(path))?;
+        .try_for_each(|path| apart::refuse_unusable_place(path))?;
     refuse_inputs(args, written)?;
     let begin = Instant::now();
     let inputs = measure(args, &[entry])?;

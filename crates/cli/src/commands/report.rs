@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
         );
         return Err(Usage(problem).into());
     }
-    apart::refuse_without_place(&args.out)?;
+    apart::refuse_unusable_place(&args.out)?;
     if let [tree] = args.inputs.as_slice()
         && is_tree(&tree.path)
     {

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
         picture::check(plot, args.pixels)?;
         apart::refuse_same(&args.trace, plot)?;
         apart::refuse_same(Path::new(&args.profile), plot)?;
-        apart::refuse_without_place(plot)?;
+        apart::refuse_unusable_place(plot)?;
     }
     let profile = DiskProfile::load(&args.profile, Path::new("."))
         .map_err(|e| Usage(format!("PROFILE: {e}")))?;

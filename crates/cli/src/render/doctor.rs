@@ -222,9 +222,11 @@ fn devices(all: &[(PathBuf, bool)]) -> String {
     let others: Vec<String> = others.map(|(path, _)| path.display().to_string()).collect();
     let readable = all.len() - others.len();
     let text = format!("{readable} of {} can be read", all.len());
+    if readable == 0 || others.is_empty() {
+        return text;
+    }
     let named = others[..others.len().min(MOST_NAMED)].join(", ");
     match others.len().saturating_sub(MOST_NAMED) {
-        _ if readable == 0 || others.is_empty() => text,
         0 => format!("{text}, but not {named}"),
         more => format!("{text}, but not {named} and {more} more"),
     }

@@ -120,16 +120,15 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         overload
     };
     if result.free > 0 {
-        let ssds = simulation.array().is_of_ssds();
-        let cost = if ssds {
-            ""
-        } else {
-            "take no time in this model and "
+        let words = match simulation.array().is_of_ssds() {
+            true => ["flush or discard is", "flushes and discards are"],
+            false => [
+                "flush or discard takes no time in this model and is",
+                "flushes and discards take no time in this model and are",
+            ],
         };
-        text += &format!(
-            "  {} flushes and discards {cost}are left out of all figures\n",
-            grouped(result.free)
-        );
+        let left_out = counted(result.free, words);
+        text += &format!("  {left_out} left out of all figures\n");
     }
     text += &ssds::describe(result);
     text += &media::describe(result);
@@ -423,7 +422,7 @@ fn growth(simulation: &Prepared, result: &SimulationResult) -> String {
     }
 }
 
-/// What writes to parts of stripes found. From a cache they come when it is emptied, whatever requests are in the system.
+/// What writes to parts of stripes found. With a cache, these are writes of destaging, so the shares do not describe requests.
 fn positioning(counts: &PositioningCounts, is_cached: bool) -> String {
     let whose = match is_cached {
         true => " that destage the cache or bypass it",

@@ -1,5 +1,6 @@
 //! What is wrong with the target's contents, summed up by range and kind.
 
+use iosonar_units::counted;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -83,9 +84,8 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} sector{} from {}: {}; expected write {}",
-            self.sectors,
-            if self.sectors == 1 { "" } else { "s" },
+            "{} from {}: {}; expected write {}",
+            counted(self.sectors, ["sector", "sectors"]),
             self.sector,
             self.kind.name(),
             self.expected

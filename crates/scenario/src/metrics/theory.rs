@@ -2,6 +2,7 @@
 
 use iosonar_stats::metric::{self, Measure, MetricUnit, QUANTILES, Quantiles};
 use iosonar_stats::{Labels, Metric};
+use iosonar_units::counted;
 
 use crate::theory::{Answer, ServiceTheory, StationTheory, Theory};
 
@@ -46,8 +47,8 @@ impl ServiceTheory {
     /// What it is the service of, such as `read of 8 sectors`.
     pub fn name(&self) -> String {
         let verb = if self.writes { "write" } else { "read" };
-        let plural = if self.sectors == 1 { "" } else { "s" };
-        format!("{verb} of {} sector{plural}", self.sectors)
+        let size = counted(self.sectors.into(), ["sector", "sectors"]);
+        format!("{verb} of {size}")
     }
 }
 

@@ -1,5 +1,6 @@
 //! From what is to be varied to the points: products, zips, cases, conditions, samples.
 
+use iosonar_units::counted;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
@@ -332,9 +333,8 @@ fn axes(file: &ExperimentFile, names: &Names, path: &Path) -> Result<Vec<Axis>, 
             }
             if axis.rows.len() != levels.len() {
                 let problem = format!(
-                    "has {} value{}, but '{}' has {}: expected lists of the same length",
-                    levels.len(),
-                    if levels.len() == 1 { "" } else { "s" },
+                    "has {}, but '{}' has {}: expected lists of the same length",
+                    counted(levels.len() as u64, ["value", "values"]),
                     axis.names[0],
                     axis.rows.len()
                 );

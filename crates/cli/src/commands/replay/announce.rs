@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use indicatif::ProgressBar;
 use iosonar_guard::Host;
 use iosonar_replay::{Style, ThreadPriority, Writes, advice};
-use iosonar_report::{counted, grouped};
+use iosonar_report::counted;
 use iosonar_study::replay::{Preparer, Preparing, ReplayPlan, speed_is_changed};
 
 use crate::exit::{note, warn};
@@ -80,7 +80,7 @@ pub(super) fn announce(plan: &ReplayPlan) {
         let what = match (writes, plan.options.writes == Writes::Do) {
             _ if !scan.is_known => "the load is read as it arrives".to_owned(),
             (0, _) => "read-only".to_owned(),
-            (n, true) => format!("{} of them WRITE to it", grouped(n)),
+            (n, true) => format!("{} to it", counted(n, ["of them WRITES", "of them WRITE"])),
             (n, false) => format!("{} left out", counted(n, ["write is", "writes are"])),
         };
         note(&format!(

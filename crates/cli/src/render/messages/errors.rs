@@ -60,7 +60,7 @@ SameOutput = "E011" "two outputs are the same file" {
     "One output would overwrite the other."
     "Give each output a different name."
     "iosonar sim a.toml --cdf a.png --cdf-data a.csv" }
-NoPlace = "E012" "an output is a folder, or its folder does not exist" {
+OutputPlace = "E012" "an output is a folder, or its folder does not exist" {
     "The path of the output is that of a folder, or contains a folder that does not exist."
     "The command stopped before it did any work, so no result is lost."
     "Choose a different name, or create the folder."

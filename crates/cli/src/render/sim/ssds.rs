@@ -70,12 +70,15 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
     text += &flash(report, result.is_not_cleaned());
     if report.failed_commands > 0 {
         text += &format!(
-            "  errors            {}, so {} left out of all figures\n",
+            "  errors            {}; {} left out of all figures\n",
             counted(
                 report.failed_commands,
                 ["command returned an error", "commands returned an error"]
             ),
-            counted(result.failed, ["request is", "requests are"])
+            counted(
+                result.failed,
+                ["measured request is", "measured requests are"]
+            )
         );
     }
     text
