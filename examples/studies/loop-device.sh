@@ -15,7 +15,7 @@ device=$(losetup --direct-io=on --find --show disk)
 trap 'losetup -d "$device"; rm -f disk' EXIT
 "$iosonar" prepare fill --target "$device" --write --destroy "$device" -q
 
-# A load, and somebody who does it: here a replay, as well a database.
+# A load, and what performs it: here a replay; a database would do as well.
 "$iosonar" generate poisson --rate 1000 --duration 20s --space 256MiB --size 1:0.7,16:0.3 --read-share 0.7 -o load.ios -q
 "$iosonar" record "$device" --duration 23s -o recorded.ios -q &
 sleep 1
