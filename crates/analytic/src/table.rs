@@ -605,4 +605,35 @@ mod tests {
             (0.0, Table::zero(0.01))
         );
     }
+
+    #[test]
+    fn what_may_be_zero_has_a_piece_there_and_a_distribution_without_it() {
+        // Zero in one of four cases; otherwise exponential with mean 2.
+        let below = (0..=200).map(|i| 1.0 - 0.75 * libm::exp(-0.01 * f64::from(i) / 2.0));
+        let table = Table {
+            step: 0.01,
+            below: below.collect(),
+            tail: Some(0.5),
+        };
+        assert!((table.mean() - 1.5).abs() < 1e-4, "{}", table.mean());
+        // 0.75 * 8 - 1.5^2.
+        assert!(
+            (table.variance() - 3.75).abs() < 1e-3,
+            "{}",
+            table.variance()
+        );
+        let pieces: Vec<_> = table.pieces().collect();
+        assert_eq!(pieces[0], (0.125, 0.25, 0.0));
+        let (middle, mass, at) = pieces[pieces.len() - 1];
+        let left = 0.75 * libm::exp(-1.0);
+        assert!((mass - left).abs() < 1e-12 && (middle - 1.0 + left / 2.0).abs() < 1e-12);
+        assert!((at - 4.0).abs() < 1e-12, "{at}");
+        let some = table.given_some();
+        assert!((some.mean() - 2.0).abs() < 1e-4, "{}", some.mean());
+        assert!((some.quantile(0.3) + 2.0 * libm::log1p(-0.3)).abs() < 1e-4);
+        // Where one table ends, the other goes on in its tail.
+        let longer = Table::new(0.01, 10.0, |t| (t / 10.0).min(1.0));
+        let larger = longer.max(&table);
+        assert!((larger.within(6.0) - 0.6 * (1.0 - 0.75 * libm::exp(-3.0))).abs() < 1e-9);
+    }
 }

@@ -199,4 +199,13 @@ fn what_has_no_spread_in_any_unit_has_a_known_size() {
     assert_eq!(queue.mean_response_shared(), 8.0);
     // Four stations of which the largest takes 1 of 4 in all: four jobs keep it busy.
     assert_eq!(Demands::new(vec![1.0; 4], 0.0).unwrap().knee(), 4.0);
+    // The share of time in which a server works: 0.2 batches of 3 jobs of 0.5 each.
+    let batches = BatchQueue::new(0.2, BatchLaw::Constant(3), ServiceLaw::Constant(0.5)).unwrap();
+    assert!((batches.utilisation() - 0.3).abs() < 1e-12);
+    assert_eq!(MMc::new(3.0, 0.5, 4).unwrap().utilisation(), 0.375);
+    // Services of up to four take half of the time between as many arrivals.
+    assert_eq!(
+        BulkService::new(4.0, 0.5, 1, 4).unwrap().offered_load(),
+        0.5
+    );
 }
