@@ -13,7 +13,7 @@ use iosonar_analysis::{
 };
 use iosonar_stats::metric::Measure;
 use iosonar_stats::{Labels, Metric};
-use iosonar_trace::{Batch, Metadata, Op, Outcome, Record, Request};
+use iosonar_trace::{Batch, Metadata, Op, Outcome, Record, Request, Status};
 use iosonar_units::{Nanos, Sector, Sectors};
 
 fn records() -> Vec<Record> {
@@ -273,4 +273,41 @@ fn a_summary_is_as_counted() {
     assert_eq!(summary.records_per_s(), Some(1.5));
     let gap = (Nanos::from_millis(1800), Nanos::from_millis(1200));
     assert_eq!(summary.longest_gap(), Some(gap));
+}
+
+#[test]
+fn a_summary_counts_what_records_have() {
+    let mut all = records();
+    // Backwards, on two devices in turn, and with all that a record may have.
+    all.reverse();
+    for (i, record) in all.iter_mut().enumerate() {
+        record.request.device = (i / 2 % 2) as u16;
+        record.request.group = u32::from(i < 3);
+        record.request.class = u16::from(i < 2);
+        record.outcome.pushed_back = i < 4;
+        if i == 5 {
+            record.outcome = Outcome {
+                status: Status::Error(5),
+                ..Outcome::default()
+            };
+        }
+    }
+    let mut summary = TraceSummary::default();
+    for half in all.chunks(3) {
+        let mut batch = Batch::default();
+        half.iter().for_each(|r| batch.push(r));
+        batch.set_think(1, Some(Nanos::SECOND));
+        summary.push(&batch);
+    }
+    let columns = summary.columns;
+    assert_eq!((columns.delay, columns.latency), (5, 5));
+    assert_eq!((columns.group, columns.class), (3, 2));
+    assert_eq!((columns.think, columns.pushed_back), (2, 4));
+    assert_eq!(
+        summary.devices.into_iter().collect::<Vec<_>>(),
+        [(0, 4), (1, 2)]
+    );
+    assert_eq!((summary.backsteps, summary.not_done), (5, 1));
+    let first = Some(Nanos::ZERO);
+    assert_eq!((summary.first, summary.last), (first, Nanos::from_secs(4)));
 }

@@ -173,3 +173,69 @@ impl Totals {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(points: &[(f64, f64)]) -> Sums {
+        let mut sums = Sums::default();
+        points.iter().for_each(|&(x, y)| sums.push(x, y));
+        sums
+    }
+
+    #[test]
+    fn the_line_is_the_one_of_least_squares() {
+        // About the means of 3: sums of squares of 10 and 10, of products of 8. So the slope is 0.8, and squares of 3.6
+        // remain.
+        let points = [(1.0, 1.0), (2.0, 3.0), (3.0, 2.0), (4.0, 5.0), (5.0, 4.0)];
+        let fit = sums(&points).fit().unwrap();
+        let residual = 3.6 / 3.0;
+        for (seen, expected) in [
+            (fit.io_ms, 0.8),
+            (fit.overhead_ms, 0.6),
+            (fit.io_stderr_ms, (residual / 10.0_f64).sqrt()),
+            (
+                fit.overhead_stderr_ms,
+                (residual * (1.0 / 5.0 + 9.0 / 10.0_f64)).sqrt(),
+            ),
+        ] {
+            assert!((seen - expected).abs() < 1e-12, "{fit:?}");
+        }
+        assert_eq!(fit.requests, 5);
+        assert!(fit.explains());
+        let mut halves = sums(&points[..2]);
+        halves.merge(&sums(&points[2..]));
+        assert_eq!(halves.fit(), Some(fit));
+    }
+
+    #[test]
+    fn a_line_needs_three_requests_of_two_sizes() {
+        assert_eq!(sums(&[(1.0, 1.0), (2.0, 2.0)]).fit(), None);
+        assert_eq!(sums(&[(2.0, 1.0), (2.0, 2.0), (2.0, 4.0)]).fit(), None);
+        let falling = sums(&[(1.0, 3.0), (2.0, 2.0), (3.0, 1.0)]).fit().unwrap();
+        assert!(!falling.explains(), "{falling:?}");
+        let through_nothing = sums(&[(1.0, 0.0), (2.0, 2.0), (3.0, 4.0)]).fit().unwrap();
+        assert!(!through_nothing.explains(), "{through_nothing:?}");
+    }
+
+    #[test]
+    fn parts_are_times() {
+        let parts = |one, two| {
+            let of = Decomposition {
+                one: (1, one),
+                two: (1, two),
+                fit: None,
+            };
+            of.parts().map(|parts| (parts.io_ms, parts.overhead_ms))
+        };
+        assert_eq!(parts(5.0, 8.0), Some((3.0, 2.0)));
+        assert_eq!(
+            (parts(5.0, 5.0), parts(5.0, 10.0)),
+            (Some((0.0, 5.0)), Some((5.0, 0.0)))
+        );
+        // Two blocks are quicker than one, or take more than twice as long.
+        assert_eq!((parts(5.0, 4.0), parts(5.0, 12.0)), (None, None));
+        assert_eq!(parts(f64::NAN, 8.0), None);
+    }
+}

@@ -81,3 +81,45 @@ impl Frequencies {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 29 accesses to ten pages.
+    const DESCENDING: [u32; 10] = [10, 6, 4, 2, 2, 1, 1, 1, 1, 1];
+
+    #[test]
+    fn frequencies_are_quantiles_of_pages() {
+        let expected = Frequencies {
+            mean: 2.9,
+            median: 1,
+            p90: 6,
+            p99: 10,
+            most: 10,
+        };
+        assert_eq!(Frequencies::of(&DESCENDING), expected);
+        assert_eq!(Frequencies::of(&[]), Frequencies::default());
+    }
+
+    #[test]
+    fn the_hottest_pages_are_the_fewest_that_hold_a_share() {
+        let hot = hot(&DESCENDING);
+        // At least 1, 1, 2, 4, 8, 15 and 29 accesses.
+        let pages: Vec<u64> = hot.iter().map(|hot| hot.pages).collect();
+        assert_eq!(pages, [1, 1, 1, 1, 1, 2, 10]);
+        assert_eq!(
+            (hot[5].accesses, hot[5].share, hot[5].speed_up),
+            (0.5, 0.2, 2.0)
+        );
+        assert_eq!((hot[0].accesses, hot[0].share), (1.0 / 64.0, 0.1));
+    }
+
+    #[test]
+    fn steps_begin_where_frequencies_fall() {
+        assert_eq!(
+            staircase(&DESCENDING),
+            [(1, 10), (2, 6), (3, 4), (4, 2), (6, 1)]
+        );
+    }
+}

@@ -262,3 +262,44 @@ fn memory_does_not_grow_with_the_number_of_requests() {
     assert!(cells <= most, "{cells} cells");
     assert!(cells < flights.len() / 8, "each request has a cell");
 }
+
+#[test]
+fn the_total_is_the_sum_of_the_devices() {
+    let of = |by: u64| {
+        let mut of = RecentUse {
+            begun: by,
+            completed: 2 * by,
+            failed: 3 * by,
+            bytes: 4 * by,
+            withdrawn: 5 * by,
+            given_up: 6 * by,
+            unmatched: 7 * by,
+            in_flight: 8 * by,
+            time_in_flight: u128::from(9 * by),
+            ..RecentUse::default()
+        };
+        of.latency.push(Nanos::new(by));
+        of.minute.push(Nanos::new(10 * by));
+        of
+    };
+    let devices = [2, 5].map(|by| [of(by), of(10 * by), RecentUse::default()]);
+    let interval = RecentInterval {
+        begin: Nanos::from_millis(500),
+        end: Nanos::from_secs(1),
+        devices: devices.into(),
+    };
+    let [reads, writes, others] = interval.total();
+    let both = |a: u64, b: u64| {
+        let mut sum = of(a + b);
+        (sum.latency, sum.minute) = Default::default();
+        for by in [a, b] {
+            sum.latency.push(Nanos::new(by));
+            sum.minute.push(Nanos::new(10 * by));
+        }
+        sum
+    };
+    assert_eq!((&reads, &writes), (&both(2, 5), &both(20, 50)));
+    assert_eq!(others, RecentUse::default());
+    assert_eq!(interval.rate(reads.completed), 28.0);
+    assert_eq!(interval.mean_in_flight(&reads), 63.0 / 5e8);
+}
