@@ -293,7 +293,7 @@ fn an_overload_that_max_runtime_cuts_off_is_longer_than_what_was_seen_of_it() {
             "--in-flight",
             "1",
         ];
-        let words = ["replay", input.to_str().unwrap(), "--skip-writes"];
+        let words = ["replay", input.to_str().unwrap(), "--write"];
         out(&run(
             &[&words, &device[..], &["--max-runtime", runtime]].concat()
         ))

@@ -6,11 +6,13 @@ mod load_out;
 mod sensitivity;
 mod vary;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use anyhow::Context as _;
 use indicatif::ProgressBar;
 use iosonar_analysis::objective::{Attained, Judgement};
 use iosonar_plot::Colour;
@@ -153,6 +155,9 @@ fn draw(args: &Sim, named: &Named, drawn: &Drawn<'_>) -> anyhow::Result<()> {
     let title = format!("{name}: distribution of response times");
     let mut chart = distribution::chart(&title, std::slice::from_ref(drawn));
     chart.subtitle = shown::subtitle(&named.simulation, &drawn.result);
+    // Another run into the same folder that failed has removed it, if it was still empty.
+    fs::create_dir_all(dir)
+        .with_context(|| format!("{}: cannot create the folder", dir.display()))?;
     let path = dir.join(format!("{name}.png"));
     picture::draw(&chart, &path, args.pixels.scale())?;
     if !args.output.quiet {
