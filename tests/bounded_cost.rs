@@ -300,14 +300,13 @@ fn an_overload_that_max_runtime_cuts_off_is_longer_than_what_was_seen_of_it() {
     };
     let cut_short = replay("3");
     assert!(cut_short.contains("delay of at least "), "{cut_short}");
-    assert!(cut_short.contains(" s, at least "), "{cut_short}");
     // Of a load that is replayed to its end, all is seen.
     let whole = replay("1000");
     assert!(whole.contains("delay up to "), "{whole}");
-    assert!(!whole.contains("at least "), "{whole}");
+    assert!(!whole.contains("of at least "), "{whole}");
     // When the last one was due, half of them had not been submitted.
     let backlog = whole.lines().find(|line| line.contains(" behind")).unwrap();
-    let behind = backlog.split("up to ").last().unwrap();
+    let behind = backlog.split("at least ").last().unwrap();
     let behind: u32 = behind.split(' ').next().unwrap().parse().unwrap();
     assert!((150..300).contains(&behind), "{whole}");
 }

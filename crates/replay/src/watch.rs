@@ -138,9 +138,9 @@ pub struct Episode {
     pub longest_delay: Nanos,
     /// When that was.
     pub worst_at: Nanos,
-    /// The maximum number of requests due but not submitted.
+    /// The number of requests due but not submitted, as far as it was looked at: there may have been more meanwhile.
     pub largest_backlog: u64,
-    /// Whether the replay ended early in it: the longest delay and the backlog are lower bounds then.
+    /// Whether the replay ended early in it: the longest delay is a lower bound then.
     pub cut_short: bool,
 }
 

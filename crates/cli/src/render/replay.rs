@@ -244,12 +244,12 @@ fn episode_text(episode: &Episode) -> String {
         (Some(until), Some(drain)) => format!("until {until}, {drain} after the longest delay"),
         _ => "to the end".to_owned(),
     };
-    let [delay, backlog] = match episode.cut_short {
-        true => ["of at least", "at least"],
-        false => ["up to", "up to"],
+    let delay = match episode.cut_short {
+        true => "of at least",
+        false => "up to",
     };
     format!(
-        "from {} {until}: delay {delay} {}, {backlog} {} behind",
+        "from {} {until}: delay {delay} {}, at least {} behind",
         episode.from,
         episode.longest_delay,
         counted(episode.largest_backlog, ["request", "requests"])
