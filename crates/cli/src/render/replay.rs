@@ -131,15 +131,31 @@ fn verdict(summary: &Summary) -> String {
         | Verdict::InFlightLimited { .. }
         | Verdict::ReplayerLimited { .. } => Tone::Bad,
     };
-    tone.of(&verdict_in_words(&summary.verdict, summary.early))
+    tone.of(&verdict_in_words(
+        &summary.verdict,
+        summary.early,
+        summary.pushed_back > 0,
+    ))
 }
 
-/// A verdict. What was never submitted has not been judged.
-pub(crate) fn verdict_in_words(verdict: &Verdict, early: Option<EndedEarly>) -> String {
-    match (verdict, early) {
-        (Verdict::KeptUp, Some(_)) => format!("{verdict} until the replay ended early"),
-        _ => verdict.to_string(),
+/// A verdict. What was never submitted, or was pushed back, has not been judged.
+pub(crate) fn verdict_in_words(
+    verdict: &Verdict,
+    early: Option<EndedEarly>,
+    some_pushed_back: bool,
+) -> String {
+    if *verdict != Verdict::KeptUp {
+        return verdict.to_string();
     }
+    let until = match early {
+        Some(_) => " until the replay ended early",
+        None => "",
+    };
+    let except = match some_pushed_back {
+        true => ", except for requests that waited for others which they overlap",
+        false => "",
+    };
+    format!("{verdict}{until}{except}")
 }
 
 /// How the pacing threads were scheduled, and what other threads of the machine cost them.
@@ -204,7 +220,7 @@ fn of_target(target: &TargetSummary, summary: &Summary) -> String {
             &format!(
                 "{}: {}, {} done, {} failed, at most {} in flight",
                 target.path.display(),
-                verdict_in_words(&target.verdict, summary.early),
+                verdict_in_words(&target.verdict, summary.early, target.most_pushed_back > 0),
                 grouped(target.done),
                 grouped(target.failed),
                 grouped(target.most_in_flight as u64)
@@ -345,7 +361,7 @@ pub(crate) fn why_not_done(summary: &Summary) -> String {
     }
     reasons.push(format!(
         "verdict: {}",
-        verdict_in_words(&summary.verdict, summary.early)
+        verdict_in_words(&summary.verdict, summary.early, summary.pushed_back > 0)
     ));
     reasons.join("; ")
 }
@@ -385,7 +401,11 @@ pub(crate) fn json(summary: &Summary) -> Output {
     json.set("verified", json!(summary.is_verified));
     json.set(
         "verdict",
-        json!(verdict_in_words(&summary.verdict, summary.early)),
+        json!(verdict_in_words(
+            &summary.verdict,
+            summary.early,
+            summary.pushed_back > 0
+        )),
     );
     json.set(
         "limited",
@@ -466,4 +486,26 @@ pub(crate) fn findings_json(findings: &Findings) -> Value {
         "ranges": ranges,
         "not_kept": findings.not_kept,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replay_that_kept_up_says_what_is_not_judged() {
+        let words = |early, pushed_back| verdict_in_words(&Verdict::KeptUp, early, pushed_back);
+        let early = Some(EndedEarly::Runtime);
+        assert_eq!(words(None, false), "kept up");
+        assert_eq!(words(early, false), "kept up until the replay ended early");
+        let except = ", except for requests that waited for others which they overlap";
+        assert_eq!(words(None, true), format!("kept up{except}"));
+        assert_eq!(
+            words(early, true),
+            format!("kept up until the replay ended early{except}")
+        );
+        // What did not keep up needs no exception.
+        let limited = Verdict::DeviceLimited { from: Nanos::ZERO };
+        assert_eq!(verdict_in_words(&limited, None, true), limited.to_string());
+    }
 }
