@@ -342,7 +342,7 @@ fn errors_of_descriptors_are_in_the_records_and_in_no_time() {
     // But for those of the last 31, which are not measured.
     let said = |n: usize| {
         out(&run).contains(&format!(
-            "error, so {n} requests are left out of all figures"
+            "error; {n} measured requests are left out of all figures"
         ))
     };
     assert!((failed - 31..=failed).any(said), "{}", out(&run));
