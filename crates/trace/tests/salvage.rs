@@ -107,7 +107,12 @@ fn what_was_flushed_can_be_read_from_the_file_as_it_is_then() {
                 writer.flush().unwrap();
                 let (read, remarks) = salvaged(&part).unwrap();
                 assert!(read == records(&rows[..to]), "{form}: {}", read.len());
-                let says = format!("{to} records were read from a truncated file");
+                let records_were = if to == 1 {
+                    "record was"
+                } else {
+                    "records were"
+                };
+                let says = format!("{to} {records_were} read from a truncated file");
                 assert!(remarks.starts_with(&says), "{form}: {remarks}");
                 let message = refusal(&part);
                 assert!(message.contains("--lenient"), "{form}: {message}");
