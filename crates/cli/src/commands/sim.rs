@@ -6,13 +6,11 @@ mod load_out;
 mod sensitivity;
 mod vary;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use anyhow::Context as _;
 use indicatif::ProgressBar;
 use iosonar_analysis::objective::{Attained, Judgement};
 use iosonar_plot::Colour;
@@ -35,7 +33,7 @@ use crate::render::sim::{self as shown, figures, headline};
 use crate::render::{picture, remarks};
 use checks::{
     check_fleets, check_inputs, check_names, check_outputs, check_records, check_served,
-    check_stability, check_targets, check_traces,
+    check_stability, check_targets, check_traces, folder_for_pictures,
 };
 use iosonar_stats::Output;
 use iosonar_study::objective::judged;
@@ -65,7 +63,7 @@ fn checked(args: &Sim) -> anyhow::Result<Vec<Named>> {
 }
 
 pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
-    let _pictures = check_outputs(args)?;
+    check_outputs(args)?;
     check_served(args)?;
     check_targets(args)?;
     let threads = threads(args.threads);
@@ -155,9 +153,7 @@ fn draw(args: &Sim, named: &Named, drawn: &Drawn<'_>) -> anyhow::Result<()> {
     let title = format!("{name}: distribution of response times");
     let mut chart = distribution::chart(&title, std::slice::from_ref(drawn));
     chart.subtitle = shown::subtitle(&named.simulation, &drawn.result);
-    // Another run into the same folder that failed has removed it, if it was still empty.
-    fs::create_dir_all(dir)
-        .with_context(|| format!("{}: cannot create the folder", dir.display()))?;
+    let _folder = folder_for_pictures(dir)?;
     let path = dir.join(format!("{name}.png"));
     picture::draw(&chart, &path, args.pixels.scale())?;
     if !args.output.quiet {

@@ -102,8 +102,8 @@ pub(super) fn check_targets(args: &Sim) -> Result<(), Usage> {
     refuse_delays(targets).map_err(|error| Usage(format!("--target: {error}")))
 }
 
-/// What can be said against the outputs before anything is read; the folder for pictures, if there are to be any.
-pub(super) fn check_outputs(args: &Sim) -> anyhow::Result<Option<OutputFolder>> {
+/// What can be said against the outputs before anything is read.
+pub(super) fn check_outputs(args: &Sim) -> anyhow::Result<()> {
     for (given, option) in [
         (&args.records, "--records"),
         (&args.load_out, "--load-out"),
@@ -133,11 +133,16 @@ pub(super) fn check_outputs(args: &Sim) -> anyhow::Result<Option<OutputFolder>> 
             "--precision needs at least 10 replications to estimate the precision of the mean";
         return Err(Usage(problem.to_owned()).into());
     }
-    let folder = args.plot.as_deref().map(|dir| {
-        OutputFolder::make(dir)
-            .with_context(|| format!("{}: cannot create the folder", dir.display()))
-    });
-    folder.transpose()
+    if let Some(dir) = &args.plot {
+        // Only to see whether it can be made: it is empty, and so it is removed at once.
+        folder_for_pictures(dir)?;
+    }
+    Ok(())
+}
+
+/// The folder for pictures. It is removed again if nothing is put into it.
+pub(super) fn folder_for_pictures(dir: &Path) -> anyhow::Result<OutputFolder> {
+    OutputFolder::make(dir).with_context(|| format!("{}: cannot create the folder", dir.display()))
 }
 
 /// A trace that is read more than once must be a file.
