@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use iosonar_trace::Requests;
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, counted};
 
 use crate::result::Unserved;
 use crate::{
@@ -61,9 +61,8 @@ pub enum NoSteadyState {
     Unstable(Offered),
     /// Requests were never served.
     #[error(
-        "deadlock: {} {} never served: {}",
-        .0.requests,
-        if .0.requests == 1 { "request was" } else { "requests were" },
+        "deadlock: {} never served: {}",
+        counted(.0.requests, ["request was", "requests were"]),
         .0.why
     )]
     Deadlock(Unserved),
