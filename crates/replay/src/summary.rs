@@ -118,7 +118,7 @@ pub struct TargetSummary {
     pub most_pushed_back: u32,
     /// When requests were submitted more than a second late.
     pub episodes: Vec<Episode>,
-    /// Requests per second from the first that was so late to the last.
+    /// Requests submitted per second in that time.
     pub overload_rate: Option<f64>,
     /// What was changed in the load to fit the target.
     pub fitted: Fitted,

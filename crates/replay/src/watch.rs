@@ -132,7 +132,8 @@ impl std::fmt::Display for Verdict {
 pub struct Episode {
     /// The intended start of the first that was so late, on the replay's clock.
     pub from: Nanos,
-    /// When the first request was submitted on time again; `None` if it lasted to the end.
+    /// When no request was due any more, or the first was submitted that was less than a second late; `None` if it
+    /// lasted to the end.
     pub until: Option<Nanos>,
     /// The longest delay.
     pub longest_delay: Nanos,
@@ -167,6 +168,42 @@ struct Sample {
     handed: u64,
     /// The place of the overload that this is part of.
     episode: usize,
+}
+
+/// What was submitted while requests were a second late.
+#[derive(Default)]
+struct Overloaded {
+    requests: u64,
+    time: Nanos,
+    /// When the request before was submitted, and how many had been by then, if it was so late.
+    last: Option<(Nanos, u64)>,
+}
+
+impl Overloaded {
+    /// A request that is a second late is submitted `now`, after `before` others.
+    fn submitted(&mut self, now: Nanos, before: u64) {
+        if let Some((last, then)) = self.last {
+            self.requests += before - then;
+            self.time += now.saturating_sub(last);
+        }
+        self.last = Some((now, before));
+    }
+
+    /// Since then none has been late enough, up to one that was due at `planned` and is submitted `now`. Says since when
+    /// it is over.
+    fn ended(&mut self, planned: Nanos, now: Nanos) -> Nanos {
+        match self.last.take() {
+            // When the last late one was submitted, no other was due.
+            Some((last, _)) if last <= planned => last,
+            _ => now,
+        }
+    }
+
+    /// Requests per second.
+    fn rate(&self) -> Option<f64> {
+        let seconds = self.time.as_secs_f64();
+        (seconds > 0.0).then(|| self.requests as f64 / seconds)
+    }
 }
 
 /// What was at the device when a request was submitted.
@@ -212,8 +249,7 @@ pub(crate) struct Watch {
     handed: u64,
     /// The backlog of that moment is known when all requests due then have been submitted.
     sample: Option<Sample>,
-    /// When the first overloaded request was submitted, and how many had been by then.
-    first_overloaded: Option<(Nanos, u64)>,
+    overloaded: Overloaded,
     /// Since when a due request waits for a place.
     blocked_since: Option<Nanos>,
     blocked_time: Nanos,
@@ -296,12 +332,12 @@ impl Watch {
         let open = self.episodes.last().is_some_and(|e| e.until.is_none());
         if !overloaded {
             if open && let Some(episode) = self.episodes.last_mut() {
-                episode.until = Some(now);
+                episode.until = Some(self.overloaded.ended(planned, now));
             }
             return;
         }
         self.first_second_late.get_or_insert(planned);
-        self.first_overloaded.get_or_insert((now, self.handed));
+        self.overloaded.submitted(now, self.handed);
         if !open && self.episodes.len() < MOST_EPISODES {
             self.episodes.push(Episode {
                 from: planned,
@@ -366,11 +402,9 @@ impl Watch {
         }
     }
 
-    /// Requests per second from the first that was a second late to the last; `None` if none was.
+    /// Requests per second while they were a second late; `None` if fewer than two in a row were.
     pub(crate) fn overload_rate(&self) -> Option<f64> {
-        let (since, before) = self.first_overloaded?;
-        let seconds = self.last_handed.saturating_sub(since).as_secs_f64();
-        (seconds > 0.0).then(|| (self.handed - before) as f64 / seconds)
+        self.overloaded.rate()
     }
 
     /// The verdict of a replay that ended `now`, with this number of slots, which may be limited by an option.
@@ -617,24 +651,37 @@ mod tests {
             panic!("{:?}", watch.episodes())
         };
         assert_eq!(episode.from, Nanos::SECOND);
-        assert_eq!(episode.until, Some(Nanos::from_secs(30)));
+        // When the last of these was submitted, no other was due.
+        assert_eq!(episode.until, Some(Nanos::from_millis(19_998)));
         assert_eq!(episode.longest_delay, Nanos::from_millis(9_999));
         // At 2i ms, 2i are due and i are done: i wait, 5 000 at most before none are due any more.
         assert!(
             (3_900..=5_100).contains(&episode.largest_backlog),
             "{episode:?}"
         );
-        assert_eq!(
-            episode.drain_time(),
-            Some(Nanos::from_millis(30_000 - 19_998))
-        );
-        let mut busy = Watch::default();
-        for i in 0..10_000_u64 {
-            let ideal = Some(Nanos::from_millis(2 * i));
-            busy.handed_over(Nanos::from_millis(i), ideal, Nanos::from_millis(2 * i));
-        }
-        let rate = busy.overload_rate().unwrap();
-        assert!((rate - 500.0).abs() < 1.0, "{rate}");
+        assert_eq!(episode.drain_time(), Some(Nanos::ZERO));
+        // The pause afterwards is not counted.
+        assert_eq!(watch.overload_rate(), Some(500.0));
+    }
+
+    #[test]
+    fn an_overload_lasts_while_requests_are_a_second_late() {
+        let ms = Nanos::from_millis;
+        let mut watch = Watch::default();
+        let mut late = |planned, now| watch.handed_over(ms(planned), Some(ms(now)), ms(now));
+        // 100 a second are submitted, two seconds late at first; later ones are due every 20 ms.
+        (0..200).for_each(|i| late(20 * i, 2_000 + 10 * i));
+        // A second overload, ten times as slow.
+        (0..11).for_each(|i| late(10_000 + 20 * i, 12_000 + 100 * i));
+        let [first, second] = watch.episodes()[..] else {
+            panic!("{:?}", watch.episodes())
+        };
+        // Number 101 is late by 990 ms.
+        assert_eq!(first.until, Some(ms(3_010)));
+        assert_eq!(first.drain_time(), Some(ms(1_010)));
+        assert_eq!((second.from, second.until), (ms(10_000), None));
+        // 100 requests in 1 s, and 10 in another.
+        assert_eq!(watch.overload_rate(), Some(55.0));
     }
 
     #[test]

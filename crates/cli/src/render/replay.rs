@@ -247,7 +247,7 @@ fn of_target(target: &TargetSummary, summary: &Summary) -> String {
         text += &line(
             "overload rate",
             &format!(
-                "{rate:.1} requests/s, measured from the first request submitted more than a second late"
+                "{rate:.1} requests/s, measured while requests were submitted more than a second late"
             ),
         );
     }
@@ -257,8 +257,9 @@ fn of_target(target: &TargetSummary, summary: &Summary) -> String {
 
 fn episode_text(episode: &Episode) -> String {
     let until = match (episode.until, episode.drain_time()) {
+        (Some(until), None | Some(Nanos::ZERO)) => format!("until {until}"),
         (Some(until), Some(drain)) => format!("until {until}, {drain} after the longest delay"),
-        _ => "to the end".to_owned(),
+        (None, _) => "to the end".to_owned(),
     };
     let delay = match episode.cut_short {
         true => "of at least",
