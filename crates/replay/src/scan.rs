@@ -4,7 +4,7 @@ use std::path::Path;
 
 use iosonar_trace::output::Largest;
 use iosonar_trace::{Batch, Op, Place, Reading, Request, TraceError, TraceReader, input};
-use iosonar_units::{Bytes, Nanos, SECTOR_BYTES, Sector, Sectors};
+use iosonar_units::{Bytes, Nanos, SECTOR_BYTES, Sector, Sectors, counted};
 
 use serde::{Deserialize, Serialize};
 
@@ -205,10 +205,10 @@ impl Scan {
         }
         if writes > 0 && wanted == Writes::Refuse {
             return refuse(format!(
-                "{writes} of the {} requests write, and a replay only reads \
-                 by default: use --skip-writes to leave them out, or --write to perform them and overwrite \
-                 data on the target",
-                self.requests,
+                "the load has {} (of {}), and a replay only reads by default: use --skip-writes to leave writes out, \
+                 or --write to perform them and overwrite data on the target",
+                counted(writes, ["write", "writes"]),
+                counted(self.requests, ["request", "requests"]),
             ));
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Distribution, Labels, Metric};
 use iosonar_trace::{Metadata, Op, Record};
+use iosonar_units::counted;
 
 /// What is counted of each key.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +94,7 @@ impl ByKey {
             let name = match self.by {
                 By::Device => metadata.device_name(*key as u16),
                 By::Op => Op::ALL[*key as usize].name().to_owned(),
-                By::Size => format!("up to {key} sectors"),
+                By::Size => format!("up to {}", counted(*key, ["sector", "sectors"])),
             };
             (name, of)
         })

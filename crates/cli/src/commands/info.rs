@@ -185,6 +185,9 @@ fn length(s: &TraceSummary) -> String {
     if s.longest == 0 {
         return String::new();
     }
+    if s.shortest == s.longest {
+        return counted(s.longest.into(), ["sector", "sectors"]);
+    }
     let usual = s.usual_lengths();
     let usual = usual
         .iter()

@@ -482,8 +482,8 @@ fn rebuild(result: &SimulationResult) -> String {
 /// How fast the computation was: the one thing that is not the same every time, so it is no result.
 pub(crate) fn speed(name: &str, result: &SimulationResult) -> String {
     format!(
-        "{name}: {} requests in {:.2} s: {} requests/s, {} events/s",
-        grouped(result.requests),
+        "{name}: {} in {:.2} s: {} requests/s, {} events/s",
+        counted(result.requests, ["request", "requests"]),
         result.elapsed.as_secs_f64(),
         grouped(per_second(result.requests, result)),
         grouped(per_second(result.events, result)),

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use iosonar_replay::LATENESS_LIMITS;
 use iosonar_stats::Distribution;
 use iosonar_trace::{Batch, Op, Outcome, Record, Request, Status, TraceReader};
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, counted};
 
 use super::CalibrateError;
 
@@ -66,8 +66,11 @@ impl Observed {
         all.served.sort_by_key(|s| (s.came, s.sector));
         if all.served.len() < Self::FEWEST {
             return Err(CalibrateError::Records(format!(
-                "the records contain {} reads and writes with a latency, expected at least {}",
-                all.served.len(),
+                "the records contain {} with a latency, expected at least {}",
+                counted(
+                    all.served.len() as u64,
+                    ["read or write", "reads and writes"]
+                ),
                 Self::FEWEST
             )));
         }

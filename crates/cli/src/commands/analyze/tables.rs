@@ -113,8 +113,8 @@ fn quantiles_of_distance(load: &LoadSummary) -> String {
     }
     let quantile = |p| load.distance.quantile(p).map_or(0, Nanos::get);
     format!(
-        "mean {} sectors; p50 {}, p90 {}",
-        grouped(load.mean_distance.round() as u64),
+        "mean {}; p50 {}, p90 {}",
+        counted(load.mean_distance.round() as u64, ["sector", "sectors"]),
         grouped(quantile(0.5)),
         grouped(quantile(0.9))
     )
@@ -180,7 +180,10 @@ fn load(load: &LoadSummary) -> String {
             ("others", of(load.other)),
             (
                 "length",
-                format!("{} to {} sectors", load.shortest, load.longest),
+                match load.shortest == load.longest {
+                    true => counted(load.longest.into(), ["sector", "sectors"]),
+                    false => format!("{} to {} sectors", load.shortest, load.longest),
+                },
             ),
             (
                 "end",
@@ -350,7 +353,8 @@ fn outcomes(outcome: &OutcomeSummary) -> String {
     for (class, [reads, writes]) in &outcome.by_size {
         for (name, distribution) in [("reads", reads), ("writes", writes)] {
             if distribution.count() > 0 {
-                table.times(&format!("{name} up to {class} sectors"), distribution);
+                let size = counted(u64::from(*class), ["sector", "sectors"]);
+                table.times(&format!("{name} up to {size}"), distribution);
             }
         }
     }
