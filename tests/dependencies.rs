@@ -1,11 +1,14 @@
 //! The packages that each crate brings, as `cargo tree` lists them: few for the crates that are used alone, and none that
 //! only a command line needs for the others.
 
+mod scratch;
+
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
+
+use scratch::packages;
 
 /// Packages that only a command line needs.
 const OF_A_COMMAND_LINE: [&str; 5] = [
@@ -23,21 +26,18 @@ fn root() -> &'static Path {
 }
 
 /// The packages that are compiled for a package of the workspace on this platform, its own included, each as
-/// `name vVERSION`. `None`, with a message, if there is no cargo here.
+/// `name vVERSION`. `None`, with a message, if cargo cannot know them.
 fn tree(package: &str, arguments: &[&str]) -> Option<BTreeSet<String>> {
+    if !packages::are_here() {
+        return None;
+    }
     let mut command = Command::new(env!("CARGO"));
     command
         .current_dir(root())
         .args(["tree", "--offline", "--edges", "normal,build"])
         .args(["--prefix", "none", "--package", package])
         .args(arguments);
-    let run = match command.output() {
-        Err(e) if e.kind() == ErrorKind::NotFound => {
-            eprintln!("skipped: {} is not here", env!("CARGO"));
-            return None;
-        }
-        run => run.unwrap(),
-    };
+    let run = command.output().unwrap();
     let text = String::from_utf8(run.stdout).unwrap();
     let errors = String::from_utf8_lossy(&run.stderr);
     assert!(run.status.success(), "{package} {arguments:?}: {errors}");
@@ -96,17 +96,14 @@ fn is_free(expression: &str) -> bool {
 fn every_package_has_a_free_licence_and_comes_from_the_registry_as_it_was_reviewed() {
     assert!(is_free("(MIT OR GPL-2.0) AND Unicode-3.0") && is_free("MIT/Apache-2.0"));
     assert!(!is_free("GPL-3.0") && !is_free("MIT AND GPL-3.0") && !is_free(""));
+    if !packages::are_here() {
+        return;
+    }
     let run = Command::new(env!("CARGO"))
         .current_dir(root())
         .args(["metadata", "--format-version", "1", "--locked", "--offline"])
-        .output();
-    let run = match run {
-        Err(e) if e.kind() == ErrorKind::NotFound => {
-            eprintln!("skipped: {} is not here", env!("CARGO"));
-            return;
-        }
-        run => run.unwrap(),
-    };
+        .output()
+        .unwrap();
     let errors = String::from_utf8_lossy(&run.stderr);
     assert!(run.status.success(), "{errors}");
     let metadata: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();

@@ -10,7 +10,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use scratch::{Scratch, err, out};
+use scratch::{Scratch, err, out, packages};
 use serde_json::Value;
 
 /// Programs outside of the workspace: each prints numbers, with a name before each.
@@ -77,6 +77,9 @@ fn cargo(arguments: &[&str], folder: &Path) -> Option<Output> {
 
 /// Packages some of the workspace's packages, and unpacks them into `registry`.
 fn unpacked(scratch: &Scratch, which: &[&str]) -> Option<Vec<PathBuf>> {
+    if !packages::are_here() {
+        return None;
+    }
     let build = scratch.path("build");
     let build_text = build.display().to_string();
     let options = [

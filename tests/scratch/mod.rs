@@ -5,6 +5,7 @@
 pub mod browser;
 pub mod chromium;
 pub mod cluster;
+pub mod packages;
 pub mod python;
 pub mod sshd;
 
