@@ -446,6 +446,128 @@ fn a_folder_in_the_place_of_an_output_is_refused_before_any_work() {
 }
 
 #[test]
+fn what_cannot_become_a_file_is_refused_before_any_work() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SYNTHETIC);
+    let (scenario, load) = (scenario.to_str().unwrap(), trace(&scratch, 1));
+    let load = load.to_str().unwrap();
+    std::os::unix::fs::symlink("absent.csv", scratch.path("link.csv")).unwrap();
+    let inside = format!("{load}/x.csv");
+    let absent = scratch.path("absent/x.csv").display().to_string();
+    let link = scratch.path("link.csv").display().to_string();
+    let slash = scratch.path("x.csv/").display().to_string();
+    let cases: [(&str, &str); 5] = [
+        (&slash, "it is a folder"),
+        (&absent, "absent does not exist"),
+        (&inside, "load.csv is not a folder"),
+        (&link, "not a regular file"),
+        ("/dev/null", "not a regular file"),
+    ];
+    for (output, problem) in cases {
+        for command in [
+            &["sim", scenario, "--cdf-data"][..],
+            &["sim", scenario, "--vary=array.disks=4,5", "--csv"],
+            &["model", scenario, "--csv"],
+            &["plot", "sizes", load, "--data"],
+        ] {
+            let run = iosonar().args(command).arg(output).output().unwrap();
+            let message = err(&run);
+            assert_eq!(run.status.code(), Some(2), "{command:?}: {message}");
+            assert_eq!(out(&run), "", "{command:?}");
+            assert!(message.contains(problem), "{command:?} {output}: {message}");
+        }
+    }
+    // A link to a file is one of its names.
+    fs::write(scratch.path("absent.csv"), "before").unwrap();
+    let run = iosonar()
+        .args(["model", scenario, "--csv", &link])
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{}", err(&run));
+    assert!(says_something(&scratch.path("absent.csv")));
+}
+
+#[test]
+fn no_output_overwrites_another_whose_name_is_derived() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SYNTHETIC);
+    let load = trace(&scratch, 1);
+    let folder = scratch.path("pictures");
+    let plot = format!("--plot={}", folder.display());
+    let picture = folder.join("s.png");
+    let refused = |run: std::process::Output, problem: &str| {
+        let message = err(&run);
+        assert_eq!(run.status.code(), Some(2), "{message}");
+        assert!(message.contains(problem), "{message}");
+    };
+    let with = |data: &Path| sim(&scenario, &[&plot, "--cdf-data", data.to_str().unwrap()]);
+    refused(with(&picture), "two outputs have this name");
+    assert!(!folder.exists());
+    fs::create_dir_all(&picture).unwrap();
+    refused(sim(&scenario, &[&plot]), "it is a folder");
+    fs::remove_dir(&picture).unwrap();
+    let elsewhere = with(&folder.join("s.csv"));
+    assert!(elsewhere.status.success(), "{}", err(&elsewhere));
+    // Of all charts, in the place of one.
+    let charts = scratch.path("charts");
+    fs::create_dir_all(charts.join("01-sonar.png")).unwrap();
+    let all = iosonar()
+        .args(["plot", "all", load.to_str().unwrap(), "-o"])
+        .arg(&charts)
+        .output()
+        .unwrap();
+    refused(all, "it is a folder");
+}
+
+#[test]
+fn a_result_or_a_table_on_standard_output_is_alone_there() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SYNTHETIC);
+    let scenario = scenario.to_str().unwrap();
+    let run = |arguments: &[&str]| {
+        let run = iosonar()
+            .args(arguments)
+            .current_dir(scratch.path("."))
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "{arguments:?}: {}", err(&run));
+        assert!(!scratch.path("-").exists(), "{arguments:?}");
+        run
+    };
+    let result = run(&["sim", scenario, "--result", "-"]);
+    assert!(serde_json::from_str::<serde_json::Value>(&out(&result)).is_ok());
+    assert!(err(&result).contains("throughput"), "{}", err(&result));
+    for (arguments, report) in [
+        (&["sim", scenario, "--cdf-data", "-"][..], "throughput"),
+        (
+            &["sim", scenario, "--vary=array.disks=4,5", "--csv", "-"],
+            "array.disks",
+        ),
+        (&["model", scenario, "--csv", "-"], "utilisation"),
+    ] {
+        let table = run(arguments);
+        let text = out(&table);
+        let cells = |line: &str| line.split(',').count();
+        let columns = text.lines().next().map(cells);
+        assert!(columns > Some(3), "{arguments:?}: {text}");
+        assert!(
+            text.lines().all(|line| Some(cells(line)) == columns),
+            "{text}"
+        );
+        assert!(
+            err(&table).contains(report),
+            "{arguments:?}: {}",
+            err(&table)
+        );
+    }
+    let two = iosonar()
+        .args(["sim", scenario, "--result", "-", "--cdf-data", "-"])
+        .output()
+        .unwrap();
+    assert_eq!(two.status.code(), Some(2), "{}", err(&two));
+}
+
+#[test]
 fn a_trace_on_standard_output_is_alone_there() {
     let scratch = Scratch::new();
     let scenario = scratch.file("s.toml", SYNTHETIC);

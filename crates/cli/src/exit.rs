@@ -18,7 +18,7 @@ use iosonar_study::sweep::SweepError;
 use iosonar_trace::output::{LinkOfAnother, NoRegularFile, WholeFile, WrittenByAnother};
 use iosonar_trace::{TraceError, tables};
 
-use iosonar_units::{Table, with_causes};
+use iosonar_units::{OutputFolder, Table, with_causes};
 
 use crate::render::messages::{self, Warning, codes};
 use crate::render::screen::screen;
@@ -142,10 +142,19 @@ pub(crate) fn print_data(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Writes an output, which is whole or absent; `action` says what cannot be done where it fails.
+/// Writes an output, which is whole or absent, `-` to standard output; `action` says what cannot be done where it fails.
 pub(crate) fn write_file(path: &Path, text: &str, action: &str) -> anyhow::Result<()> {
+    if path == Path::new("-") {
+        return print_data(text);
+    }
     WholeFile::write_all(path, text.as_bytes())
         .with_context(|| format!("{}: cannot {action}", path.display()))
+}
+
+/// Makes a folder for outputs. It is removed again if nothing is put into it.
+pub(crate) fn output_folder(path: &Path) -> anyhow::Result<OutputFolder> {
+    OutputFolder::make(path)
+        .with_context(|| format!("{}: cannot create the folder", path.display()))
 }
 
 /// Writes a table, in the format that its name ends in, else as CSV.

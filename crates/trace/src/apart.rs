@@ -8,7 +8,7 @@ use std::path::Path;
 
 use iosonar_units::folder_of;
 
-use crate::TraceError;
+use crate::{TraceError, whole_file};
 
 /// Refuses an output that is one of the inputs, by whatever path; `-` is standard input or output.
 ///
@@ -63,20 +63,25 @@ pub fn would_be_same(a: &Path, b: &Path) -> bool {
     a == b || is_same(a, b) || place(a).is_some_and(|a| place(b) == Some(a))
 }
 
-/// Refuses outputs that are one of the inputs or the same as another output, or that have no place.
+/// Refuses outputs that are one of the inputs or the same as another output, or that cannot be written where they are
+/// to be: better now than when all is done.
 ///
 /// # Errors
-/// If one of them is.
-pub fn refuse_mixed(inputs: &[&Path], outputs: &[&Path]) -> Result<(), TraceError> {
-    for (i, output) in outputs.iter().enumerate() {
+/// If there is one.
+pub fn refuse_unusable<I, O>(inputs: &[I], outputs: &[O]) -> Result<(), TraceError>
+where
+    I: AsRef<Path>,
+    O: AsRef<Path>,
+{
+    for (i, output) in outputs.iter().map(AsRef::as_ref).enumerate() {
         for input in inputs {
-            refuse_same(input, output)?;
+            refuse_same(input.as_ref(), output)?;
         }
-        let mut before = outputs[..i].iter();
+        let mut before = outputs[..i].iter().map(AsRef::as_ref);
         if let Some(other) = before.find(|other| would_be_same(other, output)) {
             return Err(TraceError::SameOutput {
-                one: other.to_path_buf(),
-                other: output.to_path_buf(),
+                one: other.to_owned(),
+                other: output.to_owned(),
             });
         }
         refuse_unusable_place(output)?;
@@ -89,22 +94,31 @@ pub fn takes_room(path: &Path) -> bool {
     path != Path::new("-") && path.metadata().map_or(true, |there| there.is_file())
 }
 
-/// Refuses an output that is itself a folder, or whose folder is not there: better now than when all is done.
-///
-/// # Errors
-/// If it is one of the two.
-pub fn refuse_unusable_place(output: &Path) -> Result<(), TraceError> {
-    let folder = folder_of(output);
-    if output != Path::new("-") && output.is_dir() {
-        return Err(TraceError::IsFolder(output.to_owned()));
-    }
-    if folder.is_dir() {
+/// Refuses an output that is a folder, or a device, or whose folder is not there.
+fn refuse_unusable_place(output: &Path) -> Result<(), TraceError> {
+    if output == Path::new("-") {
         return Ok(());
     }
-    Err(TraceError::NoFolder {
-        output: output.to_owned(),
-        folder: folder.to_owned(),
-    })
+    if output.is_dir() || output.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return Err(TraceError::IsFolder(output.to_owned()));
+    }
+    let file = whole_file::place_of(output).map_err(|source| TraceError::Io {
+        path: output.to_owned(),
+        action: "create the file",
+        source,
+    })?;
+    let folder = folder_of(&file);
+    match folder.metadata() {
+        Ok(of) if of.is_dir() => Ok(()),
+        Ok(_) => Err(TraceError::NotInFolder {
+            output: output.to_owned(),
+            file: folder.to_owned(),
+        }),
+        Err(_) => Err(TraceError::NoFolder {
+            output: output.to_owned(),
+            folder: folder.to_owned(),
+        }),
+    }
 }
 
 #[cfg(test)]

@@ -185,6 +185,13 @@ pub enum TraceError {
         /// Its folder.
         folder: PathBuf,
     },
+    /// An output would be inside of a file.
+    NotInFolder {
+        /// The output.
+        output: PathBuf,
+        /// The file.
+        file: PathBuf,
+    },
     /// An option of reading or writing that does not fit.
     Option(String),
     /// The trace does not go on as its format says.
@@ -273,10 +280,17 @@ impl fmt::Display for TraceError {
                 output,
                 format_args!("the folder {} does not exist", folder.display()),
             ),
+            Self::NotInFolder { output, file } => {
+                of(output, format_args!("{} is not a folder", file.display()))
+            }
             Self::OverwritesInput(path) => write!(
                 f,
                 "{} would overwrite its own input: choose a different name for the output",
                 path.display()
+            ),
+            Self::SameOutput { one, other } if one == other => of(
+                one,
+                format_args!("two outputs have this name: give them different names"),
             ),
             Self::SameOutput { one, other } => write!(
                 f,
@@ -345,6 +359,7 @@ impl TraceError {
                 | Self::SameOutput { .. }
                 | Self::IsFolder(_)
                 | Self::NoFolder { .. }
+                | Self::NotInFolder { .. }
                 | Self::Option(_)
         )
     }

@@ -231,10 +231,7 @@ impl WholeFile {
     }
 
     fn new(name: &Path, durable: bool) -> io::Result<Self> {
-        let name = followed(name)?;
-        if fs::symlink_metadata(&name).is_ok_and(|m| !m.is_file()) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, NoRegularFile));
-        }
+        let name = place_of(name)?;
         // A unique name: no existing file is overwritten, no link is followed.
         for attempt in 0..1000 {
             let mut part = OsString::from(&name);
@@ -358,6 +355,15 @@ pub(crate) fn not_there(path: &Path, error: io::Error) -> io::Error {
         error.kind(),
         format!("{error}; there is {}, {how}", part.display()),
     )
+}
+
+/// The file that is made or replaced where `name` is written.
+pub(crate) fn place_of(name: &Path) -> io::Result<PathBuf> {
+    let place = followed(name)?;
+    if fs::symlink_metadata(&place).is_ok_and(|m| !m.is_file()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, NoRegularFile));
+    }
+    Ok(place)
 }
 
 /// A chain of more links leads nowhere.

@@ -267,21 +267,17 @@ fn demerit_words(held_out: &Quality) -> Option<&'static str> {
 
 /// What can be said against the outputs before anything is read.
 fn check(args: &Calibrate) -> anyhow::Result<()> {
-    if let Some(out) = &args.out {
-        if out.extension().is_none_or(|e| e != "toml") {
-            let problem = format!("{}: the name of a profile must end in .toml", out.display());
-            return Err(Usage(problem).into());
-        }
-        apart::refuse_same(&args.records, out)?;
-        apart::refuse_same(Path::new(&args.profile), out)?;
-        apart::refuse_unusable_place(out)?;
+    if let Some(out) = &args.out
+        && out.extension().is_none_or(|e| e != "toml")
+    {
+        let problem = format!("{}: the name of a profile must end in .toml", out.display());
+        return Err(Usage(problem).into());
     }
     if let Some(cdf) = &args.cdf {
         picture::check(cdf, args.pixels)?;
-        apart::refuse_same(&args.records, cdf)?;
-        apart::refuse_same(Path::new(&args.profile), cdf)?;
-        apart::refuse_unusable_place(cdf)?;
     }
+    let outputs: Vec<_> = args.out.iter().chain(&args.cdf).collect();
+    apart::refuse_unusable(&[&args.records, Path::new(&args.profile)], &outputs)?;
     if args.output.json && args.out.is_none() {
         return Err(Usage(
             "--json prints figures only: give --out FILE for the profile".to_owned(),

@@ -154,13 +154,7 @@ fn check(args: &CheckModel) -> anyhow::Result<()> {
         .into_iter()
         .flatten()
         .collect();
-    for (i, out) in outputs.iter().enumerate() {
-        let before = outputs[..i].iter().copied();
-        let inputs = [&args.trace, &profile].into_iter();
-        for other in inputs.chain(&args.targets.target).chain(before) {
-            apart::refuse_same(other, out)?;
-        }
-        apart::refuse_unusable_place(out)?;
-    }
-    Ok(())
+    let inputs = [&args.trace, &profile].into_iter();
+    let inputs: Vec<_> = inputs.chain(&args.targets.target).collect();
+    Ok(apart::refuse_unusable(&inputs, &outputs)?)
 }

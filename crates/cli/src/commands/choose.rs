@@ -12,7 +12,9 @@ use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Quantity, apart};
 
 use super::model::threads;
-use crate::exit::{Ending, Usage, check_tables, note, print, print_data, write_table};
+use crate::exit::{
+    Ending, Usage, check_tables, note, print_beside, print_data_beside, write_table,
+};
 use crate::low::Choose;
 use crate::render::choose::{Answer, as_json, as_table, judged, page, text};
 use crate::render::picture;
@@ -35,8 +37,8 @@ pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
         all: &all,
     };
     match args.common.output.json {
-        true => print_data(&as_json(&answer).text())?,
-        false => print(&text(&answer))?,
+        true => print_data_beside(args.csv.as_deref(), &as_json(&answer).text())?,
+        false => print_beside(args.csv.as_deref(), &text(&answer))?,
     }
     write(args, &spec, &answer)?;
     // That nothing is known to meet the target is an answer, but not the one that was hoped for.
@@ -83,18 +85,7 @@ fn check(args: &Choose) -> anyhow::Result<()> {
     check_tables(&args.csv)?;
     let outputs = [&args.curve, &args.csv, &args.page];
     let outputs: Vec<_> = outputs.into_iter().flatten().collect();
-    for (i, path) in outputs.iter().enumerate() {
-        apart::refuse_same(&args.load, path)?;
-        for other in &outputs[..i] {
-            if other == path {
-                let problem = format!("{}: two outputs have this name", path.display());
-                return Err(Usage(problem).into());
-            }
-            apart::refuse_same(other, path)?;
-        }
-        apart::refuse_unusable_place(path)?;
-    }
-    Ok(())
+    Ok(apart::refuse_unusable(&[&args.load], &outputs)?)
 }
 
 fn spec(args: &Choose) -> anyhow::Result<ChooseSpec> {

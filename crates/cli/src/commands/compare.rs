@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use iosonar_plot::{Size, Theme};
-use iosonar_report::{Arrange, Measured, Quantity, Word, find, needs_of, verdicts};
+use iosonar_report::{Arrange, Measured, Quantity, find, needs_of, verdicts};
 use iosonar_stats::Estimate;
 use iosonar_study::compare::{
     Class, Difference, PairError, Paired, Sample, metrics, paired, quantiles_against,
@@ -108,11 +108,7 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
     if let Some(dir) = &args.plot {
         draw(args, &inputs, dir, &samples)?;
     }
-    let mut all = judged.iter().flat_map(verdicts);
-    Ok(match all.any(|verdict| verdict.word == Word::Misses) {
-        true => Ending::Flagged,
-        false => Ending::Done,
-    })
+    Ok(looks::ending(&judged))
 }
 
 fn pair(inputs: &[PathBuf], reading: &Reading, quantity: Quantity) -> anyhow::Result<Paired> {

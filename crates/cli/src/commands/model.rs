@@ -3,7 +3,7 @@
 mod networked;
 mod scenarios;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread::available_parallelism;
 
 use anyhow::Context;
@@ -100,8 +100,8 @@ fn check_outputs(args: &Model) -> anyhow::Result<()> {
     }
     check_tables(&args.csv)?;
     let inputs = args.files.iter().chain(&args.measured);
-    let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
-    apart::refuse_mixed(&inputs, &outputs(args))?;
+    let inputs: Vec<_> = inputs.collect();
+    apart::refuse_unusable(&inputs, &outputs(args))?;
     if let Some(budget) = args.budget
         && !(budget >= 0.0 && budget.is_finite())
     {

@@ -25,8 +25,7 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     let targets = targets(&args.target)?;
     if let Some(path) = &args.curve {
         picture::check(path, args.pixels)?;
-        apart::refuse_same(&args.file, path)?;
-        apart::refuse_unusable_place(path)?;
+        apart::refuse_unusable(&[&args.file], &[path])?;
     }
     if !args.vary.is_empty() {
         return varied::run(args, &targets);

@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use iosonar_plot::{Chart, Terminal, Theme};
 use iosonar_report::{
     CATALOGUE, Entry, Group, Measured, counted, find, grouped, nearest, needs_of,
 };
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, OutputFolder};
 use rayon::prelude::*;
 
 use crate::exit::{
-    Ending, Usage, check_tables, hint, note, print, print_data, print_picture, write_table,
+    Ending, Usage, check_tables, hint, note, output_folder, print, print_data, print_picture,
+    write_table,
 };
 use crate::low::Plot;
 use crate::render::looks::{self, Inputs};
@@ -113,18 +114,8 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
         picture::check(&out, args.pixels)?;
     }
     check_tables(&args.data)?;
-    if args.data.as_ref() == Some(&out) {
-        let problem = format!(
-            "{}: the picture and its data need different names",
-            out.display()
-        );
-        return Err(Usage(problem).into());
-    }
     let written = args.data.iter().chain((!args.terminal).then_some(&out));
-    written
-        .clone()
-        .try_for_each(|path| apart::refuse_unusable_place(path))?;
-    refuse_inputs(args, written)?;
+    refuse_unusable(args, &written.collect::<Vec<_>>())?;
     let begin = Instant::now();
     let inputs = measure(args, &[entry])?;
     let read = begin.elapsed();
@@ -220,15 +211,10 @@ fn nothing(entry: &Entry, args: &Plot, inputs: &[Measured]) -> anyhow::Error {
     )
 }
 
-/// No input is written over.
-fn refuse_inputs<'a>(
-    args: &Plot,
-    mut outputs: impl Iterator<Item = &'a PathBuf>,
-) -> Result<(), TraceError> {
-    outputs.try_for_each(|path| {
-        let mut inputs = args.inputs.iter();
-        inputs.try_for_each(|input| apart::refuse_same(&input.path, path))
-    })
+/// Refuses outputs that are inputs, or that cannot be written.
+fn refuse_unusable(args: &Plot, outputs: &[&PathBuf]) -> Result<(), TraceError> {
+    let inputs: Vec<&Path> = args.inputs.iter().map(|input| &*input.path).collect();
+    apart::refuse_unusable(&inputs, outputs)
 }
 
 /// The folder for all charts.
@@ -263,24 +249,13 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
     let dir = folder(args)?;
     let begin = Instant::now();
     let entries: Vec<&Entry> = CATALOGUE.iter().collect();
-    for entry in &entries {
-        let picture = path_of(&dir, entry, args.format().extension());
-        let data = args
-            .data
-            .as_ref()
-            .map(|data| path_of(data, entry, &args.tables));
-        check_tables(&data)?;
-        refuse_inputs(args, data.iter().chain([&picture]))?;
-    }
+    check_files(args, &dir, &entries)?;
     let inputs = measure(args, &entries)?;
     if inputs.iter().all(|input| input.records() == 0) {
         return Err(nothing(entries[0], args, &inputs));
     }
     let read = begin.elapsed();
-    for folder in args.data.iter().chain([&dir]) {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("{}: cannot create the folder", folder.display()))?;
-    }
+    let _folders = folders(args, &dir)?;
     let draw = |entry: &&Entry| -> anyhow::Result<bool> {
         let charts = charts_of(args, entry, &inputs);
         if charts.is_empty() {
@@ -332,6 +307,28 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
         return Err(error);
     }
     Ok(Ending::Done)
+}
+
+/// The folders that all charts and their numbers are written to.
+fn folders(args: &Plot, dir: &PathBuf) -> anyhow::Result<Vec<OutputFolder>> {
+    let folders = args.data.iter().chain([dir]);
+    folders.map(|folder| output_folder(folder)).collect()
+}
+
+/// Refuses files of all charts that cannot be written.
+fn check_files(args: &Plot, dir: &PathBuf, entries: &[&Entry]) -> anyhow::Result<()> {
+    // What had to be made is removed again at once, as it is empty.
+    let _folders = folders(args, dir)?;
+    for entry in entries {
+        let picture = path_of(dir, entry, args.format().extension());
+        let data = args
+            .data
+            .as_ref()
+            .map(|data| path_of(data, entry, &args.tables));
+        check_tables(&data)?;
+        refuse_unusable(args, &data.iter().chain([&picture]).collect::<Vec<_>>())?;
+    }
+    Ok(())
 }
 
 /// Writes the numbers of charts.

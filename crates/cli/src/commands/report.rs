@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use iosonar_plot::Resolution;
-use iosonar_report::{CATALOGUE, LookOptions, Measured, Page, counted, needs_of};
+use iosonar_report::{CATALOGUE, LookOptions, Measured, Page, counted, needs_of, verdicts};
 use iosonar_study::sweep::is_tree;
 use iosonar_trace::ReadOptions;
 use iosonar_trace::input::open_with;
@@ -16,6 +16,7 @@ use crate::exit::{Ending, Usage, note, warn, write_file};
 use crate::low::{Named, Report};
 use crate::render::looks::{self, Inputs};
 use crate::render::messages::Warning;
+use crate::render::objective;
 use iosonar_trace::apart;
 
 /// What is found in a folder is taken for records if its name ends so.
@@ -41,29 +42,13 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
         );
         return Err(Usage(problem).into());
     }
-    apart::refuse_unusable_place(&args.out)?;
     if let [tree] = args.inputs.as_slice()
         && is_tree(&tree.path)
     {
-        let title = args.title.as_deref().or(tree.name.as_deref());
-        let targets = &args.look.options().targets;
-        let runs = sweep::write_page(&tree.path, &args.out, title, targets)?;
-        if !args.output.quiet {
-            note(&format!(
-                "{} reported in {}",
-                counted(runs as u64, ["run", "runs"]),
-                args.out.display()
-            ));
-        }
-        if args.open {
-            desktop::show(&args.out);
-        }
-        return Ok(Ending::Done);
+        return of_tree(args, tree);
     }
     let inputs = Inputs::of(&found(&args.inputs)?)?;
-    for input in &inputs.paths {
-        apart::refuse_same(input, &args.out)?;
-    }
+    apart::refuse_unusable(&inputs.paths, &[&args.out])?;
     let begin = Instant::now();
     let options = of_page(args.look.options());
     let needs = needs_of(CATALOGUE);
@@ -98,6 +83,34 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
             args.out.display(),
             page.len() as f64 / 1e6,
             begin.elapsed().as_secs_f64(),
+        ));
+        for look in &looks {
+            for verdict in verdicts(look) {
+                note(&format!(
+                    "{}: {}",
+                    look.name,
+                    objective::of_verdict(&verdict)
+                ));
+            }
+        }
+    }
+    if args.open {
+        desktop::show(&args.out);
+    }
+    Ok(looks::ending(&looks))
+}
+
+/// The page of the runs of a sweep.
+fn of_tree(args: &Report, tree: &Named) -> anyhow::Result<Ending> {
+    apart::refuse_unusable(&[] as &[&Path], &[&args.out])?;
+    let title = args.title.as_deref().or(tree.name.as_deref());
+    let targets = &args.look.options().targets;
+    let runs = sweep::write_page(&tree.path, &args.out, title, targets)?;
+    if !args.output.quiet {
+        note(&format!(
+            "{} reported in {}",
+            counted(runs as u64, ["run", "runs"]),
+            args.out.display()
         ));
     }
     if args.open {

@@ -22,7 +22,8 @@ use iosonar_scenario::{
 
 use super::model::threads;
 use crate::exit::{
-    Ending, Usage, note, print_beside, print_data_beside, warn, write_file, write_table,
+    Ending, Usage, note, output_folder, print_beside, print_data_beside, warn, write_file,
+    write_table,
 };
 use crate::live;
 use crate::low::Sim;
@@ -32,8 +33,8 @@ use crate::render::sim::distribution::{self, Drawn};
 use crate::render::sim::{self as shown, figures, headline};
 use crate::render::{picture, remarks};
 use checks::{
-    check_fleets, check_inputs, check_names, check_outputs, check_records, check_served,
-    check_stability, check_targets, check_traces, folder_for_pictures,
+    check_fleets, check_inputs, check_outputs, check_records, check_served, check_stability,
+    check_targets, check_traces, outputs,
 };
 use iosonar_stats::Output;
 use iosonar_study::objective::judged;
@@ -47,6 +48,17 @@ struct Named {
     simulation: Prepared,
 }
 
+/// The name of a scenario.
+fn name_of(scenario: &Path) -> String {
+    let name = scenario.file_stem().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// The picture of a scenario among all.
+fn picture_in(dir: &Path, name: &str) -> PathBuf {
+    dir.join(format!("{name}.png"))
+}
+
 /// All scenarios, which are checked before the first is run.
 fn checked(args: &Sim) -> anyhow::Result<Vec<Named>> {
     let all = args
@@ -57,7 +69,6 @@ fn checked(args: &Sim) -> anyhow::Result<Vec<Named>> {
     check_traces(args, &all)?;
     check_inputs(args, &all)?;
     check_records(args, &all)?;
-    check_names(args, &all)?;
     check_fleets(args, &all)?;
     Ok(all)
 }
@@ -83,7 +94,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
     }
     write_load(args, &all)?;
     let mut json = Output::new("sim");
-    let trace_out = on_standard_output(args);
+    let file_out = on_standard_output(args);
     let mut drawn = Vec::new();
     let mut numbers = distribution::table();
     let mut replications = 0;
@@ -112,7 +123,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
             figures::add_to(&mut json, name, simulation, &result, &targets);
             figures::add_speed(&mut json, name, &result);
         } else {
-            print_beside(trace_out, &described(named, &result, &targets))?;
+            print_beside(file_out, &described(named, &result, &targets))?;
             if !args.output.quiet {
                 note(&shown::speed(name, &result));
             }
@@ -128,7 +139,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         }
     }
     if args.output.json {
-        print_data_beside(trace_out, &json.text())?;
+        print_data_beside(file_out, &json.text())?;
     }
     if let Some(path) = &args.cdf {
         let chart = distribution::chart("Distribution of response times", &drawn);
@@ -153,8 +164,8 @@ fn draw(args: &Sim, named: &Named, drawn: &Drawn<'_>) -> anyhow::Result<()> {
     let title = format!("{name}: distribution of response times");
     let mut chart = distribution::chart(&title, std::slice::from_ref(drawn));
     chart.subtitle = shown::subtitle(&named.simulation, &drawn.result);
-    let _folder = folder_for_pictures(dir)?;
-    let path = dir.join(format!("{name}.png"));
+    let _folder = output_folder(dir)?;
+    let path = picture_in(dir, name);
     picture::draw(&chart, &path, args.pixels.scale())?;
     if !args.output.quiet {
         note(&format!(
@@ -282,11 +293,11 @@ fn write_result(
     write_file(path, &text, "write")
 }
 
-/// The name of standard output, where a trace goes there.
+/// The name of standard output, where a file goes there.
 fn on_standard_output(args: &Sim) -> Option<&Path> {
-    let traces = [&args.records, &args.load_out];
-    let mut traces = traces.into_iter().filter_map(Option::as_deref);
-    traces.find(|out| *out == Path::new("-"))
+    let stdout = Path::new("-");
+    let goes_there = outputs(args).iter().any(|out| out == stdout);
+    goes_there.then_some(stdout)
 }
 
 /// Reads a scenario, with these values besides those of the options.
@@ -297,9 +308,8 @@ fn load(args: &Sim, path: &Path, more: Vec<(String, String)>) -> anyhow::Result<
         ..overrides(args, set)?
     };
     let simulation = prepared(args, path, &overrides)?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy();
     Ok(Named {
-        name: name.into_owned(),
+        name: name_of(path),
         path: path.to_owned(),
         simulation,
     })

@@ -21,9 +21,7 @@ use iosonar_trace::apart;
 pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
     if let Some(plot) = &args.plot {
         picture::check(plot, args.pixels)?;
-        apart::refuse_same(&args.trace, plot)?;
-        apart::refuse_same(Path::new(&args.profile), plot)?;
-        apart::refuse_unusable_place(plot)?;
+        apart::refuse_unusable(&[&args.trace, Path::new(&args.profile)], &[plot])?;
     }
     let profile = DiskProfile::load(&args.profile, Path::new("."))
         .map_err(|e| Usage(format!("PROFILE: {e}")))?;

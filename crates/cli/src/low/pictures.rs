@@ -258,6 +258,7 @@ impl Plot {
 }
 
 #[derive(Args, Debug)]
+#[command(after_long_help = "The exit status is 3 if an input misses a --target.")]
 pub(crate) struct Report {
     /// Records, a folder of records, or a sweep; NAME=FILE labels one
     ///

@@ -138,6 +138,7 @@ pub(crate) enum Where {
 }
 
 #[derive(Args, Debug)]
+#[command(after_long_help = "The exit status is 3 if an input misses a --target.")]
 pub(crate) struct Compare {
     /// The records to compare; the first is the reference
     ///

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use iosonar_report::{
-    Look, LookOptions, Measured, Needs, Origin, SELF_CHECK_ENDING, SelfCheckRow, read_self_check,
+    Look, LookOptions, Measured, Needs, Origin, SELF_CHECK_ENDING, SelfCheckRow, Word,
+    read_self_check, verdicts,
 };
 use iosonar_trace::{Metadata, Reading, TraceError, input};
 
-use crate::exit::Usage;
+use crate::exit::{Ending, Usage};
 use crate::low::{LookArgs, Named, ReadArgs};
 use crate::render::{progress, remarks};
 use iosonar_trace::input::in_order;
@@ -43,6 +44,15 @@ impl Inputs {
             }
         }
         Ok(Self { paths, names })
+    }
+}
+
+/// How a command ends that has compared inputs with their targets.
+pub(crate) fn ending(inputs: &[Measured]) -> Ending {
+    let misses = |input| verdicts(input).iter().any(|of| of.word == Word::Misses);
+    match inputs.iter().any(misses) {
+        true => Ending::Flagged,
+        false => Ending::Done,
     }
 }
 

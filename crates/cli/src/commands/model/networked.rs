@@ -16,7 +16,7 @@ use iosonar_study::networked::{
 use serde_json::json;
 
 use super::{overrides, refuse_traces_as_outputs, with_threads};
-use crate::exit::{Ending, Usage, note, print, print_data, write_table};
+use crate::exit::{Ending, Usage, note, print_beside, print_data_beside, write_table};
 use crate::low::{Model, ServicesName, StructureName};
 use crate::render::picture;
 use iosonar_stats::Output;
@@ -72,11 +72,14 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         add_purchases(&mut json, &bought, at);
         add_varied(&mut json, args, &varied);
         add_measured(&mut json, measured.as_deref().unwrap_or_default());
-        print_data(&json.text())?;
+        print_data_beside(args.csv.as_deref(), &json.text())?;
     } else {
         let measured = measured.as_deref();
-        print(&describe(&system, &analysis, &simulated, measured, at)?)?;
-        print(&purchases(args, &bought, at))?;
+        print_beside(
+            args.csv.as_deref(),
+            &describe(&system, &analysis, &simulated, measured, at)?,
+        )?;
+        print_beside(args.csv.as_deref(), &purchases(args, &bought, at))?;
     }
     if let Some(out) = &args.csv {
         write_table(out, table(&analysis, &simulated))?;
@@ -91,14 +94,14 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
             note(&format!("curves written to {}", out.display()));
         }
     } else if args.vary.is_some() && !args.common.output.json {
-        print(&table_of_varied(&varied))?;
+        print_beside(args.csv.as_deref(), &table_of_varied(&varied))?;
     }
     if !args.common.output.json {
         let of = match args.vary {
             Some(_) => "Without --vary, with",
             None => "With",
         };
-        print(&conclusion(of, &system, &analysis, at))?;
+        print_beside(args.csv.as_deref(), &conclusion(of, &system, &analysis, at))?;
     }
     Ok(Ending::Done)
 }
@@ -226,15 +229,13 @@ fn classes(args: &Model, system: &NetworkedRaid) -> anyhow::Result<Ending> {
                 json.estimate("response_time_simulated", &labels, MetricUnit::Seconds, e);
             }
         }
-        print_data(&json.text())?;
+        print_data_beside(args.csv.as_deref(), &json.text())?;
     } else {
         let has_notes = !args.common.output.quiet;
-        print(&describe_classes(
-            system,
-            &all,
-            simulated.as_ref(),
-            has_notes,
-        ))?;
+        print_beside(
+            args.csv.as_deref(),
+            &describe_classes(system, &all, simulated.as_ref(), has_notes),
+        )?;
     }
     if let Some(out) = &args.csv {
         write_table(out, table_of_classes(&all))?;

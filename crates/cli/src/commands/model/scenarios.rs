@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::{overrides, refuse_traces_as_outputs, threads};
 use crate::commands::sim::simulate;
-use crate::exit::{Ending, note, print, print_data, write_table};
+use crate::exit::{Ending, note, print_beside, print_data_beside, write_table};
 use crate::low::Model;
 use crate::render::picture;
 use crate::render::sim::headline;
@@ -55,16 +55,15 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
         if let Some((name, distribution)) = &measured {
             json.times("response_time", &Labels::of("measured", name), distribution);
         }
-        print_data(&json.text())?;
+        print_data_beside(args.csv.as_deref(), &json.text())?;
     } else if all.len() > 3 && args.with_sim {
-        print(&errors(&all))?;
+        print_beside(args.csv.as_deref(), &errors(&all))?;
     } else {
         for answered in &all {
-            print(&describe(
-                answered,
-                measured.as_ref(),
-                !args.common.output.quiet,
-            ))?;
+            print_beside(
+                args.csv.as_deref(),
+                &describe(answered, measured.as_ref(), !args.common.output.quiet),
+            )?;
         }
     }
     if let Some(path) = &args.csv {

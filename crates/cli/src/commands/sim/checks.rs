@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use iosonar_scenario::{
     Fleet, LoadModel, NoSteadyState, Offered, REPLICATION, ScenarioError, Warmup, records_go_to,
     records_path_of,
@@ -10,13 +9,12 @@ use iosonar_scenario::{
 use iosonar_study::objective::refuse_delays;
 use iosonar_trace::{TraceError, output};
 
-use super::Named;
-use crate::exit::{Usage, check_tables, warn};
+use super::{Named, name_of, picture_in};
+use crate::exit::{Usage, check_tables, output_folder, warn};
 use crate::low::Sim;
 use crate::render::messages::Warning;
 use crate::render::picture;
 use iosonar_trace::apart;
-use iosonar_units::OutputFolder;
 
 /// A live page shows the requests as they are written: of one simulation, to one file.
 pub(super) fn check_served(args: &Sim) -> Result<(), Usage> {
@@ -33,9 +31,11 @@ pub(super) fn check_served(args: &Sim) -> Result<(), Usage> {
 }
 
 /// Pictures are called by the names of their scenarios.
-pub(super) fn check_names(args: &Sim, all: &[Named]) -> Result<(), Usage> {
-    let same_name = |(i, named): (usize, &Named)| all[..i].iter().any(|n| n.name == named.name);
-    if args.plot.is_some() && all.iter().enumerate().any(same_name) {
+fn check_names(args: &Sim) -> Result<(), Usage> {
+    let name = |path: &PathBuf| name_of(path);
+    let names: Vec<String> = args.scenarios.iter().map(name).collect();
+    let same_name = |(i, name): (usize, &String)| names[..i].contains(name);
+    if args.plot.is_some() && names.iter().enumerate().any(same_name) {
         let problem =
             "--plot: two scenarios have the same name, so one picture would overwrite the other";
         return Err(Usage(problem.to_owned()));
@@ -81,7 +81,7 @@ pub(super) fn check_fleets(args: &Sim, all: &[Named]) -> Result<(), Usage> {
 }
 
 /// The files that are written, as they are named.
-pub(super) fn outputs(args: &Sim) -> Vec<&Path> {
+pub(super) fn outputs(args: &Sim) -> Vec<PathBuf> {
     let all = [
         &args.records,
         &args.load_out,
@@ -93,7 +93,11 @@ pub(super) fn outputs(args: &Sim) -> Vec<&Path> {
         &args.varying.curve,
         &args.varying.data,
     ];
-    all.into_iter().filter_map(Option::as_deref).collect()
+    let pictures = args.plot.iter().flat_map(|dir| {
+        let scenarios = args.scenarios.iter();
+        scenarios.map(|scenario| picture_in(dir, &name_of(scenario)))
+    });
+    all.into_iter().flatten().cloned().chain(pictures).collect()
 }
 
 /// Targets that mean nothing of a simulation.
@@ -124,25 +128,18 @@ pub(super) fn check_outputs(args: &Sim) -> anyhow::Result<()> {
     for pictures in args.cdf.iter().chain(&args.varying.curve) {
         picture::check(pictures, args.pixels)?;
     }
-    let outputs = outputs(args);
-    let inputs = args.scenarios.iter().chain(&args.trace);
-    let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
-    apart::refuse_mixed(&inputs, &outputs)?;
+    check_names(args)?;
+    // What had to be made is removed again at once, as it is empty.
+    let folder = args.plot.as_deref().map(output_folder).transpose()?;
+    let inputs: Vec<_> = args.scenarios.iter().chain(&args.trace).collect();
+    apart::refuse_unusable(&inputs, &outputs(args))?;
+    drop(folder);
     if args.precision.is_some() && args.replications.is_some_and(|n| n < 10) {
         let problem =
             "--precision needs at least 10 replications to estimate the precision of the mean";
         return Err(Usage(problem.to_owned()).into());
     }
-    if let Some(dir) = &args.plot {
-        // Only to see whether it can be made: it is empty, and so it is removed at once.
-        folder_for_pictures(dir)?;
-    }
     Ok(())
-}
-
-/// The folder for pictures. It is removed again if nothing is put into it.
-pub(super) fn folder_for_pictures(dir: &Path) -> anyhow::Result<OutputFolder> {
-    OutputFolder::make(dir).with_context(|| format!("{}: cannot create the folder", dir.display()))
 }
 
 /// A trace that is read more than once must be a file.
@@ -203,7 +200,7 @@ pub(super) fn check_records(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
     if let Some(input) = inputs.find(|input| is_written(input)) {
         return Err(TraceError::OverwritesInput(input.to_owned()).into());
     }
-    let mut others = outputs(args).into_iter().filter(|other| *other != path);
+    let mut others = outputs(args).into_iter().filter(|other| other != path);
     if let Some(other) = others.find(|other| is_written(other)) {
         return Err(Usage(format!(
             "{} would receive both the records of a replication and another output: choose another name",

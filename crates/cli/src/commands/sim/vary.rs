@@ -18,8 +18,8 @@ use serde_json::json;
 
 use super::super::varied;
 use super::checks::{may_be_unstable, refuse_outputs_of_one};
-use super::load;
-use crate::exit::{Ending, Usage, note, print, print_data, warn, write_table};
+use super::{load, name_of, on_standard_output};
+use crate::exit::{Ending, Usage, note, print_beside, print_data_beside, warn, write_table};
 use crate::low::{Sim, VaryArgs};
 use crate::render::messages::Warning;
 use crate::render::objective;
@@ -53,11 +53,9 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
     let points = progress::counted(args.output.quiet, points.len(), "simulations", |done| {
         pool.install(|| simulate(&keys, points, &pictures.wanted, done))
     })?;
-    let names = args.scenarios.iter().filter_map(|path| path.file_stem());
+    let names = args.scenarios.iter().map(|path| name_of(path));
     let varied = Varied {
-        scenarios: names
-            .map(|name| name.to_string_lossy().into_owned())
-            .collect(),
+        scenarios: names.collect(),
         keys,
         targets: pictures.wanted.targets.clone(),
         points,
@@ -76,16 +74,25 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
             .iter()
             .for_each(|text| warn(Warning::MayBeUnstable, text));
     }
+    let file_out = on_standard_output(args);
     if args.output.json {
-        print_data(&as_json(&varied).text())?;
+        print_data_beside(file_out, &as_json(&varied).text())?;
     } else {
-        print(&(table(&varied) + &conclusion(&varied)))?;
+        print_beside(file_out, &(table(&varied) + &conclusion(&varied)))?;
     }
     if let Some(path) = &args.varying.csv {
         write_table(path, varied.table())?;
     }
     // An empty cell says why; a table of nothing else is no result, and nothing to draw.
     if found().next().is_none() {
+        let wanted = [&args.varying.curve, &args.cdf, &args.cdf_data];
+        let wanted = wanted.into_iter().flatten().next();
+        if let (Some(path), false) = (wanted, args.output.quiet) {
+            note(&format!(
+                "{} was not written: no simulation has a steady state",
+                path.display()
+            ));
+        }
         return Ok(Ending::Flagged);
     }
     pictures.draw(args, &varied)?;

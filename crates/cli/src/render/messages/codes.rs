@@ -203,7 +203,9 @@ fn of_trace(error: &TraceError) -> Error {
         TraceError::NotWritable { .. } => Error::NotWritable,
         TraceError::OverwritesInput(_) => Error::OverwritesInput,
         TraceError::SameOutput { .. } => Error::SameOutput,
-        TraceError::IsFolder(_) | TraceError::NoFolder { .. } => Error::OutputPlace,
+        TraceError::IsFolder(_) | TraceError::NoFolder { .. } | TraceError::NotInFolder { .. } => {
+            Error::OutputPlace
+        }
         TraceError::Option(_) => Error::OptionUnfit,
         TraceError::Damaged { .. } => Error::TraceDamaged,
         TraceError::Request { .. } => Error::RequestUnfit,
