@@ -13,7 +13,7 @@ use std::fmt::Debug;
 
 use iosonar_units::{Nanos, Sector};
 
-use crate::usage::UsageMeter;
+use crate::usage::{Stay, UsageMeter};
 use crate::waiting::{Waiting, WaitingJobs};
 use crate::{
     Background, Device, InOrder, Job, Observable, Occupancy, Pace, RequestId, Service, Usage,
@@ -31,6 +31,14 @@ pub struct ServiceTime {
 }
 
 impl ServiceTime {
+    /// When it is over, as [`Service::ended`].
+    #[inline]
+    fn after(&self, started: Nanos) -> Nanos {
+        started
+            .saturating_add(self.positioning)
+            .saturating_add(self.transfer)
+    }
+
     fn times(self, factor: f64) -> Self {
         let times = |time: Nanos| Nanos::nearest(time.get() as f64 * factor);
         Self {
@@ -245,6 +253,45 @@ impl<M: Mechanism> Device for Station<M> {
 }
 
 impl<M: Mechanism> InOrder for Station<M> {
+    #[inline]
+    fn serve_each(
+        &mut self,
+        jobs: impl Iterator<Item = (Job, Nanos)>,
+        until: Nanos,
+        mut served: impl FnMut(RequestId, Nanos, Nanos),
+    ) {
+        let Self {
+            mechanism,
+            usage,
+            free_at,
+            slowness,
+            ..
+        } = self;
+        let mut announced = usage.announce_until(until);
+        let mut free = *free_at;
+        for (job, arrived) in jobs {
+            let waiting = Waiting {
+                place: mechanism.place(&job),
+                job,
+                arrived,
+            };
+            let started = arrived.max(free);
+            let mut time = mechanism.serve(&waiting, started, 1);
+            if *slowness > 1.0 {
+                time = time.times(*slowness);
+            }
+            free = time.after(started);
+            announced.add(Stay {
+                arrived,
+                started,
+                ended: free,
+            });
+            served(job.request, started, free);
+        }
+        announced.end();
+        *free_at = free;
+    }
+
     fn serves_in_order(&self) -> bool {
         self.mechanism.serves_in_order()
     }

@@ -6,10 +6,10 @@ use crate::{Service, Usage};
 
 /// A job's time at the station.
 #[derive(Clone, Copy, Debug)]
-struct Stay {
-    arrived: Nanos,
-    started: Nanos,
-    ended: Nanos,
+pub(crate) struct Stay {
+    pub(crate) arrived: Nanos,
+    pub(crate) started: Nanos,
+    pub(crate) ended: Nanos,
 }
 
 impl Stay {
@@ -68,6 +68,18 @@ impl UsageMeter {
         let stay = Stay::of(service);
         self.announced.push(stay);
         self.count_announced(stay);
+    }
+
+    /// Begins to announce services, of which those that end by `until` are over before anything else is asked.
+    #[inline]
+    pub(crate) fn announce_until(&mut self, until: Nanos) -> Announced<'_> {
+        Announced {
+            meter: self,
+            until,
+            jobs: 0,
+            stay_time: 0,
+            service_time: 0,
+        }
     }
 
     #[inline]
@@ -165,5 +177,42 @@ impl UsageMeter {
 
     pub(crate) fn usage(&self) -> Usage {
         self.usage
+    }
+}
+
+/// Services that are announced one after the other, summed up apart: most of them lie in the window.
+pub(crate) struct Announced<'a> {
+    meter: &'a mut UsageMeter,
+    until: Nanos,
+    jobs: u64,
+    stay_time: u128,
+    service_time: u128,
+}
+
+impl Announced<'_> {
+    /// Announces the next one, which ends after those before it.
+    #[inline]
+    pub(crate) fn add(&mut self, stay: Stay) {
+        if stay.ended > self.until {
+            self.meter.announced.push(stay);
+        }
+        if self.meter.is_over || stay.arrived < self.meter.from {
+            self.meter.count_announced(stay);
+            return;
+        }
+        self.jobs += 1;
+        self.stay_time += u128::from((stay.ended - stay.arrived).get());
+        self.service_time += u128::from((stay.ended - stay.started).get());
+    }
+
+    /// All are announced.
+    #[inline]
+    pub(crate) fn end(self) {
+        let usage = &mut self.meter.usage;
+        usage.jobs_done += self.jobs;
+        usage.jobs_time += self.stay_time;
+        usage.stay_time += self.stay_time;
+        usage.service_time += self.service_time;
+        usage.busy += Nanos::new(self.service_time as u64);
     }
 }

@@ -17,6 +17,7 @@
 //! Source: Lebrecht, Dingle, Knottenbelt, "Modelling Zoned RAID Systems using Fork-Join Queueing
 //! Simulation", EPEW 2009; Zertal and Harrison 2007 for seek and rotation.
 
+mod ahead;
 mod bands;
 mod bus;
 mod cache;

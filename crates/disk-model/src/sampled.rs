@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use iosonar_device::{Access, Pace, Positioning, RequestId};
-use iosonar_sim_core::{Seed, Stream, hashed_bits};
+use iosonar_sim_core::{Seed, hashed_bits};
 use iosonar_units::Nanos;
 
+use crate::ahead::Ahead;
 use crate::seek;
 use crate::zone::PaceTable;
 use crate::{DiskProfile, Scheduler, SeekCurves, SeekDistance, ZoneLaw};
@@ -123,9 +124,12 @@ impl DiskLaws {
 pub struct SampledDisk {
     laws: Arc<DiskLaws>,
     pub(crate) scheduler: Scheduler,
-    seek: Stream,
-    rotation: Stream,
-    zone: Stream,
+    /// Square roots of distances.
+    seek: Ahead,
+    /// In nanoseconds.
+    rotation: Ahead,
+    /// Paces.
+    zone: Ahead,
     /// From which the zones of whole requests follow.
     zone_key: u64,
 }
@@ -136,9 +140,9 @@ impl SampledDisk {
         Self {
             laws: Arc::clone(laws),
             scheduler: Scheduler::Fcfs,
-            seek: seed.stream(component, "seek"),
-            rotation: seed.stream(component, "rotation"),
-            zone: seed.stream(component, "zone"),
+            seek: Ahead::new(seed.stream(component, "seek")),
+            rotation: Ahead::new(seed.stream(component, "rotation")),
+            zone: Ahead::new(seed.stream(component, "zone")),
             zone_key: seed.stream(component, "zone of request").bits(),
         }
     }
@@ -165,7 +169,8 @@ impl SampledDisk {
     /// The pace of the data at a new place.
     #[inline]
     pub fn pace(&mut self) -> Pace {
-        self.laws.pace.at(self.zone.bits())
+        let paces = &self.laws.pace;
+        Pace(self.zone.next(|stream| paces.at(stream.bits()).0))
     }
 
     /// The pace of all accesses of one request: it follows from the request's number, so that nothing
@@ -176,23 +181,27 @@ impl SampledDisk {
 
     #[inline]
     fn rotation_ns(&mut self) -> f64 {
-        self.rotation.uniform() * self.laws.revolution_ns
+        let revolution_ns = self.laws.revolution_ns;
+        self.rotation
+            .next(|stream| stream.uniform() * revolution_ns)
     }
 
     /// The smallest of some fresh positionings, of one at least.
     #[inline]
     fn least_of(&mut self, candidates: usize, access: Access) -> f64 {
-        let laws = &*self.laws;
+        let Self {
+            laws,
+            seek,
+            rotation,
+            ..
+        } = self;
         let curve = laws.seeks.of(access);
-        // Copies, so that the generators' states stay in registers.
-        let (mut seek, mut rotation) = (self.seek.clone(), self.rotation.clone());
         let mut least = f64::INFINITY;
         for _ in 0..candidates.max(1) {
-            let root = laws.distance.draw_root(&mut seek) * laws.root_of_stroke;
-            let seek_ns = curve.time_of_root_ms(root) * 1e6;
-            least = least.min(seek_ns + rotation.uniform() * laws.revolution_ns);
+            let root = seek.next(|stream| laws.distance.draw_root(stream) * laws.root_of_stroke);
+            let rotation_ns = rotation.next(|stream| stream.uniform() * laws.revolution_ns);
+            least = least.min(curve.time_of_root_ms(root) * 1e6 + rotation_ns);
         }
-        (self.seek, self.rotation) = (seek, rotation);
         least
     }
 }

@@ -115,22 +115,24 @@ impl<D: InOrder> Disk<D> {
             hash,
             ..
         } = self;
-        let mut serve = |coming: &Coming| {
-            let service = device.serve(job(coming, times.first), coming.at);
-            let (request, end) = (service.job.request.0, service.ended());
-            hash.add(request, *number, service.started, end);
-            service
-        };
-        let end = |service: &Service| Ended {
-            request: service.job.request.0,
-            at: service.ended(),
+        let jobs = coming
+            .iter()
+            .map(|coming| (job(coming, times.first), coming.at));
+        let mut served = |request: RequestId, started, at| {
+            hash.add(request.0, *number, started, at);
+            ended.push(Ended {
+                request: request.0,
+                at,
+            });
         };
         // Apart, so that the rest of a service is not even made where it is not wanted.
         if times.services {
-            services.extend(coming.iter().map(serve));
-            ended.extend(services.iter().map(end));
+            services.extend(jobs.map(|(job, at)| device.serve(job, at)));
+            for service in &*services {
+                served(service.job.request, service.started, service.ended());
+            }
         } else {
-            ended.extend(coming.iter().map(|coming| end(&serve(coming))));
+            device.serve_each(jobs, times.until, served);
         }
         self.services += coming.len() as u64;
     }
