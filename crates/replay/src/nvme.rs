@@ -71,13 +71,18 @@ impl Format {
 
 /// The `errno` that the kernel has for the status of a command (`nvme_error_status` in `drivers/nvme/host/core.c`).
 pub(crate) fn errno(status: u16) -> i32 {
-    use libc::{EILSEQ, EIO, ENODATA, ENOSPC, EOPNOTSUPP, EOVERFLOW, EREMOTEIO, ETOOMANYREFS};
+    use libc::{
+        EBADE, EILSEQ, EIO, ENODATA, ENOLINK, ENOSPC, EOPNOTSUPP, EOVERFLOW, EREMOTEIO,
+        ETOOMANYREFS,
+    };
     match code(status) {
         0x081 => ENOSPC,
-        0x080 => EREMOTEIO,
-        0x001 | 0x002 | 0x185 => EOPNOTSUPP,
-        0x280 | 0x281 | 0x285 | 0x286 => ENODATA,
-        0x182 | 0x282..=0x284 => EILSEQ,
+        0x021 | 0x080 | 0x082 => EREMOTEIO,
+        0x001 | 0x002 | 0x00b | 0x180 => EOPNOTSUPP,
+        0x182 | 0x280 | 0x281 | 0x285..=0x287 => ENODATA,
+        0x181 | 0x282..=0x284 => EILSEQ,
+        0x083 => EBADE,
+        0x370 => ENOLINK,
         0x1bd => EOVERFLOW,
         0x1be => ETOOMANYREFS,
         _ => EIO,
@@ -129,6 +134,7 @@ mod tests {
         };
         assert_eq!(Format::decoded(&identify), Some(format));
         assert_eq!(format.size(), Bytes::new(16 << 20));
+        assert_eq!(format.block(), Bytes::new(4096));
         identify[26] = 2 | 1 << 5;
         assert_eq!(Format::decoded(&identify).unwrap().shift, 9, "the 18th");
         identify[26] = 1;
@@ -137,9 +143,53 @@ mod tests {
 
     #[test]
     fn the_status_of_a_failure_is_an_errno() {
-        assert_eq!(errno(0x281), 61);
-        assert_eq!(errno(0x4281), 61, "do not retry");
-        assert_eq!(errno(0x1bc), 5);
-        assert_eq!(errno(0x080), 121);
+        for (codes, errno_of_kernel) in [
+            // Capacity exceeded.
+            (&[0x081][..], libc::ENOSPC),
+            // Command interrupted, LBA out of range, namespace not ready.
+            (&[0x021, 0x080, 0x082], libc::EREMOTEIO),
+            // Invalid opcode, field, namespace; conflicting attributes.
+            (&[0x001, 0x002, 0x00b, 0x180], libc::EOPNOTSUPP),
+            // Read-only range, write fault, unrecovered read error, compare failure, access denied, unwritten block.
+            (&[0x182, 0x280, 0x281, 0x285, 0x286, 0x287], libc::ENODATA),
+            // Invalid protection information, and its checks.
+            (&[0x181, 0x282, 0x283, 0x284], libc::EILSEQ),
+            (&[0x083], libc::EBADE),
+            (&[0x370], libc::ENOLINK),
+            (&[0x1bd], libc::EOVERFLOW),
+            (&[0x1be], libc::ETOOMANYREFS),
+            // Internal error, invalid zone write.
+            (&[0x006, 0x1bc], libc::EIO),
+        ] {
+            for code in codes {
+                assert_eq!(errno(*code), errno_of_kernel, "{code:#x}");
+                // The bit that forbids another try does not matter.
+                assert_eq!(errno(code | 0x4000), errno_of_kernel, "{code:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_status_means_what_the_specification_says() {
+        for (code, part) in [
+            (0x001, "opcode"),
+            (0x002, "field"),
+            (0x080, "out of range"),
+            (0x081, "capacity"),
+            (0x182, "read-only range"),
+            (0x1b8, "boundary"),
+            (0x1b9, "full"),
+            (0x1ba, "zone is read-only"),
+            (0x1bb, "offline"),
+            (0x1bc, "invalid write"),
+            (0x1bd, "active zones"),
+            (0x1be, "open zones"),
+            (0x280, "write fault"),
+            (0x281, "read error"),
+            (0x287, "unwritten"),
+            (0x006, "see the NVM Express specification"),
+        ] {
+            assert!(meaning(code).contains(part), "{code:#x}: {}", meaning(code));
+        }
     }
 }
