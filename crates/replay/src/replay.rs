@@ -24,8 +24,9 @@ use crate::scan::LONGEST_REQUEST;
 use crate::session::{Session, together};
 use crate::shared::{Control, Shared};
 use crate::verify::{new_run, run_on_target};
+use crate::zone_plan::writes;
 use crate::zones::Zones;
-use crate::{EngineKind, Load, Options, ReplayError, Summary, Target, Writes};
+use crate::{EngineKind, Load, Options, ReplayError, Summary, Target};
 use outcome::{ThreadsEnded, mark, summarise};
 use table_logs::{refuse_existing_logs, verifier};
 
@@ -243,8 +244,7 @@ fn laid_out<'a>(
             bounds,
             feed,
             longest,
-            writes: options.writes == Writes::Do && load.scan.harmless < load.scan.requests
-                || !load.scan.is_known,
+            writes: writes(load, options),
             verifier,
             zones: ordered_zones(target, options),
             is_stream: !load.scan.is_known,
@@ -401,5 +401,85 @@ fn preparation(load: &Load, target: &Target, options: &Options, zero: Nanos) -> 
         // All targets have one clock, wherever in its load each begins.
         later: beginning(&load.reading.changes).saturating_sub(zero),
         device: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Writes;
+    use crate::zones::{Writable, Zone, ZonePlan};
+    use iosonar_trace::Reading;
+    use iosonar_units::Bytes;
+
+    #[test]
+    fn writes_to_zones_are_in_order_unless_the_device_chooses_their_places() {
+        let zone = Zone {
+            start: 0,
+            next: 100,
+            end: 100,
+            writable: Writable::At(0),
+            is_active: false,
+        };
+        for (append, takes_commands, tag, expected) in [
+            (false, false, false, true),
+            (false, true, false, true),
+            (true, false, false, true),
+            (true, true, false, false),
+            // A tag carries the place of its sector.
+            (true, true, true, true),
+        ] {
+            let mut target = Target::imaginary(Bytes::new(100 * 512), Bytes::new(512));
+            if takes_commands {
+                target = target.with_commands(8);
+            }
+            let mut options = Options::default();
+            options.verification.tag = tag;
+            assert!(
+                ordered_zones(&target, &options).is_none(),
+                "there is no plan"
+            );
+            target.zone_plan = Some(ZonePlan {
+                zones: Zones::new(vec![zone], None, 1),
+                reset: Vec::new(),
+                append,
+            });
+            let is_ordered = ordered_zones(&target, &options).is_some();
+            assert_eq!(is_ordered, expected, "{append} {takes_commands} {tag}");
+        }
+    }
+
+    #[test]
+    fn only_a_replay_that_writes_has_buffers_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.load");
+        let target = Target::imaginary(Bytes::new(1 << 20), Bytes::new(512));
+        let (reads, writes) = ("0 ; 0 ; 8 ; R\n", "0 ; 0 ; 8 ; R\n1 ; 0 ; 8 ; W\n");
+        for (text, is_known, wanted, has_buffers) in [
+            (reads, true, Writes::Refuse, false),
+            (reads, true, Writes::Do, false),
+            (writes, true, Writes::Skip, false),
+            (writes, true, Writes::Do, true),
+            // Of a stream, only what is done with its writes is known.
+            (reads, false, Writes::Refuse, false),
+            (reads, false, Writes::Skip, false),
+            (reads, false, Writes::Do, true),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let mut load = Load::scanned(&path, &Reading::default(), wanted).unwrap();
+            load.scan.is_known = is_known;
+            let options = Options {
+                writes: wanted,
+                in_flight: 4,
+                engine: EngineKind::Dry,
+                ..Options::default()
+            };
+            let targets = std::slice::from_ref(&target);
+            let (engine, notes) = (EngineKind::Dry, &mut Vec::new());
+            let laid_out = laid_out(&[load], targets, &options, engine, 1, notes);
+            let (lanes, _) = laid_out.ok().unwrap();
+            let [of_reads, of_writes] = lanes[0].0.regions().map(|region| region.bytes());
+            assert_eq!(of_writes == of_reads, has_buffers, "{is_known} {wanted:?}");
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Targets: what a load is replayed on.
 
+#[cfg(test)]
+pub(crate) mod imagined;
 mod new_file;
 
 pub use new_file::{FileSize, create_file};
@@ -476,5 +478,170 @@ fn not_opened(path: &Path, purpose: &str, source: std::io::Error) -> ReplayError
             action: "open the target",
             source,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::imagined::Disk;
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    fn buffered(write: bool, path: &Path) -> Intent {
+        Intent {
+            write,
+            destroy: vec![path.to_owned()],
+            buffered: true,
+            ..Intent::default()
+        }
+    }
+
+    /// A file of data without holes.
+    fn full(folder: &tempfile::TempDir, name: &str) -> PathBuf {
+        let path = folder.path().join(name);
+        let mut data = vec![0; 1 << 16];
+        crate::buffers::Noise::new(1).fill(&mut data);
+        std::fs::write(&path, data).unwrap();
+        // Some file systems count blocks when they are written.
+        File::open(&path).unwrap().sync_all().unwrap();
+        path
+    }
+
+    fn sparse(folder: &tempfile::TempDir, name: &str) -> PathBuf {
+        let path = folder.path().join(name);
+        File::create(&path).unwrap().set_len(1 << 16).unwrap();
+        path
+    }
+
+    #[test]
+    fn holes_and_the_page_cache_are_fakes() {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, has_holes) in [
+            (full(&folder, "full"), false),
+            (sparse(&folder, "sparse"), true),
+        ] {
+            let intent = buffered(false, &path);
+            let target = Target::open(&path, &intent, &Host::default()).unwrap();
+            assert!(target.fakes().contains(&Fake::PageCache));
+            assert_eq!(target.fakes().contains(&Fake::Holes), has_holes);
+        }
+    }
+
+    #[test]
+    fn a_loop_device_is_as_good_as_what_is_behind_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (full, sparse) = (full(&folder, "full"), sparse(&folder, "sparse"));
+        // A file stands for the device; its number is zero.
+        let numbers = folder.path().join("sys/dev/block/0:0/loop");
+        std::fs::create_dir_all(&numbers).unwrap();
+        let host = Host::at(folder.path().join("proc"), folder.path().join("sys"));
+        let file = File::open(&full).unwrap();
+        let metadata = file.metadata().unwrap();
+        for (backing, direct, expected) in [
+            (&full, "1", &[][..]),
+            (&full, "0", &[Fake::LoopPageCache]),
+            (&sparse, "1", &[Fake::LoopHoles]),
+            (&sparse, "0", &[Fake::LoopPageCache, Fake::LoopHoles]),
+            // Another device.
+            (&PathBuf::from("/dev/null"), "1", &[]),
+        ] {
+            let backing_file = numbers.join("backing_file");
+            std::fs::write(backing_file, format!("{}\n", backing.display())).unwrap();
+            std::fs::write(numbers.join("dio"), format!("{direct}\n")).unwrap();
+            let mut target = Disk::target(128);
+            target.find_fakes(&file, &metadata, true, &Intent::default(), &host);
+            assert_eq!(target.fakes(), expected, "{} {direct}", backing.display());
+        }
+    }
+
+    #[test]
+    fn other_processes_that_have_it_open_are_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = full(&folder, "full");
+        for (their_write, our_write, is_noted) in [
+            (false, false, false),
+            (true, false, true),
+            (false, true, true),
+        ] {
+            let mut options = OpenOptions::new();
+            let file = options.read(true).write(their_write).open(&path).unwrap();
+            let mut other = Command::new("sleep");
+            let mut other = other.arg("60").stdin(Stdio::from(file)).spawn().unwrap();
+            let target = Target::open(&path, &buffered(our_write, &path), &Host::default());
+            other.kill().unwrap();
+            other.wait().unwrap();
+            let target = target.unwrap();
+            let openers = match target.notes() {
+                [] => &[][..],
+                [TargetNote::WrittenByOthers { openers, .. }] if !our_write => &openers[..],
+                [TargetNote::SeenByOthers { openers, .. }] if our_write => &openers[..],
+                notes => panic!("{notes:?}"),
+            };
+            let has_other = openers.iter().any(|opener| opener.process == other.id());
+            assert_eq!(has_other, is_noted, "{their_write} {our_write}");
+        }
+    }
+
+    /// What has been examined, opened for a purpose.
+    fn opened(
+        path: &str,
+        is_device: bool,
+        write: bool,
+        buffered: bool,
+    ) -> Result<File, ReplayError> {
+        let intent = Intent {
+            write,
+            buffered,
+            ..Intent::default()
+        };
+        let probe = File::open(path).unwrap();
+        open_examined(Path::new(path), &probe, is_device, &intent)
+    }
+
+    #[test]
+    fn what_cannot_bypass_the_page_cache_is_refused() {
+        for is_device in [false, true] {
+            let refused = opened("/proc/version", is_device, false, false).unwrap_err();
+            assert!(matches!(refused, ReplayError::Refused(_)));
+            assert!(refused.to_string().contains("use --no-direct"), "{refused}");
+        }
+        assert!(opened("/proc/version", false, false, true).is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_opened_for_another_reason_is_an_error() {
+        for is_device in [false, true] {
+            for buffered in [false, true] {
+                // A directory.
+                let failed = opened("/proc", is_device, true, buffered).unwrap_err();
+                assert!(matches!(failed, ReplayError::Io { .. }), "{failed:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_missing() {
+        use std::io::ErrorKind;
+        for (kind, part) in [
+            (ErrorKind::PermissionDenied, Some("cannot be read: ")),
+            (ErrorKind::ReadOnlyFilesystem, Some("mounted read-only")),
+            (ErrorKind::NotFound, None),
+        ] {
+            let error = not_opened(Path::new("x"), "read", kind.into());
+            assert_eq!(matches!(error, ReplayError::Refused(_)), part.is_some());
+            assert!(
+                error
+                    .to_string()
+                    .contains(part.unwrap_or("open the target")),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_has_no_zones() {
+        let file = tempfile::tempfile().unwrap();
+        let zones = zones_of(&file, Disk::NUMBER, &Disk::new(&[]).host());
+        assert!(zones.unwrap().is_none());
     }
 }

@@ -54,7 +54,7 @@ impl Target {
 }
 
 /// Whether a replay of a load changes its target.
-fn writes(load: &Load, options: &Options) -> bool {
+pub(crate) fn writes(load: &Load, options: &Options) -> bool {
     options.writes == Writes::Do && (load.scan.harmless < load.scan.requests || !load.scan.is_known)
 }
 
@@ -248,5 +248,106 @@ mod tests {
             let planned = plan("0 ; 0 ; 8 ; W\n", &options);
             assert_eq!(planned.is_ok(), keeps_order, "{conflicts:?}");
         }
+    }
+
+    /// A target of two zones of 100 sectors, the second of which is sequential or conventional like the first; or of none.
+    fn target(second: Option<Writable>) -> Target {
+        let mut target = Target::imaginary(Bytes::new(200 * 512), Bytes::new(512));
+        let zone = |start, writable| Zone {
+            start,
+            next: start + 100,
+            end: start + 100,
+            writable,
+            is_active: false,
+        };
+        target.zones = second.map(|second| {
+            let zones = vec![zone(0, Writable::Anywhere), zone(100, second)];
+            Zones::new(zones, None, 1)
+        });
+        target
+    }
+
+    fn load_of(text: &str, writes: Writes) -> (tempfile::TempDir, Load) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.load");
+        std::fs::write(&path, text).unwrap();
+        let load = Load::scanned(&path, &Reading::default(), writes).unwrap();
+        (folder, load)
+    }
+
+    const WRITES: &str = "0 ; 100 ; 8 ; W\n1 ; 8 ; 8 ; R\n";
+    const READS: &str = "0 ; 100 ; 8 ; R\n";
+
+    #[test]
+    fn there_is_a_plan_where_sequential_zones_are_written_to() {
+        let (sequential, conventional) = (Some(Writable::At(100)), Some(Writable::Anywhere));
+        let skips = Options {
+            writes: Writes::Skip,
+            ..options(false, false)
+        };
+        for (zones, load, options, has_plan) in [
+            (sequential, WRITES, &options(false, false), true),
+            (sequential, WRITES, &options(true, true), true),
+            (sequential, WRITES, &skips, false),
+            (sequential, READS, &options(false, false), false),
+            (sequential, READS, &options(true, true), false),
+            (conventional, WRITES, &options(false, false), false),
+            (conventional, READS, &options(true, false), false),
+            (None, WRITES, &options(false, false), false),
+            (None, READS, &options(false, true), false),
+        ] {
+            let (_folder, load) = load_of(load, options.writes);
+            let mut target = target(zones);
+            target.plan_zones(&load, options).unwrap();
+            assert_eq!(target.zone_plan().is_some(), has_plan, "{zones:?} {load:?}");
+            assert!(target.check_zone_plan(&load, options).is_ok());
+        }
+    }
+
+    #[test]
+    fn options_for_zones_are_refused_where_none_is_written_in_order() {
+        let (_folder, load) = load_of(WRITES, Writes::Do);
+        for zones in [None, Some(Writable::Anywhere)] {
+            for options in [options(true, false), options(false, true)] {
+                let refused = target(zones).plan_zones(&load, &options).unwrap_err();
+                let refused = refused.to_string();
+                assert!(refused.contains("remove --zone-append"), "{refused}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_load_that_cannot_be_read_in_advance_may_write() {
+        let (_folder, mut load) = load_of(READS, Writes::Do);
+        load.scan.is_known = false;
+        let mut target = target(Some(Writable::At(100)));
+        let refused = target.plan_zones(&load, &options(false, false));
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("only a load in a file"), "{refused}");
+    }
+
+    #[test]
+    fn writes_to_sequential_zones_need_a_plan() {
+        let target = target(Some(Writable::At(100)));
+        let options = options(false, false);
+        for (load, needs_a_plan) in [(WRITES, true), (READS, false)] {
+            let (_folder, load) = load_of(load, Writes::Do);
+            let checked = target.check_zone_plan(&load, &options);
+            assert_eq!(checked.is_err(), needs_a_plan);
+        }
+    }
+
+    #[test]
+    fn a_zone_that_cannot_be_reset_ends_the_replay() {
+        // A file has no zones.
+        let file = tempfile::tempfile().unwrap();
+        let (size, block) = (Bytes::new(200 * 512), Bytes::new(512));
+        let mut target = Target::simulated(file, size, block, false);
+        assert!(target.begin_zones().is_ok(), "there is nothing to do");
+        let plan = plan("0 ; 100 ; 8 ; W\n", &options(false, true)).unwrap();
+        assert_eq!(plan.reset, [(100, 100)]);
+        target.zone_plan = Some(plan);
+        let failed = target.begin_zones().unwrap_err().to_string();
+        assert!(failed.contains("reset a zone"), "{failed}");
     }
 }
