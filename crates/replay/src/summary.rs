@@ -210,3 +210,202 @@ impl Summary {
         self.completed as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{InFlightLimit, Intent};
+    use iosonar_guard::Host;
+    use iosonar_trace::{Op, Request};
+    use iosonar_units::{Bytes, Sector, Sectors};
+
+    fn of_target(verdict: Verdict) -> TargetSummary {
+        TargetSummary {
+            path: PathBuf::from("x"),
+            verdict,
+            done: 1,
+            failed: 0,
+            most_in_flight: 1,
+            most_pushed_back: 0,
+            episodes: Vec::new(),
+            overload_rate: None,
+            fitted: Fitted::default(),
+            remarks: Vec::new(),
+            findings: Findings::default(),
+            tables: None,
+            run: 1 << 16,
+        }
+    }
+
+    fn good() -> Summary {
+        Summary {
+            requests: 1000,
+            completed: 1000,
+            max_dropped: 0.05,
+            targets: vec![of_target(Verdict::KeptUp)],
+            ..Summary::default()
+        }
+    }
+
+    /// A change of a good summary, and whether it is questionable then.
+    type Case = (&'static str, fn(&mut Summary), bool);
+
+    fn check(cases: &[Case]) {
+        for (what, change, is_flagged) in cases {
+            let mut summary = good();
+            change(&mut summary);
+            assert_eq!(summary.is_flagged(), *is_flagged, "{what}");
+        }
+    }
+
+    #[test]
+    fn what_went_wrong_makes_results_questionable() {
+        check(&[
+            ("nothing", |_| (), false),
+            ("one failed", |s| s.errors = 1, true),
+            ("one was short", |s| s.short = 1, true),
+            ("one was given up", |s| s.cancelled = 1, true),
+            (
+                "the writer of records was slow",
+                |s| s.record_stalls = 1,
+                true,
+            ),
+            ("some are still there", |s| s.abandoned = true, true),
+            ("no final pass", |s| s.is_unverified = true, true),
+            ("no log", |s| s.tables_lost = true, true),
+            ("a setting was changed", |s| s.setting_lost = true, true),
+            ("left out on purpose", |s| s.skipped = 500, false),
+            ("waited for others", |s| s.pushed_back = 500, false),
+            (
+                "a sector was wrong",
+                |s| s.targets[0].findings.add(Kind::Zeros, 8, 1, None),
+                true,
+            ),
+        ]);
+    }
+
+    #[test]
+    fn an_end_before_that_of_the_load_counts_unless_the_user_wanted_it() {
+        use EndedEarly::{Interrupted, Runtime};
+        check(&[
+            ("missed", |s| s.missed = 1, true),
+            (
+                "interrupted",
+                |s| (s.missed, s.early) = (1, Some(Interrupted)),
+                false,
+            ),
+            ("interrupted late", |s| s.early = Some(Interrupted), false),
+            ("out of time", |s| s.early = Some(Runtime), true),
+            ("gone", |s| s.early = Some(EndedEarly::DeviceGone), false),
+        ]);
+    }
+
+    #[test]
+    fn a_load_that_was_not_followed_makes_results_questionable_unless_it_is_the_device() {
+        const FROM: Nanos = Nanos::SECOND;
+        check(&[
+            (
+                "by the device",
+                |s| s.verdict = Verdict::DeviceLimited { from: FROM },
+                false,
+            ),
+            (
+                "by this machine",
+                |s| s.verdict = Verdict::ReplayerLimited { late: [0.5; 4] },
+                true,
+            ),
+            (
+                "by an option",
+                |s| {
+                    let limit = InFlightLimit {
+                        option: "--in-flight",
+                        requests: 1,
+                    };
+                    s.verdict = Verdict::InFlightLimited { limit, from: FROM };
+                },
+                true,
+            ),
+            (
+                "a target that did nothing",
+                |s| s.targets.push(of_target(Verdict::NotJudged)),
+                true,
+            ),
+            (
+                "a target that had no time to do anything",
+                |s| {
+                    s.targets.push(of_target(Verdict::NotJudged));
+                    s.early = Some(EndedEarly::Interrupted);
+                },
+                false,
+            ),
+        ]);
+    }
+
+    #[test]
+    fn a_share_may_be_dropped_and_no_more() {
+        // 5 % of 1000.
+        for (dropped, is_too_many) in [(0, false), (50, false), (51, true)] {
+            let summary = Summary { dropped, ..good() };
+            assert_eq!(summary.has_dropped_too_many(), is_too_many, "{dropped}");
+            assert_eq!(summary.is_flagged(), is_too_many, "{dropped}");
+        }
+    }
+
+    #[test]
+    fn throughput_is_that_of_the_time_it_took() {
+        let summary = Summary {
+            completed: 30,
+            elapsed: Nanos::from_secs(2),
+            ..Summary::default()
+        };
+        assert!((summary.throughput() - 15.0).abs() < 1e-9);
+        assert!(Summary::default().throughput().abs() < 1e-9);
+    }
+
+    #[test]
+    fn figures_of_several_targets_are_put_together() {
+        let mut summary = good();
+        summary.targets.push(of_target(Verdict::KeptUp));
+        summary.targets[1].most_in_flight = 7;
+        for (target, kind) in [(0, Kind::Torn), (1, Kind::Torn), (1, Kind::Zeros)] {
+            summary.targets[target].findings.add(kind, 8, 1, None);
+        }
+        assert_eq!((summary.faults(), summary.most_in_flight()), (3, 7));
+        assert_eq!(summary.faults_of(Kind::Torn), 2);
+        assert_eq!(summary.faults_of(Kind::Foreign), 0);
+        assert_eq!(Summary::default().most_in_flight(), 0);
+    }
+
+    #[test]
+    fn the_final_pass_reads_what_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("target");
+        std::fs::write(&path, [0; 16 * 512]).unwrap();
+        let intent = Intent {
+            buffered: true,
+            ..Intent::default()
+        };
+        let target = Target::open(&path, &intent, &Host::default()).unwrap();
+        let mut tables = Tables::new(Bytes::new(1 << 30), folder.path().to_owned());
+        let write = Request {
+            op: Op::Write,
+            sector: Sector::new(4),
+            sectors: Sectors::new(8),
+            ..Request::default()
+        };
+        let number = tables.write_starts(&write).unwrap();
+        tables.write_ends(number, &write, true, true);
+        let mut summary = TargetSummary {
+            tables: Some(tables),
+            ..of_target(Verdict::KeptUp)
+        };
+        // The write never arrived: the file still holds zeros.
+        let survival = summary.final_pass(&target, |_| true).unwrap();
+        assert_eq!(survival.durable, 8);
+        assert_eq!(summary.findings.counts[&Kind::Zeros], 8);
+        // There is nothing to compare with any more.
+        let again = summary.final_pass(&target, |_| true).unwrap();
+        assert_eq!(again, Survival::default());
+        assert_eq!(summary.findings.faults(), 8);
+    }
+}
