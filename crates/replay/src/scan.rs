@@ -296,3 +296,165 @@ impl Scan {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::imagined::Disk;
+
+    fn scanned(load: &str, writes: Writes, end: Nanos) -> Result<Scan, ReplayError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.load");
+        std::fs::write(&path, load).unwrap();
+        Scan::until(&path, &Reading::default(), writes, end)
+    }
+
+    fn scan(load: &str) -> Scan {
+        scanned(load, Writes::Do, Nanos::MAX).unwrap()
+    }
+
+    fn fit(beyond: Beyond, align: bool) -> Fit {
+        Fit { beyond, align }
+    }
+
+    #[test]
+    fn a_load_is_summed_up() {
+        let scan = scan("0 ; 64 ; 16 ; R\n1 ; 8 ; 8 ; W\n2.5 ; 0 ; 512 ; D\n3 ; 0 ; 512 ; D\n");
+        let figures = scan.figures(Nanos::SECOND);
+        let expected = ScanFigures {
+            requests: 4,
+            harmless: 1,
+            discards: 2,
+            // The discards reach further than the read; the longest read or write is the read.
+            end: 512,
+            longest: 16,
+            last_start_ns: 2_000_000_000,
+            goes_on: false,
+        };
+        assert_eq!(figures, expected);
+        let again = Scan::with_figures(&expected);
+        assert!(again.is_known);
+        assert_eq!(again.figures(Nanos::ZERO), expected);
+    }
+
+    #[test]
+    fn a_request_at_the_end_is_beyond_it() {
+        let load = "0 ; 0 ; 8 ; R\n1 ; 8 ; 8 ; R\n2 ; 16 ; 8 ; R\n";
+        for (end, requests, goes_on) in [
+            (Nanos::from_secs(1), 1, true),
+            (Nanos::new(1_000_000_001), 2, true),
+            (Nanos::from_secs(2), 2, true),
+            (Nanos::from_secs(3), 3, false),
+            (Nanos::MAX, 3, false),
+        ] {
+            let scan = scanned(load, Writes::Do, end).unwrap();
+            assert_eq!((scan.requests, scan.goes_on), (requests, goes_on), "{end}");
+        }
+        let nothing = scanned(load, Writes::Do, Nanos::ZERO).unwrap_err();
+        assert!(nothing.to_string().contains("--max-runtime"), "{nothing}");
+    }
+
+    #[test]
+    fn a_request_is_aligned_if_its_place_and_its_length_are() {
+        for (sector, sectors, most) in [(8, 8, 8), (8, 4, 4), (4, 8, 4), (4, 4, 4), (16, 1, 1)] {
+            let scan = scan(&format!("0 ; {sector} ; {sectors} ; R\n"));
+            for block in [1, 2, 4, 8] {
+                let aligned = |align| {
+                    let block = Bytes::new(block * 512);
+                    scan.aligned(block, Path::new("x"), fit(Beyond::Refuse, align))
+                };
+                let case = format!("{sector} {sectors} {block}");
+                assert_eq!(aligned(false).is_ok(), block <= most, "{case}");
+                assert!(aligned(true).is_ok(), "{case}");
+            }
+        }
+        let load = "0 ; 8 ; 8 ; R\n1 ; 9 ; 8 ; R\n2 ; 11 ; 8 ; R\n";
+        let block = Bytes::new(4096);
+        let first = scan(load).aligned(block, Path::new("x"), Fit::default());
+        let first = first.unwrap_err().to_string();
+        assert!(first.contains("x.load:2: "), "{first}");
+    }
+
+    #[test]
+    fn blocks_that_nothing_is_known_of_are_refused() {
+        let scan = scan("0 ; 0 ; 256 ; R\n");
+        for (sectors, is_supported) in [(128, true), (256, false)] {
+            let block = Bytes::new(sectors * 512);
+            for align in [false, true] {
+                let checked = scan.aligned(block, Path::new("x"), fit(Beyond::Refuse, align));
+                assert_eq!(checked.is_ok(), is_supported, "{block}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_target_is_passed_as_often_as_the_load_is_longer() {
+        let scan = scan("0 ; 2492 ; 8 ; R\n");
+        for (bytes, factor) in [(1000 * 512, 2.5), (1000 * 512 + 511, 2.5), (0, 2500.0)] {
+            let got = scan.wraparound_factor(Bytes::new(bytes));
+            assert!((got - factor).abs() < 1e-9, "{got} {factor}");
+        }
+    }
+
+    #[test]
+    fn a_load_of_unknown_extent_cannot_be_scaled() {
+        let known = scan("0 ; 0 ; 8 ; R\n");
+        let unknown = Scan {
+            is_known: false,
+            ..known.clone()
+        };
+        let target = Disk::target(1000);
+        for (scan, beyond, fits) in [
+            (&known, Beyond::Scale, true),
+            (&unknown, Beyond::Wrap, true),
+            (&unknown, Beyond::Scale, false),
+        ] {
+            let checked = scan.fits(&target, fit(beyond, false));
+            assert_eq!(checked.is_ok(), fits, "{beyond:?}");
+        }
+    }
+
+    #[test]
+    fn a_load_must_not_reach_beyond_the_target_unless_it_is_changed() {
+        let scan = scan("0 ; 992 ; 8 ; R\n");
+        for (sectors, beyond, fits) in [
+            (1000, Beyond::Refuse, true),
+            (999, Beyond::Refuse, false),
+            (999, Beyond::Clip, true),
+        ] {
+            let checked = scan.fits(&Disk::target(sectors), fit(beyond, false));
+            assert_eq!(checked.is_ok(), fits, "{sectors} {beyond:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_must_be_long_enough_for_a_request_and_what_widens_it() {
+        let scan = scan("0 ; 8 ; 104 ; R\n");
+        let target = |longest, block| {
+            let target = Target::imaginary(Bytes::new(1 << 20), Bytes::new(block));
+            target.with_commands(longest)
+        };
+        // With blocks of 8 sectors, a request may grow by 7 at each of its ends.
+        for (longest, block, align, fits) in [
+            (104, 4096, false, true),
+            (103, 4096, false, false),
+            (118, 4096, true, true),
+            (117, 4096, true, false),
+            (104, 512, true, true),
+        ] {
+            let checked = scan.fits(&target(longest, block), fit(Beyond::Refuse, align));
+            assert_eq!(checked.is_ok(), fits, "{longest} {block} {align}");
+        }
+    }
+
+    #[test]
+    fn writes_are_refused_left_out_or_done() {
+        let load = "0 ; 0 ; 8 ; R\n1 ; 992 ; 8 ; W\n";
+        let refused = scanned(load, Writes::Refuse, Nanos::MAX).unwrap_err();
+        assert!(refused.to_string().contains("1 write (of 2 requests)"));
+        for (writes, end) in [(Writes::Skip, 8), (Writes::Do, 1000)] {
+            let scan = scanned(load, writes, Nanos::MAX).unwrap();
+            assert_eq!((scan.requests, scan.end.get()), (2, end), "{writes:?}");
+        }
+    }
+}
