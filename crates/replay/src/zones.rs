@@ -413,4 +413,41 @@ mod tests {
         };
         assert_eq!(zones.ordered(&read), None);
     }
+
+    #[test]
+    fn zones_are_sequential_if_one_of_them_is() {
+        let conventional = |start| Zone {
+            start,
+            next: start + 100,
+            end: start + 100,
+            writable: Writable::Anywhere,
+            is_active: false,
+        };
+        let offline = Zone {
+            writable: Writable::Never(Condition::Offline),
+            ..conventional(100)
+        };
+        for (second, is_sequential) in [(conventional(100), false), (offline, true)] {
+            let zones = Zones::new(vec![conventional(0), second], None, 1);
+            assert_eq!(zones.is_sequential(), is_sequential);
+        }
+        assert!(zones(None).is_sequential());
+        assert!(!Zones::new(Vec::new(), None, 1).is_sequential());
+    }
+
+    #[test]
+    fn a_byte_is_in_the_sequential_zone_that_starts_before_it() {
+        let zones = zones(None);
+        for (byte, start) in [
+            (0, None),
+            (100 * 512 - 1, None),
+            (100 * 512, Some(100 * 512)),
+            (199 * 512 + 511, Some(100 * 512)),
+            (200 * 512, Some(200 * 512)),
+            (399 * 512, Some(300 * 512)),
+            (400 * 512, None),
+        ] {
+            assert_eq!(zones.start_of_sequential(byte), start, "{byte}");
+        }
+    }
 }

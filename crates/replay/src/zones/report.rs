@@ -82,4 +82,19 @@ mod tests {
         assert_eq!(zone(2, 0xf).writable, Writable::Never(Condition::Offline));
         assert!(!zone(2, 1).is_active && !zone(2, 0xe).is_active);
     }
+
+    #[test]
+    fn a_file_has_no_zones() {
+        assert_eq!(report(&tempfile::tempfile().unwrap()).unwrap(), []);
+    }
+
+    #[test]
+    fn a_zone_has_room_to_its_end_where_the_kernel_reports_no_capacity() {
+        let empty = u64::from_ne_bytes([2, 1, 0, 0, 0, 0, 0, 0]);
+        for (capacity, is_reported, end) in [(80, true, 1080), (80, false, 1100), (120, true, 1100)]
+        {
+            let zone = decode(&[1000, 100, 1000, empty, capacity, 0, 0, 0], is_reported);
+            assert_eq!((zone.end, zone.next), (end, 1100));
+        }
+    }
 }
