@@ -111,3 +111,43 @@ fn short(message: &str, path: &Path) -> String {
     let end = ends.iter().filter_map(|end| message.find(end)).min();
     message[..end.unwrap_or(message.len())].to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_block_devices_are_looked_at() {
+        for path in ["/proc/version", "/dev/null", "/"] {
+            let error = look_at(&Host::default(), Path::new(path)).unwrap_err();
+            assert_eq!(error.to_string(), "it is not a block device", "{path}");
+        }
+    }
+
+    #[test]
+    fn a_reason_is_given_without_the_path_and_without_a_remedy() {
+        for (message, reason) in [
+            (
+                "refused: /dev/sda is in use: it is mounted at /data",
+                "it is mounted at /data",
+            ),
+            (
+                "/dev/sda cannot be read: no permission; run as root. Or not",
+                "cannot be read: no permission",
+            ),
+            (
+                "/dev/sda holds a file system. Use --destroy; or another",
+                "holds a file system",
+            ),
+            (
+                "it holds ext4, which writing would destroy; use another",
+                "it holds ext4",
+            ),
+            ("/dev/sdb is another; and so on", "/dev/sdb is another"),
+            ("version 1.2 of it", "version 1.2 of it"),
+            ("", ""),
+        ] {
+            assert_eq!(short(message, Path::new("/dev/sda")), reason, "{message}");
+        }
+    }
+}
