@@ -256,3 +256,58 @@ mod percent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_is_written_as_it_is_read() {
+        let random = |compressible_percent| {
+            Some(Data::Random {
+                compressible_percent,
+            })
+        };
+        for (text, data) in [
+            ("zero", Some(Data::Zero)),
+            ("random", random(0)),
+            ("random:0", random(0)),
+            ("random:50", random(50)),
+            ("random:100", random(100)),
+            ("random:101", None),
+            ("random:-1", None),
+            ("random:", None),
+            ("zero:50", None),
+            ("zeros", None),
+            ("other", None),
+            ("", None),
+        ] {
+            assert_eq!(text.parse::<Data>().ok(), data, "{text}");
+            if let Some(data) = data {
+                let written = serde_json::to_value(data).unwrap();
+                assert_eq!(serde_json::from_value::<Data>(written).unwrap(), data);
+            }
+        }
+    }
+
+    #[test]
+    fn an_engine_that_does_one_request_at_a_time_has_no_use_for_limits() {
+        let limited = |in_flight, in_flight_total| Options {
+            in_flight,
+            in_flight_total,
+            ..Options::default()
+        };
+        let (one, total) = ("--in-flight", "--in-flight-total");
+        for (options, unused) in [
+            (Options::default(), vec![]),
+            (limited(64, None), vec![one]),
+            (limited(DEFAULT_IN_FLIGHT, Some(64)), vec![total]),
+            (limited(64, Some(64)), vec![one, total]),
+        ] {
+            assert_eq!(options.unused_by(EngineKind::Sync), unused);
+            for other in [EngineKind::IoUring, EngineKind::Threads] {
+                assert_eq!(options.unused_by(other), [""; 0]);
+            }
+        }
+    }
+}
