@@ -237,3 +237,71 @@ pub(super) fn kind_of(
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_says_what_is_there_and_what_should_be() {
+        let finding = |sectors, found| Finding {
+            sector: 8,
+            sectors,
+            kind: Kind::Older,
+            expected: 5,
+            found,
+        };
+        for (finding, text) in [
+            (
+                finding(2, Some(3)),
+                "2 sectors from 8: older version; expected write 5, found write 3",
+            ),
+            (
+                finding(1, None),
+                "1 sector from 8: older version; expected write 5",
+            ),
+        ] {
+            assert_eq!(finding.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn neighbours_of_a_kind_are_one_range() {
+        let mut findings = Findings::default();
+        for (kind, sector) in [
+            (Kind::Zeros, 8),
+            (Kind::Zeros, 9),
+            (Kind::Torn, 10),
+            (Kind::Zeros, 11),
+            (Kind::Zeros, 9),
+            (Kind::Zeros, 12),
+        ] {
+            findings.add(kind, sector, 1, None);
+        }
+        let ranges: Vec<_> = findings
+            .ranges()
+            .map(|range| (range.kind, range.sector, range.sectors))
+            .collect();
+        let expected = [
+            (Kind::Zeros, 8, 2),
+            (Kind::Zeros, 11, 2),
+            (Kind::Torn, 10, 1),
+        ];
+        assert_eq!(ranges, expected);
+        // One of them was found wrong twice.
+        assert_eq!(findings.counts[&Kind::Zeros], 5);
+        assert_eq!(findings.faults(), 6);
+    }
+
+    #[test]
+    fn ranges_beyond_those_that_are_kept_are_counted() {
+        let mut findings = Findings::default();
+        let all = MOST_RANGES as u64 + 3;
+        (0..all).for_each(|i| findings.add(Kind::Zeros, 2 * i, 1, None));
+        assert_eq!(findings.ranges().count(), MOST_RANGES);
+        assert_eq!((findings.not_kept, findings.faults()), (3, all));
+        // A range that was kept still grows.
+        findings.add(Kind::Zeros, 1, 1, None);
+        assert_eq!((findings.not_kept, findings.faults()), (3, all + 1));
+    }
+}

@@ -444,3 +444,83 @@ fn take(kept: &mut KeptTables, record: &[u8; RECORD]) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives what it holds piece by piece, and is interrupted in between; then it fails, or ends.
+    struct Pieces(Vec<io::Result<&'static [u8]>>);
+
+    impl Read for Pieces {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.is_empty() {
+                true => Ok(0),
+                false => self.0.remove(0).map(|piece| {
+                    buffer[..piece.len()].copy_from_slice(piece);
+                    piece.len()
+                }),
+            }
+        }
+    }
+
+    #[test]
+    fn a_read_that_was_interrupted_goes_on() {
+        let interrupted = || io::Result::Err(io::ErrorKind::Interrupted.into());
+        let mut pieces = Pieces(vec![
+            interrupted(),
+            Ok(&b"io"[..]),
+            interrupted(),
+            Ok(&b"s"[..]),
+        ]);
+        let mut buffer = [0; 4];
+        assert_eq!(read_up_to(&mut pieces, &mut buffer).unwrap(), 3);
+        assert_eq!(&buffer, b"ios\0");
+        let mut broken = Pieces(vec![Ok(&b"io"[..]), Err(io::ErrorKind::TimedOut.into())]);
+        let error = read_up_to(&mut broken, &mut buffer).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    /// A log that nothing writes, with as much waiting as may.
+    fn full(has_ended: bool) -> TableLog {
+        let waiting = Waiting {
+            bytes: vec![0; MOST_WAITING],
+            has_ended,
+            ..Waiting::default()
+        };
+        TableLog {
+            path: PathBuf::from("/nowhere/x.tables"),
+            has_begun: true,
+            shared: Arc::new(Shared {
+                waiting: Mutex::new(waiting),
+                for_writer: Condvar::new(),
+                for_replay: Condvar::new(),
+            }),
+            thread: None,
+        }
+    }
+
+    #[test]
+    fn a_log_whose_writer_has_failed_is_not_waited_for() {
+        let mut log = full(true);
+        log.ended(1, &Request::default(), true, true);
+        assert_eq!(log.shared.lock().bytes.len(), MOST_WAITING);
+    }
+
+    #[test]
+    fn a_record_waits_while_the_log_is_full() {
+        let mut log = full(false);
+        let shared = Arc::clone(&log.shared);
+        std::thread::scope(|scope| {
+            let record = scope.spawn(|| log.ended(1, &Request::default(), true, false));
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!record.is_finished());
+            let mut waiting = shared.lock();
+            assert_eq!(waiting.bytes.len(), MOST_WAITING);
+            waiting.bytes.clear();
+            drop(waiting);
+            shared.for_replay.notify_all();
+        });
+        assert_eq!(log.shared.lock().bytes.len(), RECORD);
+    }
+}

@@ -272,3 +272,63 @@ impl Tables {
         ranges
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_units::{Sector, Sectors};
+
+    fn request(op: Op, sector: u64, sectors: u32) -> Request {
+        Request {
+            op,
+            sector: Sector::new(sector),
+            sectors: Sectors::new(sectors),
+            ..Request::default()
+        }
+    }
+
+    fn tables() -> Tables {
+        Tables::new(Bytes::new(1 << 30), std::env::temp_dir())
+    }
+
+    #[test]
+    fn places_are_made_for_1024_sectors_at_a_time() {
+        let mut tables = tables();
+        assert_eq!(tables.sectors(), 0);
+        for (sector, sectors, places) in [
+            (8, 8, 1024),
+            (1016, 8, 1024),
+            (1020, 8, 2048),
+            // The sectors between have no places.
+            (10_240, 1025, 4096),
+        ] {
+            tables
+                .write_starts(&request(Op::Write, sector, sectors))
+                .unwrap();
+            assert_eq!(tables.sectors(), places, "{sector}");
+        }
+        let shown = format!("{tables:?}");
+        assert!(shown.contains("sectors: 4096, writes: 4"), "{shown}");
+    }
+
+    #[test]
+    fn what_makes_contents_unknown_is_counted() {
+        let mut tables = tables();
+        let mut expected = 0;
+        for (op, done, at_start, at_end) in [
+            (Op::Write, true, 0, 0),
+            (Op::Write, false, 0, 1),
+            (Op::Discard, true, 1, 0),
+            (Op::WriteZeroes, true, 1, 0),
+            (Op::Discard, false, 1, 0),
+        ] {
+            let request = request(op, 8, 8);
+            let number = tables.write_starts(&request).unwrap();
+            expected += at_start;
+            assert_eq!(tables.disturbances(), expected, "{op:?}");
+            tables.write_ends(number, &request, done, false);
+            expected += at_end;
+            assert_eq!(tables.disturbances(), expected, "{op:?} {done}");
+        }
+    }
+}

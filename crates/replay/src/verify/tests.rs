@@ -309,3 +309,139 @@ fn what_no_write_put_there_is_damage_whatever_was_guaranteed() {
         assert_eq!(findings.faults(), damaged, "case {number}");
     }
 }
+
+#[test]
+fn sectors_that_nothing_is_known_of_are_counted() {
+    let mut v = verifier(Verify::Reads);
+    let mut data = write(&mut v, 8, 4);
+    // Without a tag, as before the replay.
+    data.resize(16 * 512, 1);
+    let read = request(Op::Read, 8, 16);
+    v.starts(1, &read, &mut []).unwrap();
+    assert!(v.check_read(1, &read, &data));
+    assert_eq!((v.findings.checked, v.findings.unknown), (4, 12));
+    // Of half a sector that a write in flight has changed, nothing is known either.
+    let again = request(Op::Write, 8, 1);
+    v.starts(0, &again, &mut [0; 512]).unwrap();
+    v.starts(1, &read, &mut []).unwrap();
+    data[300] ^= 4;
+    assert!(v.check_read(1, &read, &data));
+    assert_eq!((v.findings.checked, v.findings.unknown), (7, 25));
+}
+
+#[test]
+fn only_writes_that_end_are_complete_writes() {
+    let mut v = verifier(Verify::Reads);
+    let (flush, read) = (request(Op::Flush, 0, 16), request(Op::Read, 8, 8));
+    write(&mut v, 8, 8);
+    for (other, done) in [(flush, true), (flush, false), (read, true), (read, false)] {
+        let number = v.starts(1, &other, &mut []).unwrap();
+        v.ends(number, &other, done, false);
+        assert_eq!(v.tables.flush_starts(), 1, "{other:?}");
+    }
+}
+
+#[test]
+fn a_flush_that_failed_makes_nothing_durable_and_leaves_writes_in_flight() {
+    let mut v = verifier(Verify::Off);
+    write(&mut v, 8, 8);
+    let in_flight = request(Op::Write, 16, 8);
+    let number = v.starts(0, &in_flight, &mut [0; 4096]).unwrap();
+    // The place of a flush means nothing.
+    let flush = request(Op::Flush, 8, 16);
+    let began = v.starts(1, &flush, &mut []).unwrap();
+    v.ends(began, &flush, false, true);
+    assert_eq!((durable_of(&v, 8), durable_of(&v, 16)), (0, 0));
+    let began = v.starts(1, &flush, &mut []).unwrap();
+    v.ends(number, &in_flight, true, false);
+    v.ends(began, &flush, true, false);
+    assert_eq!((durable_of(&v, 8), durable_of(&v, 16)), (1, 0));
+}
+
+#[test]
+fn a_log_with_a_flush_that_failed_claims_what_the_next_one_covered_and_no_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.tables");
+    let log = TableLog::create(&path, RUN, 1000, false).unwrap();
+    let mut v = Verifier::new(&Verification::default(), RUN, Some(log), false);
+    let flush = request(Op::Flush, 0, 0);
+    let began = v.starts(2, &flush, &mut []).unwrap();
+    v.ends(began, &flush, false, false);
+    write(&mut v, 8, 8);
+    let began = v.starts(2, &flush, &mut []).unwrap();
+    write(&mut v, 16, 8);
+    v.ends(began, &flush, true, false);
+    assert!(v.into_parts().3.is_none());
+    let empty = Tables::new(Bytes::new(1 << 30), std::env::temp_dir());
+    let kept = read_log(&path, empty).unwrap();
+    assert_eq!((kept.writes, kept.flushes), (2, 1));
+    let mut durable = Vec::new();
+    for sector in [8, 16] {
+        let tables = &kept.tables;
+        tables.entries(sector..sector + 1, |_, entry| {
+            durable.push(tables.durable(&entry));
+        });
+    }
+    assert_eq!(durable, [1, 0]);
+}
+
+/// Sectors in memory, in large blocks.
+struct InMemory {
+    block: u64,
+    data: Vec<u8>,
+}
+
+impl Contents for InMemory {
+    fn block(&self) -> u64 {
+        self.block
+    }
+
+    fn read(&self, sector: u64, data: &mut [u8]) -> io::Result<()> {
+        let from = sector as usize * 512;
+        data.copy_from_slice(&self.data[from..from + data.len()]);
+        Ok(())
+    }
+}
+
+#[test]
+fn blocks_are_read_whole_however_large_they_are() {
+    let mut v = verifier(Verify::Final);
+    let block = 1024;
+    let mut target = InMemory {
+        block,
+        data: vec![0; 2 * block as usize * 512],
+    };
+    // Around the boundary of two blocks.
+    let written = write(&mut v, block - 2, 4);
+    let from = (block as usize - 2) * 512;
+    target.data[from..from + written.len()].copy_from_slice(&written);
+    let expect = Expect {
+        only_durable: false,
+        all_known: true,
+    };
+    let mut findings = Findings::default();
+    let survival = check_contents(&target, RUN, &v.tables, expect, &mut findings, |_| true);
+    assert_eq!(survival.unwrap().newest, 4);
+    assert_eq!((findings.checked, findings.faults()), (4, 0));
+}
+
+#[test]
+fn of_what_was_flushed_a_later_version_may_be_lost() {
+    let mut v = verifier(Verify::Off);
+    let durable = write(&mut v, 0, 4);
+    let flush = request(Op::Flush, 0, 0);
+    let began = v.starts(2, &flush, &mut []).unwrap();
+    v.ends(began, &flush, true, false);
+    let mut data = write(&mut v, 0, 4);
+    data[..3 * 512].copy_from_slice(&durable[..3 * 512]);
+    let target = InMemory { block: 1, data };
+    let expect = Expect {
+        only_durable: true,
+        all_known: true,
+    };
+    let mut findings = Findings::default();
+    let survival = check_contents(&target, RUN, &v.tables, expect, &mut findings, |_| true);
+    let survival = survival.unwrap();
+    assert_eq!((survival.newest, survival.not_guaranteed), (1, 3));
+    assert_eq!((survival.durable, findings.faults()), (4, 0));
+}
