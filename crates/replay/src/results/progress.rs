@@ -99,3 +99,60 @@ impl Live {
         *self = Self::default();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_trace::Outcome;
+
+    #[test]
+    fn what_threads_count_is_added_up() {
+        let progress = Progress::default();
+        progress.add_done(3);
+        progress.add_done(4);
+        progress.add_errors(0);
+        progress.add_errors(2);
+        // One thread has five and then two, another three.
+        for (before, now) in [(0, 5), (0, 3), (5, 2)] {
+            progress.change_in_flight(before, now);
+        }
+        let seen = (progress.done(), progress.errors(), progress.in_flight());
+        assert_eq!(seen, (7, 2, 5));
+    }
+
+    #[test]
+    fn times_are_shown_twice_a_second() {
+        let progress = Progress::default();
+        let mut live = Live::default();
+        let us = Nanos::from_micros;
+        for i in 0..100 {
+            let (delay, latency) = if i < 90 {
+                (us(10), us(100))
+            } else {
+                (us(20), us(900))
+            };
+            live.add(&Record {
+                outcome: Outcome {
+                    delay: Some(delay),
+                    latency: Some(latency),
+                    ..Outcome::default()
+                },
+                ..Record::default()
+            });
+        }
+        live.tell(&progress);
+        assert_eq!(progress.delay(), [Nanos::ZERO; 2], "it is too early");
+        live.since = Instant::now().checked_sub(Duration::from_millis(500));
+        live.tell(&progress);
+        for (shown, expected) in [
+            (progress.delay(), [10_000.0, 20_000.0]),
+            (progress.latency(), [100_000.0, 900_000.0]),
+        ] {
+            for (shown, expected) in shown.into_iter().zip(expected) {
+                // Quantiles are those of a histogram.
+                let error = (shown.get() as f64 - expected).abs() / expected;
+                assert!(error < 0.05, "{shown}");
+            }
+        }
+    }
+}

@@ -98,3 +98,66 @@ impl TimesByKind {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A request of each kind, whose delay is that of its place here in microseconds, and whose latency is ten times that.
+    fn one_of_each() -> TimesByKind {
+        let mut times = TimesByKind::default();
+        let ops = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::WriteZeroes];
+        for (op, i) in ops.into_iter().zip(1..) {
+            times.push(op, Nanos::from_micros(i), Nanos::from_micros(10 * i));
+        }
+        times
+    }
+
+    fn largest(of: &Distribution) -> Option<Nanos> {
+        of.moments.max()
+    }
+
+    #[test]
+    fn a_request_counts_for_its_kind() {
+        let times = one_of_each();
+        let seen = times
+            .kinds()
+            .map(|(name, times)| (name, times.delay.count(), largest(&times.delay)));
+        let us = |n| Some(Nanos::from_micros(n));
+        let expected = [
+            ("read", 1, us(1)),
+            ("write", 1, us(2)),
+            ("flush", 1, us(3)),
+            // With the write-zeroes.
+            ("discard", 2, us(5)),
+        ];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_response_is_delay_and_latency_together() {
+        let times = one_of_each().all();
+        for (quantity, most) in [
+            (Quantity::Delay, 5),
+            (Quantity::Latency, 50),
+            (Quantity::ResponseTime, 55),
+        ] {
+            let of = times.of(quantity);
+            assert_eq!(of.count(), 5, "{quantity:?}");
+            assert_eq!(largest(of), Some(Nanos::from_micros(most)), "{quantity:?}");
+        }
+    }
+
+    #[test]
+    fn times_of_two_are_merged_kind_by_kind() {
+        let mut both = one_of_each();
+        let mut other = one_of_each();
+        other.push(Op::Read, Nanos::SECOND, Nanos::SECOND);
+        both.merge(&other);
+        let counts = both.kinds().map(|(_, times)| times.latency.count());
+        assert_eq!(counts, [3, 2, 2, 4]);
+        assert_eq!(largest(&both.reads.delay), Some(Nanos::SECOND));
+        assert_eq!(largest(&both.writes.delay), Some(Nanos::from_micros(2)));
+        assert_eq!(both.all().response_time.count(), 11);
+    }
+}

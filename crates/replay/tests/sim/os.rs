@@ -70,6 +70,14 @@ pub(crate) mod time {
             Self(monotonic())
         }
 
+        pub(crate) fn checked_sub(self, time: Duration) -> Option<Self> {
+            let time = u64::try_from(time.as_nanos()).ok()?;
+            self.0
+                .get()
+                .checked_sub(time)
+                .map(|at| Self(Nanos::new(at)))
+        }
+
         pub(crate) fn elapsed(self) -> Duration {
             monotonic().saturating_sub(self.0).into()
         }
