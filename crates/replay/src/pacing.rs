@@ -162,3 +162,57 @@ impl Clock {
             .saturating_sub(monotonic())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_share_the_processors_where_there_are_enough() {
+        for (cpus, threads, expected) in [
+            ("0-3", 1, &["0-3"][..]),
+            ("0-3", 2, &["0,2", "1,3"]),
+            ("4-8", 2, &["4,6,8", "5,7"]),
+            ("4,6", 2, &["4", "6"]),
+            // Each may run on all of too few.
+            ("4,6", 3, &["4,6", "4,6", "4,6"]),
+            ("", 2, &["", ""]),
+        ] {
+            let pacing = Pacing {
+                cpus: cpus.parse().unwrap(),
+                ..Pacing::default()
+            };
+            for (number, expected) in expected.iter().enumerate() {
+                let of_thread = pacing.of_thread(number, threads).cpus;
+                assert_eq!(
+                    of_thread,
+                    expected.parse::<Processors>().unwrap(),
+                    "{cpus} {number}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn processors_are_numbers_and_ranges() {
+        for (text, expected) in [
+            ("", Some(&[][..])),
+            ("1", Some(&[1])),
+            ("0,2-3", Some(&[0, 2, 3])),
+            ("3-3", Some(&[3])),
+            ("1023", Some(&[1023])),
+            ("1024", None),
+            ("3-2", None),
+            ("1,", None),
+            ("-1", None),
+            ("x", None),
+        ] {
+            let parsed = text.parse::<Processors>().ok();
+            assert_eq!(
+                parsed,
+                expected.map(|all| Processors(all.to_vec())),
+                "{text}"
+            );
+        }
+    }
+}

@@ -175,4 +175,28 @@ mod tests {
             );
         });
     }
+
+    #[test]
+    fn being_woken_is_not_waiting_for_others() {
+        let us = |n| Some(Nanos::from_micros(n));
+        for (run_delay, timeslices, contended) in [
+            (None, 0, None),
+            // 15 us each are usual.
+            (us(150), 10, None),
+            (us(151), 10, us(151)),
+            (us(1), 0, us(1)),
+            (us(100), 1000, None),
+        ] {
+            let interference = Interference {
+                preemptions: 0,
+                run_delay,
+                timeslices,
+            };
+            assert_eq!(
+                interference.contended(),
+                contended.unwrap_or_default(),
+                "{interference:?}"
+            );
+        }
+    }
 }

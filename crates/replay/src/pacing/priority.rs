@@ -172,3 +172,67 @@ fn set(priority: ThreadPriority) -> io::Result<()> {
         ThreadPriority::Auto | ThreadPriority::Normal => return Ok(()),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Processors;
+    use rustix::thread::sched_getaffinity;
+
+    #[test]
+    fn priorities_are_called_as_they_are_written() {
+        for (priority, name) in ThreadPriority::ALL {
+            assert_eq!(priority.name(), name);
+            assert_eq!(serde_json::to_value(priority).unwrap(), name);
+        }
+    }
+
+    /// What is refused to a thread without a priority that is to run on these processors, and the one where it runs, if
+    /// there is only one.
+    fn pinned(cpus: &[usize]) -> (Vec<ThreadNote>, Option<usize>) {
+        let pacing = Pacing {
+            cpus: Processors(cpus.to_vec()),
+            priority: ThreadPriority::Normal,
+            ..Pacing::default()
+        };
+        let prepared = std::thread::spawn(move || {
+            let (priority, refused) = prepare_thread(&pacing);
+            assert_eq!(priority, ThreadPriority::Normal);
+            let set = sched_getaffinity(None).unwrap();
+            let first = (0..CpuSet::MAX_CPU).find(|&cpu| set.is_set(cpu));
+            (refused, first.filter(|_| set.count() == 1))
+        });
+        prepared.join().unwrap()
+    }
+
+    #[test]
+    fn a_thread_runs_on_the_processors_that_it_is_given() {
+        let allowed = sched_getaffinity(None).unwrap();
+        for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)) {
+            assert_eq!(pinned(&[cpu]), (Vec::new(), Some(cpu)));
+            // One that no machine has is of no use.
+            assert_eq!(pinned(&[CpuSet::MAX_CPU, cpu]), (Vec::new(), Some(cpu)));
+        }
+    }
+
+    #[test]
+    fn a_thread_that_cannot_be_pinned_says_so() {
+        let wanted = vec![CpuSet::MAX_CPU, CpuSet::MAX_CPU + 1];
+        let (refused, _) = pinned(&wanted);
+        let [ThreadNote::NotPinned { processors, .. }] = &refused[..] else {
+            panic!("{refused:?}")
+        };
+        assert_eq!(*processors, wanted);
+    }
+
+    #[test]
+    fn no_priority_needs_no_permission() {
+        for priority in [ThreadPriority::Normal, ThreadPriority::Auto] {
+            let pacing = Pacing {
+                priority,
+                ..Pacing::default()
+            };
+            assert_eq!(check(&pacing), Ok(()), "{priority:?}");
+        }
+    }
+}
