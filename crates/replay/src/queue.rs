@@ -319,6 +319,7 @@ fn surplus(done: u64, summary: &Summary) -> Option<QueueNote> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::imagined::Disk;
 
     #[test]
     fn requests_that_failed_are_no_surplus() {
@@ -340,5 +341,202 @@ mod tests {
             failed: 7_191,
         };
         assert_eq!(surplus(25_000, &summary), Some(expected));
+    }
+
+    const SCHEDULERS: (&str, &str) = ("queue/scheduler", "none [mq-deadline] kyber");
+
+    /// Settings of a disk, of which none is changed yet.
+    fn settings(disk: &Disk) -> QueueSettings {
+        QueueSettings {
+            before: Vec::new(),
+            wanted: Vec::new(),
+            originals: Originals::in_folder(disk.path("kept")),
+            counters: Vec::new(),
+            reads_again: false,
+            host: disk.host(),
+            report: |restoring| panic!("{restoring:?}"),
+        }
+    }
+
+    fn set(settings: &mut QueueSettings, scheduler: &str) -> Result<(), QueueError> {
+        let setting = QueueSetting::Scheduler;
+        settings.set(Path::new("x"), Disk::NUMBER, setting, scheduler)
+    }
+
+    #[test]
+    fn a_setting_is_put_back_at_the_end() {
+        let disk = Disk::new(&[SCHEDULERS]);
+        let mut settings = settings(&disk);
+        set(&mut settings, "kyber").unwrap();
+        assert_eq!(disk.read("queue/scheduler"), "kyber");
+        let kept = disk.path("kept/scheduler-imagined");
+        assert!(fs::read_to_string(&kept).unwrap().contains("mq-deadline"));
+        drop(settings);
+        assert_eq!(disk.read("queue/scheduler"), "mq-deadline");
+        assert!(!kept.exists());
+    }
+
+    #[test]
+    fn a_setting_that_is_right_is_not_touched() {
+        let disk = Disk::new(&[SCHEDULERS]);
+        let mut settings = settings(&disk);
+        // As for two partitions of the disk.
+        for _ in 0..2 {
+            set(&mut settings, "mq-deadline").unwrap();
+        }
+        assert_eq!((settings.wanted.len(), settings.before.len()), (1, 0));
+        drop(settings);
+        assert_eq!(disk.read("queue/scheduler"), SCHEDULERS.1);
+        assert!(!disk.path("kept").exists());
+    }
+
+    #[test]
+    fn a_setting_that_the_device_does_not_have_is_named() {
+        let disk = Disk::new(&[SCHEDULERS]);
+        let settings = &mut settings(&disk);
+        let error = settings.set(Path::new("x"), Disk::NUMBER, QueueSetting::NoMerges, "2");
+        assert_eq!(error.unwrap_err().to_string(), "x has no queue/nomerges");
+    }
+
+    #[test]
+    fn a_setting_that_another_process_changed_is_lost() {
+        let disk = Disk::new(&[SCHEDULERS]);
+        let mut settings = settings(&disk);
+        set(&mut settings, "mq-deadline").unwrap();
+        let mut summary = Summary::default();
+        settings.note(&mut summary);
+        assert!(!summary.setting_lost && summary.notes.is_empty());
+        disk.write("queue/scheduler", "[none] mq-deadline kyber");
+        settings.note(&mut summary);
+        assert!(summary.setting_lost);
+        let lost = QueueNote::SettingLost {
+            setting: QueueSetting::Scheduler,
+            target: PathBuf::from("x"),
+            wanted: "mq-deadline".to_owned(),
+            now: "none".to_owned(),
+        };
+        assert_eq!(summary.notes, [Note::Queue(lost)]);
+        // What was lost once stays lost.
+        disk.write("queue/scheduler", SCHEDULERS.1);
+        settings.note(&mut summary);
+        assert!(summary.setting_lost);
+        fs::remove_file(disk.path("queue/scheduler")).unwrap();
+        let mut summary = Summary::default();
+        settings.note(&mut summary);
+        assert!(summary.setting_lost);
+    }
+
+    #[test]
+    fn counters_show_what_became_of_requests() {
+        let before = QueueCounters {
+            requests: 100,
+            merges: 5,
+        };
+        // Reads, merged reads and two more numbers, then the same of the writes.
+        let (as_many, more, merged) = ("60 5 0 0 140 0", "600 5 0 0 500 0", "60 6 0 0 140 2");
+        let surplus = QueueNote::Surplus {
+            done: 1000,
+            completed: 100,
+            failed: 0,
+        };
+        for (stat, devices, reads_again, expected) in [
+            (as_many, 1, false, None),
+            (more, 1, false, Some(&surplus)),
+            // Which requests are whose is not known.
+            (more, 2, false, None),
+            (more, 1, true, None),
+            (more, 2, true, None),
+            (merged, 1, true, Some(&QueueNote::Merged { requests: 3 })),
+            ("", 1, false, None),
+        ] {
+            let disk = Disk::new(&[("stat", stat)]);
+            let mut settings = settings(&disk);
+            settings.counters = vec![(Disk::NUMBER, before); devices];
+            settings.reads_again = reads_again;
+            let mut summary = Summary {
+                completed: 100,
+                ..Summary::default()
+            };
+            settings.note(&mut summary);
+            let expected: Vec<_> = expected.cloned().map(Note::Queue).into_iter().collect();
+            assert_eq!(summary.notes, expected, "{stat} {devices} {reads_again}");
+        }
+    }
+
+    fn apply(
+        disk: &Disk,
+        target: Target,
+        wanted: (Option<&str>, Merges),
+        level: Verify,
+    ) -> Result<QueueSettings, QueueError> {
+        let mut options = Options::default();
+        options.verification.level = level;
+        QueueSettings::apply(&[target], wanted, &options, &disk.host(), |restoring| {
+            panic!("{restoring:?}")
+        })
+    }
+
+    #[test]
+    fn only_a_block_device_has_a_queue() {
+        use iosonar_units::Bytes;
+        let disk = Disk::new(&[("queue/scheduler", "[none]"), ("queue/nomerges", "2")]);
+        let file = || Target::imaginary(Bytes::new(4096), Bytes::new(512));
+        let commands = || Disk::target(8).with_commands(8);
+        for (wanted, needs_a_queue) in [
+            ((None, Merges::Allow), false),
+            ((Some("none"), Merges::Allow), true),
+            ((None, Merges::Forbid), true),
+            ((Some("none"), Merges::Forbid), true),
+        ] {
+            for (target, has_queue) in [
+                (file(), false),
+                (commands(), false),
+                (Disk::target(8), true),
+            ] {
+                let applied = apply(&disk, target, wanted, Verify::Off).err();
+                let is_refused = matches!(applied, Some(QueueError::NoQueue { .. }));
+                assert_eq!(is_refused, needs_a_queue && !has_queue, "{wanted:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wanted_is_set_and_watched() {
+        let (scheduler, merges) = (QueueSetting::Scheduler, QueueSetting::NoMerges);
+        let disk = Disk::new(&[
+            ("queue/scheduler", "[none] kyber"),
+            ("queue/nomerges", "2"),
+            ("stat", "1 2 3 4 5 6"),
+        ]);
+        let counters = QueueCounters {
+            requests: 6,
+            merges: 8,
+        };
+        for (wanted, expected) in [
+            ((None, Merges::Allow), &[][..]),
+            ((Some("none"), Merges::Allow), &[scheduler]),
+            ((None, Merges::Forbid), &[merges]),
+            ((Some("none"), Merges::Forbid), &[scheduler, merges]),
+        ] {
+            let settings = apply(&disk, Disk::target(8), wanted, Verify::Off).unwrap();
+            let watched: Vec<_> = settings.wanted.iter().map(|w| w.setting).collect();
+            assert_eq!(watched, expected);
+            assert_eq!(settings.counters, [(Disk::NUMBER, counters)]);
+        }
+    }
+
+    #[test]
+    fn a_final_pass_reads_with_requests_of_its_own() {
+        let disk = Disk::new(&[]);
+        for (level, reads_again) in [
+            (Verify::Off, false),
+            (Verify::Reads, false),
+            (Verify::Final, true),
+            (Verify::Paranoid, true),
+        ] {
+            let nothing = (None, Merges::Allow);
+            let settings = apply(&disk, Disk::target(8), nothing, level).unwrap();
+            assert_eq!(settings.reads_again, reads_again, "{level:?}");
+        }
     }
 }

@@ -81,6 +81,12 @@ impl Originals {
         ])
     }
 
+    /// Another place for them.
+    #[cfg(test)]
+    pub(super) fn in_folder(folder: PathBuf) -> Self {
+        Self(vec![folder])
+    }
+
     /// Keeps the original of the setting at `path` (`.../zram0/queue/nomerges`) before it is changed to `set`.
     ///
     /// # Errors
