@@ -99,3 +99,60 @@ impl Bounds {
         .map(|(option, requests)| InFlightLimit { option, requests })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_units::Bytes;
+
+    #[test]
+    fn a_limit_is_that_of_the_option_that_set_it() {
+        use EngineKind::{IoUring, Sync};
+        let limit = |option, requests| Some(InFlightLimit { option, requests });
+        for (engine, in_flight, total, bottleneck, expected) in [
+            (IoUring, 64, None, None, limit("--in-flight", 64)),
+            (IoUring, 1023, None, None, limit("--in-flight", 1023)),
+            (IoUring, DEFAULT_IN_FLIGHT, None, None, None),
+            (IoUring, 2000, None, None, None),
+            (IoUring, 64, Some(16), None, limit("--in-flight-total", 16)),
+            (IoUring, 64, None, Some(8), limit("--bottleneck", 8)),
+            // It waits for each request whatever the limit.
+            (Sync, 64, None, None, None),
+            (Sync, 2000, None, None, None),
+        ] {
+            let options = Options {
+                in_flight,
+                in_flight_total: total,
+                bottleneck,
+                ..Options::default()
+            };
+            let mut notes = Vec::new();
+            let bounds = Bounds::of(&options, engine, 4096, 1, &mut notes);
+            assert_eq!(notes, []);
+            let limit = bounds.in_flight_limit(&options, engine);
+            assert_eq!(limit, expected, "{options:?}");
+        }
+    }
+
+    #[test]
+    fn requests_of_a_lane_keep_to_the_memory() {
+        let options = |writes| Options {
+            writes,
+            buffer_memory: Bytes::new(64 << 20),
+            ..Options::default()
+        };
+        // 64 MiB hold 64 buffers of 1 MiB; half of them are for what was pushed back, and reads have their own.
+        for (writes, lanes, in_flight) in [
+            (Writes::Skip, 1, 32),
+            (Writes::Do, 1, 16),
+            (Writes::Do, 2, 8),
+            (Writes::Do, 1000, 1),
+        ] {
+            let mut notes = Vec::new();
+            let options = options(writes);
+            let bounds = Bounds::of(&options, EngineKind::IoUring, 1 << 20, lanes, &mut notes);
+            assert_eq!(bounds.in_flight, in_flight, "{writes:?} {lanes}");
+            assert_eq!(notes.len(), 1);
+        }
+    }
+}

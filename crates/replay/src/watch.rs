@@ -729,4 +729,35 @@ mod tests {
             .collect();
         assert_eq!(seen, [(12, false), (1, true)]);
     }
+
+    #[test]
+    fn a_queue_that_no_more_than_doubles_does_not_pile_up() {
+        let planned = Nanos::from_secs(3);
+        for (submitted, then, outstanding, piles_up) in [
+            (1000, 100, 200, false),
+            (1000, 100, 201, true),
+            (1000, 0, 1, false),
+            // 1 000 were submitted since, and 20 may remain of them, beyond chance 33.
+            (1000, 30, 63, false),
+            (1000, 30, 64, true),
+            // Too few were there at first to compare with.
+            (0, 0, 1000, false),
+        ] {
+            let mut watch = Watch {
+                at_end: Some(Mark {
+                    submitted: submitted + 1000,
+                    outstanding,
+                    ..Mark::default()
+                }),
+                ..Watch::default()
+            };
+            watch.marks[1] = Mark {
+                submitted,
+                outstanding: then,
+                planned,
+            };
+            let since = piles_up.then_some(planned);
+            assert_eq!(watch.piles_up(), since, "{then} {outstanding}");
+        }
+    }
 }
