@@ -107,3 +107,77 @@ fn each_piece(
         is_whole,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HALF: u64 = PIECE / 2;
+
+    /// The pieces, and what was done, of a target of this size, until `most` bytes are done.
+    fn pieces(size: u64, most: u64) -> (Vec<(u64, usize)>, Prepared) {
+        let (size, block) = (Bytes::new(size), Bytes::new(4096));
+        let file = tempfile::tempfile().unwrap();
+        let target = Target::simulated(file, size, block, false);
+        let mut pieces = Vec::new();
+        let prepared = each_piece(
+            &target,
+            |done| done < most,
+            |_, _, offset, bytes| {
+                pieces.push((offset, bytes));
+                Ok(())
+            },
+        );
+        (pieces, prepared.unwrap())
+    }
+
+    #[test]
+    fn a_target_is_done_in_pieces_up_to_its_last_whole_block() {
+        let (whole, half) = (PIECE as usize, HALF as usize);
+        let all = vec![(0, whole), (PIECE, whole), (2 * PIECE, half)];
+        for size in [2 * PIECE + HALF, 2 * PIECE + HALF + 4095] {
+            let (pieces, prepared) = pieces(size, u64::MAX);
+            assert_eq!(pieces, all);
+            assert_eq!(prepared.bytes, Bytes::new(2 * PIECE + HALF));
+            assert!(prepared.is_whole);
+        }
+        assert_eq!(pieces(PIECE, u64::MAX).0, [(0, whole)]);
+        assert_eq!(pieces(4095, u64::MAX).0, []);
+    }
+
+    #[test]
+    fn whoever_watches_may_end_it() {
+        for (most, count, is_whole) in [(1, 1, false), (2 * PIECE, 2, false), (3 * PIECE, 3, true)]
+        {
+            let (pieces, prepared) = pieces(3 * PIECE, most);
+            assert_eq!((pieces.len(), prepared.is_whole), (count, is_whole));
+            assert_eq!(prepared.bytes.get(), count as u64 * PIECE);
+        }
+    }
+
+    #[test]
+    fn a_failure_names_its_place() {
+        let file = tempfile::tempfile().unwrap();
+        let target = Target::simulated(file, Bytes::new(8192), Bytes::new(512), false);
+        // The file is shorter than it was.
+        let failed = slurp(&target, |_| true).unwrap_err().to_string();
+        assert!(failed.contains("8192 bytes at byte 0"), "{failed}");
+    }
+
+    #[test]
+    fn what_is_filled_is_data_all_over() {
+        let mut file = tempfile::tempfile().unwrap();
+        let size = Bytes::new(3 * 4096);
+        let target = Target::simulated(file.try_clone().unwrap(), size, Bytes::new(512), false);
+        let prepared = fill(&target, 0, |_| true).unwrap();
+        assert_eq!((prepared.bytes, prepared.is_whole), (size, true));
+        let mut data = Vec::new();
+        std::io::Read::read_to_end(&mut file, &mut data).unwrap();
+        assert_eq!(data.len(), 3 * 4096);
+        assert!(
+            data.chunks(512)
+                .all(|sector| sector.iter().any(|byte| *byte != 0))
+        );
+        assert!(slurp(&target, |_| true).unwrap().is_whole);
+    }
+}
