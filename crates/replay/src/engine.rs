@@ -116,3 +116,36 @@ fn not_set_up(error: &io::Error, instead: &str) -> io::Error {
     };
     io::Error::new(error.kind(), format!("{error}{why}; {instead}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_that_is_not_there_is_explained() {
+        for (errno, why) in [
+            (
+                libc::EPERM,
+                " (forbidden by sysctl kernel.io_uring_disabled",
+            ),
+            (libc::ENOSYS, " (the kernel does not support io_uring)"),
+            (libc::ENOMEM, " (ulimit -l may be too low)"),
+            (libc::EIO, "; do without"),
+        ] {
+            let error = io::Error::from_raw_os_error(errno);
+            let explained = not_set_up(&error, "do without");
+            assert_eq!(explained.kind(), error.kind());
+            let text = explained.to_string();
+            assert!(text.starts_with(&format!("{error}{why}")), "{text}");
+            assert!(text.ends_with("; do without"), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_character_device_takes_commands() {
+        let file = tempfile::tempfile().unwrap();
+        let device = File::open("/dev/null").unwrap();
+        assert_ne!(best_for(&[&file]).0, EngineKind::Passthrough);
+        assert_eq!(best_for(&[&file, &device]).0, EngineKind::Passthrough);
+    }
+}

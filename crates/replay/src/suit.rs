@@ -71,3 +71,75 @@ impl Options {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RingOptions;
+    use crate::target::imagined::Disk;
+    use iosonar_units::Bytes;
+
+    fn file() -> Target {
+        Target::imaginary(Bytes::new(4096), Bytes::new(512))
+    }
+
+    fn options(engine: EngineKind, poll_completions: bool) -> Options {
+        Options {
+            engine,
+            ring: RingOptions {
+                poll_completions,
+                ..RingOptions::default()
+            },
+            ..Options::default()
+        }
+    }
+
+    #[test]
+    fn commands_are_for_targets_that_take_them_and_for_no_others() {
+        use EngineKind::{Auto, Dry, IoUring, Passthrough, Simulate, Sync, Threads};
+        let commands = || file().with_commands(8);
+        for (engine, of_files, of_commands, of_both) in [
+            (Auto, true, true, false),
+            (Passthrough, false, true, false),
+            (IoUring, true, false, false),
+            (Sync, true, false, false),
+            (Threads, true, false, false),
+            // They access none.
+            (Dry, true, true, true),
+            (Simulate, true, true, true),
+        ] {
+            let suits = |targets: &[Target]| options(engine, false).suit(targets).is_ok();
+            assert_eq!(suits(&[file(), file()]), of_files, "{engine:?}");
+            assert_eq!(suits(&[commands(), commands()]), of_commands, "{engine:?}");
+            assert_eq!(suits(&[file(), commands()]), of_both, "{engine:?}");
+        }
+    }
+
+    #[test]
+    fn polling_needs_a_ring_and_queues_for_it() {
+        use EngineKind::{Auto, IoUring, Passthrough, Sync};
+        let queues = |has_them| Disk::target(8).with_poll_queues(has_them);
+        let without_queues = "poll queues, which (none) does not have";
+        for (engine, target, problem) in [
+            (IoUring, queues(true), None),
+            (Auto, queues(true), None),
+            (IoUring, queues(false), Some(without_queues)),
+            (Sync, queues(true), Some("needs --engine io_uring")),
+            // The kernel does not say it of every device; then it is tried.
+            (IoUring, Disk::target(8), None),
+            (Passthrough, file().with_commands(8), None),
+            (IoUring, file(), Some("is not known")),
+            (IoUring, file().with_poll_queues(true), None),
+            (
+                IoUring,
+                file().with_poll_queues(false),
+                Some(without_queues),
+            ),
+        ] {
+            let refused = options(engine, true).suit(&[target]).err();
+            let text = refused.map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(text.is_empty(), problem.is_none(), "{engine:?}: {text}");
+            assert!(text.contains(problem.unwrap_or_default()), "{text}");
+        }
+    }
+}

@@ -48,3 +48,16 @@ impl EngineKind {
         !matches!(self, Self::Dry | Self::Simulate)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_are_called_as_they_are_written() {
+        for (kind, name) in EngineKind::ALL {
+            assert_eq!(kind.name(), name);
+            assert_eq!(serde_json::to_value(kind).unwrap(), name);
+        }
+    }
+}
