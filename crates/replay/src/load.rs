@@ -114,3 +114,40 @@ pub fn fitter(load: &Load, target: &Target, options: &Options) -> Fitter {
         },
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_trace::transform::{Repeat, Rounds};
+
+    #[test]
+    fn only_of_a_repeated_load_is_no_more_read_than_can_be_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.load");
+        std::fs::write(&path, "0 ; 0 ; 8 ; R\n1 ; 8 ; 8 ; R\n2 ; 16 ; 8 ; R\n").unwrap();
+        let repeat = Change::Repeat(Repeat {
+            rounds: Rounds::Times(2),
+            offset: 0,
+        });
+        let (long, short) = (Nanos::from_secs(1000), Nanos::new(1_500_000_000));
+        for (changes, max_runtime, requests, goes_on) in [
+            (vec![], None, 3, false),
+            (vec![], Some(short), 3, false),
+            (vec![repeat.clone()], None, 6, false),
+            (vec![repeat.clone()], Some(long), 6, false),
+            (vec![repeat], Some(short), 2, true),
+        ] {
+            let reading = Reading {
+                changes,
+                ..Reading::default()
+            };
+            let options = Options {
+                max_runtime,
+                ..Options::default()
+            };
+            let load = Load::scanned_for(&path, &reading, &options).unwrap();
+            let seen = (load.scan.requests, load.scan.goes_on);
+            assert_eq!(seen, (requests, goes_on), "{max_runtime:?}");
+        }
+    }
+}

@@ -408,4 +408,36 @@ mod tests {
             assert!(error.contains(problem), "{error}");
         }
     }
+
+    #[test]
+    fn an_intent_is_what_the_options_allow() {
+        for (key, write, buffered) in [
+            ("write", true, false),
+            ("skip_writes", false, false),
+            ("no_direct", false, true),
+        ] {
+            let spec = spec(&[
+                ("load", json!("x")),
+                ("destroy", json!("/dev/a")),
+                (key, json!(true)),
+            ]);
+            let intent = spec.unwrap().intent();
+            assert_eq!((intent.write, intent.buffered), (write, buffered), "{key}");
+            assert_eq!(intent.destroy, [PathBuf::from("/dev/a")]);
+        }
+    }
+
+    #[test]
+    fn records_or_the_log_of_writes_may_be_durable() {
+        let log = ("keep_tables", json!("log"));
+        for (keys, is_durable) in [
+            (vec![], false),
+            (vec![log.clone()], false),
+            (vec![("durable", json!(true))], true),
+            (vec![log, ("durable_tables", json!(true))], true),
+        ] {
+            let keys: Vec<_> = [("load", json!("x"))].into_iter().chain(keys).collect();
+            assert_eq!(spec(&keys).unwrap().is_durable(), is_durable, "{keys:?}");
+        }
+    }
 }
