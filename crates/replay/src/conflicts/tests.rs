@@ -276,3 +276,16 @@ fn a_flush_is_a_barrier_where_order_matters() {
     gate.completed(1, &flush, &mut VecDeque::new(), |_| read);
     assert_eq!(gate.arrives(&read, false), Admission::Start);
 }
+
+#[test]
+fn a_flush_is_in_no_requests_way_wherever_it_is_said_to_be() {
+    let flush = request(Op::Flush, 0, 16);
+    for strong in [Strong::Writes, Strong::ButReads, Strong::Every] {
+        let mut gate = Gate::new(Conflicts::Partial, strong, 4);
+        gate.start(0, &flush);
+        for op in [Op::Read, Op::Write, Op::Discard, Op::Flush] {
+            let admitted = gate.arrives(&request(op, 8, 8), true);
+            assert_eq!(admitted, Admission::Start, "{strong:?} {op:?}");
+        }
+    }
+}
