@@ -77,3 +77,28 @@ impl fmt::Display for FakeOf {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fake_says_why_and_of_which_target() {
+        for (fake, part) in [
+            (Fake::PageCache, "--no-direct"),
+            (Fake::NotDirect, "cannot bypass the page cache"),
+            (Fake::InMemory, "in memory"),
+            (Fake::Holes, "the file has holes"),
+            (Fake::LoopPageCache, "losetup --direct-io=on"),
+            (Fake::LoopHoles, "behind the loop device has holes"),
+            (Fake::OnlyZeros { places: 9 }, "only zeros, at 9 or more"),
+            (Fake::NoTarget { engine: "dry" }, "(engine dry)"),
+        ] {
+            let text = fake.to_string();
+            assert!(text.contains(part), "{text}");
+            let of = |target| FakeOf { target, fake }.to_string();
+            assert_eq!(of(None), text);
+            assert_eq!(of(Some(PathBuf::from("/dev/x"))), format!("/dev/x: {text}"));
+        }
+    }
+}

@@ -45,3 +45,42 @@ impl Contents {
         (!self.has_data && self.zeros >= Self::FEWEST_PLACES).then_some(self.zeros)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(sector: u64) -> Request {
+        Request {
+            sector: Sector::new(sector),
+            ..Request::default()
+        }
+    }
+
+    #[test]
+    fn zeros_at_eight_places_are_suspicious() {
+        let mut contents = Contents::new(false);
+        for place in 0..7 {
+            // Again and again at the same place proves nothing.
+            (0..10).for_each(|_| contents.look(&read(8 * place), &[0; 512]));
+            assert_eq!(contents.only_zeros(), None);
+        }
+        contents.look(&read(8 * 7), &[0; 512]);
+        assert_eq!(contents.only_zeros(), Some(8));
+        let mut data = [0; 512];
+        data[511] = 1;
+        contents.look(&read(0), &data);
+        assert_eq!(contents.only_zeros(), None);
+    }
+
+    #[test]
+    fn after_32_places_one_read_of_64_is_looked_at() {
+        let mut contents = Contents::new(false);
+        (0..32).for_each(|place| contents.look(&read(8 * place), &[0; 512]));
+        for number in 33..=128 {
+            contents.look(&read(8 * number), &[u8::from(number != 64); 512]);
+            let zeros = (number < 128).then_some(32);
+            assert_eq!(contents.only_zeros(), zeros, "read {number}");
+        }
+    }
+}

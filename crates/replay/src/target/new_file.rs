@@ -117,3 +117,31 @@ pub fn create_file(
         _ => failed(e),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_meanwhile_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("target");
+        let made = create_file(&path, Bytes::new(4096), |_| {
+            std::fs::write(&path, "of another").unwrap();
+            true
+        });
+        let refused = made.unwrap_err();
+        assert!(matches!(refused, ReplayError::Refused(_)), "{refused:?}");
+        assert!(refused.to_string().contains("already exists"), "{refused}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "of another");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn no_file_is_made_among_devices() {
+        let path = Path::new("/dev/iosonar-no-target");
+        let refused = create_file(path, Bytes::new(4096), |_| true).unwrap_err();
+        assert!(matches!(refused, ReplayError::Refused(_)), "{refused:?}");
+        assert!(refused.to_string().contains("below /dev"), "{refused}");
+    }
+}
