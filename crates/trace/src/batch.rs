@@ -414,4 +414,104 @@ mod tests {
         batch.push(&record(4));
         assert_eq!(batch.record(5), record(4));
     }
+
+    /// Everything that is known of row `i`, each value different from those of the other columns and rows.
+    fn unusual(i: u16) -> (Record, Option<Nanos>) {
+        let n = u64::from(i);
+        let request = Request {
+            start: Nanos::new(10 + n),
+            sector: Sector::new(20 + n),
+            sectors: Sectors::new(30 + u32::from(i)),
+            op: Op::Discard,
+            flags: Flags::META,
+            device: 40 + i,
+            class: 50 + i,
+            group: 60 + u32::from(i),
+        };
+        let outcome = Outcome {
+            delay: Some(Nanos::new(70 + n)),
+            latency: Some(Nanos::new(80 + n)),
+            status: Status::Error(90 + i),
+            pushed_back: true,
+        };
+        (Record { request, outcome }, Some(Nanos::new(100 + n)))
+    }
+
+    fn batch_of_unusual(rows: u16) -> Batch {
+        let mut batch = Batch::default();
+        for (row, (record, think)) in (0..rows).map(unusual).enumerate() {
+            batch.push(&record);
+            batch.set_think(row, think);
+        }
+        batch
+    }
+
+    #[test]
+    fn each_column_has_the_values_of_its_rows() {
+        let mut batch = batch_of_unusual(2);
+        let times = |first: u64| [first, first + 1].map(|n| Some(Nanos::new(n)));
+        assert_eq!(batch.starts(), [10, 11].map(Nanos::new));
+        assert_eq!(batch.sector_column(), [20, 21].map(Sector::new));
+        assert_eq!(batch.lengths(), [30, 31].map(Sectors::new));
+        assert_eq!(batch.ops(), [Op::Discard; 2]);
+        assert_eq!(batch.flags_column(), [Flags::META; 2]);
+        assert_eq!(batch.device_column(), [40, 41]);
+        assert_eq!(batch.class_column(), [50, 51]);
+        assert_eq!(batch.group_column(), [60, 61]);
+        assert_eq!(batch.delay_column(), times(70));
+        assert_eq!(batch.latency_column(), times(80));
+        assert_eq!(batch.status_column(), [90, 91].map(Status::Error));
+        assert_eq!(batch.pushed_back_column(), [true; 2]);
+        assert_eq!(batch.think_column(), times(100));
+        batch.ops_mut()[1] = Op::Write;
+        assert_eq!(batch.ops(), [Op::Discard, Op::Write]);
+    }
+
+    #[test]
+    fn columns_end_with_the_last_row_that_is_not_the_default() {
+        let mut batch = Batch::default();
+        (0..3).for_each(|i| batch.push(&record(i)));
+        assert!(batch.flags_column().is_empty() && batch.device_column().is_empty());
+        assert!(batch.delay_column().is_empty() && batch.status_column().is_empty());
+        let (last, _) = unusual(0);
+        batch.push(&last);
+        assert_eq!(batch.device_column(), [0, 0, 0, 40]);
+        assert_eq!(batch.delay_column(), [None, None, None, last.outcome.delay]);
+    }
+
+    #[test]
+    fn a_skipped_request_is_marked_as_such_and_no_other_is() {
+        let mut batch = Batch::default();
+        batch.push(&record(0));
+        assert!(batch.are_all_done());
+        for status in [Status::Skipped, Status::Dropped] {
+            let outcome = Outcome::untimed(status);
+            batch.push(&Record {
+                outcome,
+                ..record(0)
+            });
+        }
+        assert_eq!(
+            [0, 1, 2].map(|row| batch.is_skipped(row)),
+            [false, true, false]
+        );
+        assert!(!batch.are_all_done());
+    }
+
+    #[test]
+    fn all_rows_are_put_on_one_device() {
+        for number in [0, 7] {
+            let mut batch = batch_of_unusual(3);
+            batch.set_devices(number);
+            let devices: Vec<u16> = batch.requests().map(|r| r.device).collect();
+            assert_eq!(devices, [number; 3]);
+            // A row that is appended has its own.
+            batch.push(&record(1));
+            assert_eq!(batch.request(3).device, 0);
+        }
+        // Device 0 is the default, which takes no memory.
+        let mut batch = batch_of_unusual(3);
+        batch.set_devices(0);
+        assert!(batch.device_column().is_empty());
+    }
 }

@@ -91,4 +91,21 @@ mod tests {
         column.push(1000, 7);
         assert_eq!((column.get(999), column.get(1000)), (0, 7));
     }
+
+    #[test]
+    fn rows_behind_the_last_value_have_the_default() {
+        let mut column = OptionalColumn::<u16>::default();
+        assert!(column.is_plain() && column.values().is_empty());
+        column.set(3, 0);
+        assert!(column.is_plain(), "a default is set to what it is");
+        column.set(2, 7);
+        assert!(!column.is_plain());
+        assert_eq!(column.values(), [0, 0, 7]);
+        assert_eq!(
+            (column.slice(1..9), column.slice(4..9)),
+            (&[0, 7][..], &[][..])
+        );
+        column.clear();
+        assert!(column.is_plain());
+    }
 }
