@@ -275,4 +275,126 @@ mod tests {
         assert_eq!(fitted(fit, 7, 2), Some((0, 16)));
         assert_eq!(fitted(fit, 8, 8), Some((8, 8)));
     }
+
+    #[test]
+    fn what_happens_beyond_the_end_is_written_as_at_most_one_word() {
+        for (beyond, words) in [
+            (Beyond::Refuse, (false, false, false)),
+            (Beyond::Wrap, (true, false, false)),
+            (Beyond::Clip, (false, true, false)),
+            (Beyond::Scale, (false, false, true)),
+        ] {
+            let flags = BeyondFlags::from(beyond);
+            assert_eq!((flags.wrap, flags.clip, flags.fit), words);
+            assert_eq!(Beyond::try_from(flags), Ok(beyond));
+        }
+        for (wrap, clip, fit) in [(true, true, false), (true, false, true), (true, true, true)] {
+            assert!(Beyond::try_from(BeyondFlags { wrap, clip, fit }).is_err());
+        }
+    }
+
+    #[test]
+    fn a_fitter_says_what_it_was_made_for() {
+        let fit = Fit {
+            beyond: Beyond::Clip,
+            align: false,
+        };
+        let fitter = Fitter::new(fit, 1003, 8, 4000);
+        // 125 whole blocks.
+        assert_eq!(fitter.target_sectors(), 1000);
+        assert_eq!((fitter.beyond(), fitter.load_end()), (Beyond::Clip, 4000));
+    }
+
+    #[test]
+    fn only_a_load_that_is_aligned_and_ends_beyond_the_end_is_changed() {
+        for (beyond, align, load_end, is_idle) in [
+            (Beyond::Refuse, false, 4000, true),
+            (Beyond::Wrap, false, 1000, true),
+            (Beyond::Wrap, false, 1001, false),
+            (Beyond::Scale, false, 999, true),
+            (Beyond::Refuse, true, 10, false),
+            (Beyond::Clip, true, 4000, false),
+        ] {
+            let fitter = Fitter::new(Fit { beyond, align }, 1000, 8, load_end);
+            assert_eq!(fitter.is_idle(), is_idle, "{beyond:?} {align} {load_end}");
+        }
+    }
+
+    #[test]
+    fn what_was_changed_is_counted() {
+        let nothing = Fitted::default();
+        assert!(nothing.is_nothing());
+        for (beyond, align, requests, expected) in [
+            // Within: 992 + 8 = 1000; wrapped: 1000, 1992; spans the end after it: 1992 + 16.
+            (
+                Beyond::Wrap,
+                false,
+                &[(992, 8), (1000, 8), (1992, 16), (0, 1001)][..],
+                Fitted {
+                    wrapped: 2,
+                    moved_back: 1,
+                    left_out: 1,
+                    ..nothing
+                },
+            ),
+            (
+                Beyond::Clip,
+                false,
+                &[(0, 8), (992, 16), (999, 2), (1000, 1)],
+                Fitted {
+                    clipped: 2,
+                    left_out: 1,
+                    ..nothing
+                },
+            ),
+            (
+                Beyond::Refuse,
+                true,
+                &[(8, 8), (9, 1), (7, 2), (0, 3)],
+                Fitted {
+                    aligned: 3,
+                    ..nothing
+                },
+            ),
+            (
+                Beyond::Scale,
+                false,
+                &[(0, 8), (2000, 8)],
+                Fitted {
+                    scaled: 2,
+                    ..nothing
+                },
+            ),
+        ] {
+            let mut fitter = Fitter::new(Fit { beyond, align }, 1003, 8, 4000);
+            for &(sector, sectors) in requests {
+                fitter.apply(&mut Request {
+                    sector: Sector::new(sector),
+                    sectors: Sectors::new(sectors),
+                    ..Request::default()
+                });
+            }
+            assert_eq!(fitter.fitted(), expected);
+            assert!(!fitter.fitted().is_nothing());
+        }
+    }
+
+    #[test]
+    fn an_aligned_request_grows_by_less_than_a_block_at_either_side() {
+        let longest = |align, longest, most| {
+            let fit = Fit {
+                align,
+                ..Fit::default()
+            };
+            let fitter = Fitter::new(fit, 1000, 8, 1000);
+            let longest = fitter.longest(Sectors::new(longest), Sectors::new(most));
+            longest.get()
+        };
+        assert_eq!(longest(false, 100, 1000), 100);
+        // Two sectors may lie in two blocks: 7 + 2 + 7.
+        assert_eq!(longest(true, 2, 1000), 16);
+        assert_eq!(longest(true, 100, 1000), 114);
+        assert_eq!(longest(true, 100, 105), 105);
+        assert_eq!(longest(true, u32::MAX, u32::MAX), u32::MAX);
+    }
 }
