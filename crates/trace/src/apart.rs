@@ -138,4 +138,113 @@ mod tests {
             assert_eq!(takes_room(path), is_file, "{device}");
         }
     }
+
+    /// A folder with a file, a symbolic and a hard link to it, and another file.
+    fn links() -> (tempfile::TempDir, [std::path::PathBuf; 4]) {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["file", "symbolic", "hard", "other"].map(|name| folder.path().join(name));
+        std::fs::write(&paths[0], "content").unwrap();
+        std::os::unix::fs::symlink("file", &paths[1]).unwrap();
+        std::fs::hard_link(&paths[0], &paths[2]).unwrap();
+        std::fs::write(&paths[3], "content").unwrap();
+        (folder, paths)
+    }
+
+    #[test]
+    fn a_file_is_the_same_by_whatever_path() {
+        let (folder, [file, symbolic, hard, other]) = links();
+        for (a, b, same) in [
+            (&file, &file, true),
+            (&file, &symbolic, true),
+            (&hard, &file, true),
+            (&symbolic, &hard, true),
+            (&file, &other, false),
+        ] {
+            assert_eq!(is_same(a, b), same, "{a:?} {b:?}");
+            assert_eq!(would_be_same(a, b), same, "{a:?} {b:?}");
+        }
+        let absent = folder.path().join("absent");
+        assert!(!is_same(&absent, &absent));
+    }
+
+    #[test]
+    fn outputs_to_be_are_the_same_in_one_folder_under_one_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir(path("inner")).unwrap();
+        for (a, b, same) in [
+            ("x", "x", true),
+            ("x", "inner/../x", true),
+            ("x", "y", false),
+            ("x", "inner/x", false),
+            ("absent/x", "absent/x", true),
+            ("absent/x", "absent/y", false),
+        ] {
+            assert_eq!(would_be_same(&path(a), &path(b)), same, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn an_output_that_is_an_input_is_refused_by_its_name() {
+        let (_folder, [file, symbolic, _, other]) = links();
+        for input in [&file, &symbolic] {
+            match refuse_same(input, &file) {
+                Err(TraceError::OverwritesInput(path)) => assert_eq!(path, file),
+                outcome => panic!("{outcome:?}"),
+            }
+            assert!(refuse_same(input, &other).is_ok());
+        }
+        let stdio = Path::new("-");
+        assert!(refuse_same(stdio, stdio).is_ok());
+    }
+
+    #[test]
+    fn a_stream_is_the_regular_file_that_it_is_open_as() {
+        let (_folder, [file, symbolic, _, other]) = links();
+        let stream = File::open(&file).unwrap();
+        assert!(is_open_as(&file, stream.as_fd()) && is_open_as(&symbolic, stream.as_fd()));
+        assert!(!is_open_as(&other, stream.as_fd()));
+        // Many processes may have a device open.
+        let device = File::open("/dev/null").unwrap();
+        assert!(!is_open_as(Path::new("/dev/null"), device.as_fd()));
+        assert!(!is_open_as(Path::new("absent"), device.as_fd()));
+    }
+
+    #[test]
+    fn only_block_devices_have_a_number() {
+        let (folder, [file, ..]) = links();
+        for path in [
+            folder.path(),
+            &file,
+            Path::new("/dev/null"),
+            Path::new("absent"),
+        ] {
+            assert_eq!(device_number(path), None, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn an_output_is_refused_where_it_cannot_be() {
+        let (folder, [file, ..]) = links();
+        let refused = |output: &Path| refuse_unusable::<&Path, &Path>(&[], &[output]);
+        for usable in [Path::new("-"), &file, &folder.path().join("new")] {
+            assert!(refused(usable).is_ok(), "{usable:?}");
+        }
+        let error = |name: &str| refused(&folder.path().join(name)).unwrap_err();
+        assert!(matches!(error(""), TraceError::IsFolder(_)));
+        assert!(matches!(error("new/"), TraceError::IsFolder(_)));
+        assert!(matches!(error("new/x"), TraceError::NoFolder { .. }));
+        assert!(matches!(error("file/x"), TraceError::NotInFolder { .. }));
+    }
+
+    #[test]
+    fn inputs_and_outputs_are_all_compared() {
+        let (folder, [file, symbolic, _, other]) = links();
+        let new = folder.path().join("new");
+        assert!(refuse_unusable(&[&file, &other], &[&new]).is_ok());
+        let overwrites = refuse_unusable(&[&other, &file], &[&new, &symbolic]);
+        assert!(matches!(overwrites, Err(TraceError::OverwritesInput(_))));
+        let twice = refuse_unusable(&[&other], &[&file, &new, &symbolic]);
+        assert!(matches!(twice, Err(TraceError::SameOutput { .. })));
+    }
 }
