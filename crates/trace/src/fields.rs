@@ -504,3 +504,171 @@ impl Building {
         Ok((self.record, self.think))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Flags, Op, Status};
+
+    type Cells<'a> = [(&'a str, Cell<'a>)];
+
+    /// The record of row 7 with these cells, and with usual ones for what a row must have.
+    fn record(cells: &Cells<'_>) -> Result<(Record, Option<Nanos>), TraceError> {
+        let usual = [
+            ("time_ns", Cell::Number(5)),
+            ("sector", Cell::Number(8)),
+            ("sectors", Cell::Number(2)),
+            ("op", Cell::Text(b"write")),
+        ];
+        let field = |name: &str| Field::of(name).unwrap();
+        let is_given = |name: &str| {
+            let mut given = cells.iter();
+            given.any(|(other, _)| field(other).means_the_same(field(name)))
+        };
+        let others = usual.iter().filter(|(name, _)| !is_given(name));
+        let cells = others.chain(cells);
+        rows().record(7, cells.map(|(name, cell)| (field(name), *name, *cell)))
+    }
+
+    fn rows() -> Rows {
+        Rows::new(Path::new("x"), Metadata::default(), &ReadOptions::default())
+    }
+
+    fn changed(cells: &Cells<'_>, change: impl FnOnce(&mut Record)) {
+        let mut expected = Record::default();
+        let request = &mut expected.request;
+        (request.start, request.op) = (Nanos::new(5), Op::Write);
+        (request.sector, request.sectors) = (Sector::new(8), Sectors::new(2));
+        change(&mut expected);
+        assert_eq!(record(cells).unwrap(), (expected, None), "{cells:?}");
+    }
+
+    #[test]
+    fn a_row_of_typed_cells_is_a_record() {
+        changed(&[], |_| {});
+        changed(&[("time_us", Cell::Number(3))], |r| {
+            r.request.start = Nanos::new(3_000);
+        });
+        changed(&[("time_s", Cell::Time(Nanos::new(3)))], |r| {
+            r.request.start = Nanos::new(3);
+        });
+        changed(&[("delay_ms", Cell::Number(4))], |r| {
+            r.outcome.delay = Some(Nanos::new(4_000_000));
+        });
+        changed(&[("latency_ns", Cell::Number((1 << 63) - 1))], |r| {
+            r.outcome.latency = Some(Nanos::new((1 << 63) - 1));
+        });
+        changed(&[("class", Cell::Number(65_535))], |r| {
+            r.request.class = 65_535;
+        });
+        changed(&[("group", Cell::Number(4_294_967_295))], |r| {
+            r.request.group = u32::MAX;
+        });
+        changed(&[("sectors", Cell::Number(4_294_967_295))], |r| {
+            r.request.sectors = Sectors::new(u32::MAX);
+        });
+        changed(&[("device", Cell::Device(9))], |r| r.request.device = 9);
+        changed(&[("flags", Cell::Text(b"sync+fua"))], |r| {
+            r.request.flags = Flags::SYNC.with(Flags::FUA);
+        });
+        changed(&[("status", Cell::Text(b"error:5"))], |r| {
+            r.outcome.status = Status::Error(5);
+        });
+        let (_, think) = record(&[("think_us", Cell::Number(6))]).unwrap();
+        assert_eq!(think, Some(Nanos::new(6_000)));
+    }
+
+    #[test]
+    fn a_flag_is_true_or_false_in_any_type() {
+        for (cell, flag) in [
+            (Cell::Flag(true), true),
+            (Cell::Flag(false), false),
+            (Cell::Number(1), true),
+            (Cell::Number(0), false),
+            (Cell::Text(b"true"), true),
+            (Cell::Text(b"false"), false),
+            (Cell::Text(b"0"), false),
+        ] {
+            changed(&[("pushed_back", cell)], |r| r.outcome.pushed_back = flag);
+        }
+    }
+
+    #[test]
+    fn a_range_may_be_in_sectors_and_bytes_at_once() {
+        let (offset, length) = (Cell::Number(5 * 512), Cell::Number(3 * 512));
+        changed(&[("offset_bytes", offset)], |r| {
+            r.request.sector = Sector::new(5);
+        });
+        changed(&[("length_bytes", length)], |r| {
+            r.request.sectors = Sectors::new(3);
+        });
+        changed(&[("offset_bytes", offset), ("length_bytes", length)], |r| {
+            (r.request.sector, r.request.sectors) = (Sector::new(5), Sectors::new(3));
+        });
+    }
+
+    #[test]
+    fn a_cell_that_is_none_of_its_field_is_refused_with_its_row() {
+        for (name, cell, problem) in [
+            ("time_ns", Cell::Number(1 << 63), "a time below 292 years"),
+            ("delay_s", Cell::Number(1 << 62), "a time below 292 years"),
+            (
+                "sectors",
+                Cell::Number(1 << 32),
+                "a whole number from 0 to 4294967295",
+            ),
+            (
+                "group",
+                Cell::Number(1 << 32),
+                "a whole number from 0 to 4294967295",
+            ),
+            (
+                "class",
+                Cell::Number(1 << 16),
+                "a whole number from 0 to 65535",
+            ),
+            ("sector", Cell::Flag(true), "a value of a different type"),
+            (
+                "device",
+                Cell::Time(Nanos::ZERO),
+                "a value of a different type",
+            ),
+            ("pushed_back", Cell::Number(2), "0 or 1"),
+            ("op", Cell::Number(1), "read, write, discard"),
+            ("op", Cell::Text(b""), "a value in every row"),
+        ] {
+            let error = record(&[(name, cell)]).unwrap_err().to_string();
+            assert!(error.starts_with("x:7: field "), "{error}");
+            assert!(
+                error.contains(&format!("'{name}'")) && error.contains(problem),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn devices_are_numbered_as_their_names_turn_up() {
+        let mut rows = rows();
+        rows.metadata_mut().origin_ns = Some(4);
+        let usual = |name: &'static str| (Field::of(name).unwrap(), name, Cell::Number(1));
+        // A number is a name, too.
+        let named = [
+            (Cell::Text(b"sdb"), 0),
+            (Cell::Number(12), 1),
+            (Cell::Text(b"sdb"), 0),
+        ];
+        for (device, number) in named {
+            let cells = [
+                usual("time_ns"),
+                usual("sector"),
+                usual("sectors"),
+                (Field::Op, "op", Cell::Text(b"R")),
+                (Field::Device, "device", device),
+            ];
+            let (record, _) = rows.record(1, cells.into_iter()).unwrap();
+            assert_eq!(record.request.device, number);
+        }
+        assert_eq!(rows.metadata().devices, ["sdb", "12"]);
+        assert_eq!(rows.metadata().origin_ns, Some(4));
+    }
+}
