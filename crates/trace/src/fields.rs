@@ -420,6 +420,7 @@ impl Building {
             Field::Sectors | Field::Group => u64::from(u32::MAX),
             Field::LengthBytes => u64::from(u32::MAX) * iosonar_units::SECTOR_BYTES,
             Field::Class => u64::from(u16::MAX),
+            Field::Sector => (1 << 63) - 1,
             _ => u64::MAX,
         };
         let cell = match (cell, field.unit()) {
@@ -626,6 +627,11 @@ mod tests {
                 "class",
                 Cell::Number(1 << 16),
                 "a whole number from 0 to 65535",
+            ),
+            (
+                "sector",
+                Cell::Number(1 << 63),
+                "a whole number from 0 to 9223372036854775807",
             ),
             ("sector", Cell::Flag(true), "a value of a different type"),
             (
