@@ -80,3 +80,22 @@ impl TraceReader for OnlyDevices {
         self.inner.skip_before(start)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+    use crate::testing::Given;
+
+    #[test]
+    fn what_the_reader_below_knows_of_times_is_passed_on() {
+        let inner = Given::new([]);
+        let skipped_before = std::sync::Arc::clone(&inner.skipped_before);
+        let wanted = ["sda".to_owned()];
+        let mut reader = OnlyDevices::new(Box::new(inner), Path::new("x"), &wanted);
+        assert_eq!(reader.none_before(), Nanos::new(3));
+        reader.skip_before(Nanos::new(5)).unwrap();
+        assert_eq!(skipped_before.load(Relaxed), 5);
+    }
+}

@@ -49,6 +49,8 @@ mod requests;
 mod salvage;
 mod submitted;
 pub mod tables;
+#[cfg(test)]
+mod testing;
 mod text;
 pub mod transform;
 mod whole_file;

@@ -156,3 +156,19 @@ const COMPLETE: [&str; 2] = [
     "record was read from a complete file that still has its temporary name",
     "records were read from a complete file that still has its temporary name",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Given;
+
+    #[test]
+    fn rows_may_be_skipped_but_no_times_are_relied_on() {
+        let inner = Given::new([]);
+        let skipped_before = Arc::clone(&inner.skipped_before);
+        let mut reader = Salvaged::new(Box::new(inner), Vec::new());
+        assert_eq!(reader.none_before(), Nanos::ZERO);
+        reader.skip_before(Nanos::new(5)).unwrap();
+        assert_eq!(skipped_before.load(Relaxed), 5);
+    }
+}

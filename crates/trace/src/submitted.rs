@@ -104,3 +104,87 @@ impl TraceReader for OnlySubmitted {
         self.inner.skip_before(start)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+    use crate::testing::Given;
+
+    /// The starts of what is passed of these batches, batch by batch, and the reader.
+    fn passed(
+        batches: impl IntoIterator<Item = Batch>,
+    ) -> Result<(Vec<Vec<u64>>, OnlySubmitted), TraceError> {
+        let inner = Box::new(Given::new(batches));
+        let mut reader = OnlySubmitted::new(inner, Path::new("x"));
+        let (mut batch, mut starts) = (Batch::default(), Vec::new());
+        loop {
+            match reader.next_batch(&mut batch)? {
+                0 => return Ok((starts, reader)),
+                rows => assert_eq!(rows, batch.len()),
+            }
+            starts.push(batch.starts().iter().map(|start| start.get()).collect());
+        }
+    }
+
+    #[test]
+    fn what_was_not_submitted_is_left_out_and_counted() {
+        let batches = [
+            vec![(0, Status::Done), (1, Status::Error(5))],
+            vec![(2, Status::Skipped), (3, Status::Dropped)],
+            vec![
+                (4, Status::Skipped),
+                (5, Status::Cancelled),
+                (6, Status::Missed),
+            ],
+        ];
+        let (starts, reader) = passed(batches.map(Given::reads)).unwrap();
+        assert_eq!(starts, [vec![0, 1], vec![5]]);
+        let metadata = reader.metadata();
+        assert_eq!(metadata.devices, ["sda"]);
+        let remarks: Vec<(u64, &str)> = metadata
+            .remarks
+            .iter()
+            .map(|remark| {
+                (
+                    remark.count,
+                    remark.happened().split(" by ").next().unwrap(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            remarks,
+            [
+                (2, "requests were skipped"),
+                (1, "request was dropped"),
+                (1, "request was not submitted"),
+            ]
+        );
+        assert_eq!(
+            metadata.remarks[0].example,
+            "read of 1 sector at sector 0, x"
+        );
+    }
+
+    #[test]
+    fn a_load_of_which_nothing_was_submitted_is_refused() {
+        let (starts, _) = passed([]).unwrap();
+        assert!(starts.is_empty(), "an empty load is one");
+        let skipped = || Given::reads([(0, Status::Skipped)]);
+        let error = passed([skipped(), skipped()]).err().unwrap().to_string();
+        assert!(error.contains("none of its 2 requests"), "{error}");
+        let (starts, _) = passed([skipped(), Given::reads([(1, Status::Done)])]).unwrap();
+        assert_eq!(starts, [[1]]);
+    }
+
+    #[test]
+    fn what_the_reader_below_knows_of_times_is_passed_on() {
+        let inner = Given::new([]);
+        let skipped_before = std::sync::Arc::clone(&inner.skipped_before);
+        let mut reader = OnlySubmitted::new(Box::new(inner), Path::new("x"));
+        assert_eq!(reader.none_before(), Nanos::new(3));
+        reader.skip_before(Nanos::new(5)).unwrap();
+        assert_eq!(skipped_before.load(Relaxed), 5);
+    }
+}
