@@ -221,3 +221,161 @@ pub fn apply_all(
     }
     Ok(reader)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::testing::Given;
+    use crate::{Batch, Status};
+
+    fn given(starts: impl IntoIterator<Item = u64>) -> Box<dyn TraceReader> {
+        let rows = starts.into_iter().map(|start| (start, Status::Done));
+        Box::new(Given::new([Given::reads(rows)]))
+    }
+
+    /// The starts that a reader gives.
+    fn starts(reader: &mut dyn TraceReader) -> Result<Vec<u64>, TraceError> {
+        let (mut batch, mut starts) = (Batch::default(), Vec::new());
+        while reader.next_batch(&mut batch)? > 0 {
+            starts.extend(batch.starts().iter().map(|start| start.get()));
+        }
+        Ok(starts)
+    }
+
+    fn applied(
+        change: &Change,
+        load: impl IntoIterator<Item = u64>,
+    ) -> Result<Vec<u64>, TraceError> {
+        let (path, spill) = (Path::new("x"), Spill::default());
+        starts(&mut *change.apply(given(load), path, &spill, false)?)
+    }
+
+    #[test]
+    fn a_changed_load_keeps_the_names_of_its_devices() {
+        let repeat = Repeat {
+            rounds: Rounds::Times(2),
+            offset: 0,
+        };
+        for change in [
+            Change::Reverse,
+            Change::Repeat(repeat),
+            Change::ScaleLoad(Copies::new(2).unwrap()),
+            Change::OnBackstep(OnBackstep::Sort),
+            Change::OnBackstep(OnBackstep::Shift),
+            Change::OnBackstep(OnBackstep::Error),
+            Change::ZeroFirst,
+        ] {
+            let (path, spill) = (Path::new("x"), Spill::default());
+            let mut reader = change.apply(given([1, 2]), path, &spill, true).unwrap();
+            assert_eq!(reader.metadata().devices, ["sda"], "{change:?}");
+            starts(&mut *reader).unwrap();
+            assert_eq!(reader.metadata().devices, ["sda"], "{change:?}");
+        }
+        let mut pasted = Pasted::new(vec![given([1]), given([2])]);
+        starts(&mut pasted).unwrap();
+        assert_eq!(pasted.metadata().devices, ["sda"]);
+        let (piece, spill) = (Nanos::new(10), Spill::default());
+        let derived = derive(given([1, 12, 13, 25]), Path::new("x"), piece, 1, &spill).unwrap();
+        // The last piece is not known to be whole.
+        assert_eq!(derived.pieces(), 2);
+        assert_eq!(derived.metadata().devices, ["sda"]);
+    }
+
+    #[test]
+    fn a_window_begins_where_the_changes_move_it() {
+        let select = |from| Change::Select {
+            from: Nanos::new(from),
+            until: Nanos::MAX,
+        };
+        let speed = |ratio: &str| Change::Speed(ratio.parse().unwrap());
+        let shift = |by| Change::Shift(Nanos::new(by));
+        for (changes, begin) in [
+            (vec![], 0),
+            (vec![Change::Reverse], 0),
+            (vec![select(7)], 7),
+            (vec![select(7), select(5)], 7),
+            (vec![select(8), speed("2")], 4),
+            (vec![select(8), speed("0.5"), shift(3)], 19),
+            (vec![shift(3), select(2)], 3),
+            (vec![select(8), Change::ZeroFirst], 0),
+            (vec![select(8), Change::RampLoad { per_s2: 1.0 }], 0),
+            (vec![select(8), Change::ZeroFirst, shift(3)], 3),
+            (vec![select(u64::MAX), speed("0.5")], u64::MAX),
+        ] {
+            assert_eq!(beginning(&changes), Nanos::new(begin), "{changes:?}");
+        }
+    }
+
+    #[test]
+    fn a_load_that_begins_at_zero_has_the_same_gaps() {
+        assert_eq!(
+            applied(&Change::ZeroFirst, [40, 45, 60]).unwrap(),
+            [0, 5, 20]
+        );
+        let error = applied(&Change::ZeroFirst, [40, 39])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("sort the load first"), "{error}");
+    }
+
+    #[test]
+    fn a_window_of_a_sorted_load_ends_the_reading() {
+        let change = Change::Select {
+            from: Nanos::new(10),
+            until: Nanos::new(20),
+        };
+        let read = |sorted, batches: &[&[u64]]| {
+            let batches = batches
+                .iter()
+                .map(|starts| Given::reads(starts.iter().map(|start| (*start, Status::Done))));
+            let given = Box::new(Given::new(batches));
+            let (path, spill) = (Path::new("x"), Spill::default());
+            starts(&mut *change.apply(given, path, &spill, sorted).unwrap()).unwrap()
+        };
+        // 19 may be followed by more of the window, 20 may not, unless the load is not sorted.
+        let batches: [&[u64]; 3] = [&[9, 10, 19], &[19, 20], &[12]];
+        assert_eq!(read(true, &batches), [10, 19, 19]);
+        assert_eq!(read(false, &batches), [10, 19, 19, 12]);
+        assert_eq!(read(true, &[&[1, 2], &[15]]), [15]);
+        assert_eq!(read(true, &[&[21], &[15]]), [0_u64; 0]);
+    }
+
+    #[test]
+    fn rounds_that_would_end_beyond_all_times_are_refused_with_the_most() {
+        let repeated = |rounds, load: [u64; 2]| {
+            let repeat = Repeat {
+                rounds: Rounds::Times(rounds),
+                offset: 0,
+            };
+            applied(&Change::Repeat(repeat), load)
+        };
+        // Of a load from 2^60 to 2^61, round r ends at 2^61 + r 2^60, which is below 2^63 for r up to 5.
+        let long = [1 << 60, 1 << 61];
+        assert_eq!(repeated(6, long).unwrap().len(), 12);
+        let error = repeated(7, long).unwrap_err().to_string();
+        assert!(
+            error.contains("at most 6 rounds") && error.contains("got 7"),
+            "{error}"
+        );
+        // It may end in the last nanosecond, and no later.
+        assert_eq!(repeated(2, [1, 1 << 62]).unwrap().len(), 4);
+        let error = repeated(2, [0, 1 << 62]).unwrap_err().to_string();
+        assert!(error.contains("at most 1 rounds"), "{error}");
+        let error = repeated(1_000_000_001, [5, 5]).unwrap_err().to_string();
+        assert!(error.contains("at most 1000000000 rounds"), "{error}");
+    }
+
+    #[test]
+    fn a_command_that_has_enough_ends_the_load() {
+        // The header and a row, of more text than a pipe holds.
+        let head = Change::Command("head -n 2".to_owned());
+        assert_eq!(applied(&head, 0..5_000).unwrap(), [0]);
+        let mut piped = head
+            .apply(given([7]), Path::new("x"), &Spill::default(), true)
+            .unwrap();
+        assert!(piped.metadata().devices.is_empty(), "text knows no devices");
+        assert_eq!(starts(&mut *piped).unwrap(), [7]);
+    }
+}
