@@ -368,6 +368,20 @@ mod tests {
     }
 
     #[test]
+    fn a_load_that_ends_beyond_all_times_can_be_said_once() {
+        let repeated = |rounds| {
+            let repeat = Repeat {
+                rounds: Rounds::Times(rounds),
+                offset: 0,
+            };
+            applied(&Change::Repeat(repeat), [0, 1 << 63])
+        };
+        assert_eq!(repeated(1).unwrap(), [0, 1 << 63]);
+        let error = repeated(2).unwrap_err().to_string();
+        assert!(error.contains("at most 1 rounds"), "{error}");
+    }
+
+    #[test]
     fn a_command_that_has_enough_ends_the_load() {
         // The header and a row, of more text than a pipe holds.
         let head = Change::Command("head -n 2".to_owned());

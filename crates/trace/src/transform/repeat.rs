@@ -101,7 +101,8 @@ impl Repeated {
 
     /// Refuses rounds that would begin beyond all times, before the first of those that would not.
     fn check_rounds(&self) -> Result<(), TraceError> {
-        let Rounds::Times(n) = self.repeat.rounds else {
+        // A single round changes nothing.
+        let Rounds::Times(n @ 2..) = self.repeat.rounds else {
             return Ok(());
         };
         let (span, last) = (u128::from(self.span()), u128::from(self.last.get()));
@@ -111,7 +112,9 @@ impl Repeated {
         }
         let most = match span {
             0 => u128::from(MOST_ROUNDS),
-            span => (((1 << 63) - 1 - last) / span + 1).min(u128::from(MOST_ROUNDS)),
+            span => {
+                (u128::saturating_sub((1 << 63) - 1, last) / span + 1).min(u128::from(MOST_ROUNDS))
+            }
         };
         Err(TraceError::Option(format!(
             "--repeat must be at most {most} rounds of this load, so that it ends within 292 years (got {n}); or give \
