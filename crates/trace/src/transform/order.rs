@@ -438,4 +438,16 @@ mod tests {
             "{error}"
         );
     }
+
+    #[test]
+    fn what_happens_where_time_goes_back_is_one_of_three_words() {
+        for (text, what) in [
+            ("error", OnBackstep::Error),
+            ("shift", OnBackstep::Shift),
+            ("sort", OnBackstep::Sort),
+        ] {
+            assert_eq!(text.parse(), Ok(what));
+        }
+        assert!("".parse::<OnBackstep>().is_err() && "Sort".parse::<OnBackstep>().is_err());
+    }
 }

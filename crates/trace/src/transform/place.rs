@@ -324,4 +324,45 @@ mod tests {
             assert!(text.parse::<Scatter>().is_err(), "{text}");
         }
     }
+
+    /// The sectors of requests at `sectors`, changed.
+    fn placed(mut change: impl Stream, sectors: &[u64]) -> Result<Vec<u64>, TraceError> {
+        let mut batch = Batch::default();
+        for &sector in sectors {
+            let mut record = Record::default();
+            record.request.sector = Sector::new(sector);
+            batch.push(&record);
+        }
+        change.apply(&mut batch, &mut Metadata::default())?;
+        Ok(batch.sector_column().iter().map(|s| s.get()).collect())
+    }
+
+    #[test]
+    fn a_request_is_moved_up_to_the_last_sector_there_can_be() {
+        const LAST: u64 = (1 << 63) - 1;
+        let slip = |increment| {
+            Slipping::new(Slip {
+                every: 1,
+                increment,
+            })
+        };
+        assert_eq!(placed(slip(1), &[LAST - 1]).unwrap(), [LAST]);
+        let error = placed(slip(1), &[LAST]).unwrap_err().to_string();
+        assert!(error.contains(&LAST.to_string()), "{error}");
+    }
+
+    #[test]
+    fn lengths_are_at_least_the_minimum_and_at_most_the_maximum() {
+        for (text, bounds) in [
+            ("2.0", Some((0, 65_536))),
+            ("2.0,8", Some((8, 65_536))),
+            ("2.0,8,8", Some((8, 8))),
+            ("2.0,8,7", None),
+            ("2.0,0,0", None),
+            ("2.0,0,1", Some((0, 1))),
+        ] {
+            let resize = text.parse::<Resize>();
+            assert_eq!(resize.ok().map(|r| (r.min, r.max)), bounds, "{text}");
+        }
+    }
 }

@@ -420,4 +420,44 @@ mod tests {
             "the window from 2 s to 1 s is empty"
         );
     }
+
+    #[test]
+    fn an_operation_is_a_name_or_its_first_letter() {
+        for (text, expected) in [
+            ("read", Some(Op::Read)),
+            ("R", Some(Op::Read)),
+            ("w", Some(Op::Write)),
+            ("Write", Some(Op::Write)),
+            ("d", Some(Op::Discard)),
+            ("f", Some(Op::Flush)),
+            ("write-zeroes", Some(Op::WriteZeroes)),
+            ("re", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(op(text).ok(), expected, "{text}");
+        }
+        let several = "r, flush,WRITE-ZEROES".parse();
+        assert_eq!(several, Ok(Ops(vec![Op::Read, Op::Flush, Op::WriteZeroes])));
+        let (from, to) = (Op::Discard, Op::Write);
+        assert_eq!("d = W".parse(), Ok(Substitution { from, to }));
+    }
+
+    #[test]
+    fn an_offset_per_round_is_below_2_to_62_sectors() {
+        for (text, offset) in [
+            ("0", Some(0)),
+            ("8", Some(8)),
+            ("4611686018427387903", Some((1 << 62) - 1)),
+            ("4611686018427387904", None),
+            ("-1", None),
+        ] {
+            let changes = changes_of(&pairs(&[("repeat", "2"), ("repeat_offset", text)]));
+            let expected = offset.map(|offset| {
+                let rounds = Rounds::Times(2);
+                vec![Change::Repeat(Repeat { rounds, offset })]
+            });
+            assert_eq!(changes.ok(), expected, "{text}");
+        }
+    }
 }
