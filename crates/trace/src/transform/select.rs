@@ -68,3 +68,21 @@ impl Stream for Sample {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_scrambled_as_published() {
+        // The first outputs of SplitMix64 for the seed 0, from the reference implementation.
+        let gamma = 0x9e37_79b9_7f4a_7c15_u64;
+        for (i, output) in [
+            (0, 0xe220_a839_7b1d_cdaf_u64),
+            (1, 0x6e78_9e6a_a1b9_65f4),
+            (2, 0x06c4_5d18_8009_454f),
+        ] {
+            assert_eq!(scrambled(gamma.wrapping_mul(i)), output);
+        }
+    }
+}

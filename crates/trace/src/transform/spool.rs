@@ -195,3 +195,27 @@ impl Cursor {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_a_name_takes_no_other_files_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let names: Vec<PathBuf> = (0..3)
+            .map(|i| format!(".iosonar-{}-{i}", std::process::id()))
+            .map(|name| folder.path().join(name))
+            .collect();
+        names
+            .iter()
+            .for_each(|name| fs::write(name, "other").unwrap());
+        assert!(unnamed_file_in(folder.path()).is_ok());
+        for name in &names {
+            assert_eq!(fs::read(name).unwrap(), b"other");
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+        let absent = unnamed_file_in(&folder.path().join("absent")).unwrap_err();
+        assert_eq!(absent.kind(), io::ErrorKind::NotFound);
+    }
+}
