@@ -386,3 +386,156 @@ pub fn in_order<T>(
 fn can_be_read_again(path: &Path) -> bool {
     std::fs::metadata(path).map_or(path != Path::new("-"), |m| m.is_file() || m.is_dir())
 }
+
+#[cfg(test)]
+mod tests {
+    use iosonar_units::Nanos;
+
+    use super::*;
+    use crate::Batch;
+
+    const HEADER: &str = "time_ns,sector,sectors,op,status";
+
+    /// A file of reads that start at these times and end so.
+    fn file(folder: &Path, name: &str, rows: &[(u64, &str)]) -> PathBuf {
+        let path = folder.join(name);
+        let row = |(start, status): &(u64, &str)| format!("\n{start},8,1,read,{status}");
+        let rows: String = rows.iter().map(row).collect();
+        std::fs::write(&path, format!("{HEADER}{rows}\n")).unwrap();
+        path
+    }
+
+    fn starts(reader: &mut dyn TraceReader) -> Result<Vec<u64>, TraceError> {
+        let (mut batch, mut starts) = (Batch::default(), Vec::new());
+        while reader.next_batch(&mut batch)? > 0 {
+            starts.extend(batch.starts().iter().map(|start| start.get()));
+        }
+        Ok(starts)
+    }
+
+    fn changed(changes: &[Change]) -> Reading {
+        Reading {
+            changes: changes.to_vec(),
+            ..Reading::default()
+        }
+    }
+
+    #[test]
+    fn changes_are_put_as_on_a_command_line() {
+        let reading = changed(&[
+            Change::Select {
+                from: Nanos::from_micros(1),
+                until: Nanos::MAX,
+            },
+            Change::Reverse,
+            Change::Shift(Nanos::new(5)),
+        ]);
+        let words = reading.changes_in_words();
+        assert_eq!(words.len(), 3);
+        assert!(
+            words[0].starts_with("--select 1") && words[0].ends_with(".."),
+            "{words:?}"
+        );
+        assert_eq!(words[1..], ["--reverse true", "--shift 5ns"]);
+        let command = changed(&[Change::Command(String::new())]);
+        assert_eq!(command.changes_in_words(), ["--cmd"], "no blank at the end");
+    }
+
+    #[test]
+    fn the_format_of_a_file_is_known_before_it_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let csv = file(folder.path(), "x", &[(1, "done")]);
+        std::fs::write(folder.path().join("events.blktrace.0"), "").unwrap();
+        std::fs::write(folder.path().join("none"), "none of them\n").unwrap();
+        std::fs::create_dir(folder.path().join("empty")).unwrap();
+        let inside = |name: &str| folder.path().join(name);
+        for (path, format) in [
+            (csv.as_path(), Some("csv")),
+            (folder.path(), Some("blktrace")),
+            (&inside("events"), Some("blktrace")),
+            (&inside("none"), None),
+            (&inside("empty"), None),
+            (&inside("absent"), None),
+            (Path::new("-"), None),
+            (Path::new("/dev/null"), None),
+        ] {
+            let options = ReadOptions::default();
+            assert_eq!(format_at(path, &options), format, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_read_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(folder.path(), "x.csv", &[(1, "done"), (2, "done")]);
+        let bytes = path.metadata().unwrap().len();
+        let progress = Arc::new(ReadProgress::default());
+        let options = ReadOptions {
+            progress: Some(Arc::clone(&progress)),
+            ..ReadOptions::default()
+        };
+        let counted = || (progress.read.load(Relaxed), progress.total.load(Relaxed));
+        assert_eq!(format_at(&path, &options), Some("csv"));
+        assert_eq!(counted(), (0, 0), "a look at it is no progress");
+        let read = starts(&mut *open_with(&path, &options).unwrap()).unwrap();
+        assert_eq!(read, [1, 2]);
+        assert_eq!(counted(), (bytes, bytes));
+    }
+
+    #[test]
+    fn a_load_is_what_was_submitted_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = [(1, "done"), (3, "skipped"), (2, "done"), (4, "error:5")];
+        let path = file(folder.path(), "x.csv", &rows);
+        let read = |reading: &Reading| starts(&mut *open_load(&path, reading)?);
+        assert_eq!(read(&Reading::default()).unwrap(), [1, 2, 4]);
+        let mut all = Reading::default();
+        all.options.include_unsubmitted = true;
+        let error = read(&all).unwrap_err();
+        assert!(matches!(error, TraceError::Unsorted { .. }), "{error}");
+        all.changes = vec![Change::OnBackstep(OnBackstep::Sort)];
+        assert_eq!(read(&all).unwrap(), [1, 2, 3, 4]);
+        all.changes = vec![Change::OnBackstep(OnBackstep::Error)];
+        assert!(read(&all).is_err());
+        // What a command makes of a load is checked again.
+        let mixed = changed(&[Change::Command("sort -r".to_owned())]);
+        let error = read(&mixed).unwrap_err();
+        assert!(matches!(error, TraceError::Unsorted { .. }), "{error}");
+    }
+
+    #[test]
+    fn records_are_brought_into_order_where_they_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let sorted = file(folder.path(), "a.csv", &[(1, "done"), (4, "done")]);
+        let unsorted = file(folder.path(), "b.csv", &[(3, "done"), (2, "done")]);
+        for (paths, expected, tries) in [
+            (vec![sorted.clone()], vec![1, 4], 1),
+            (vec![unsorted.clone()], vec![2, 3], 2),
+            (vec![sorted, unsorted], vec![1, 2, 3, 4], 2),
+        ] {
+            let tried = std::cell::Cell::new(0);
+            let read = in_order(&paths, &Reading::default(), |reader| {
+                tried.set(tried.get() + 1);
+                starts(reader)
+            });
+            assert_eq!((read.unwrap(), tried.get()), (expected, tries));
+        }
+    }
+
+    #[test]
+    fn files_and_folders_can_be_read_again_and_pipes_cannot() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(folder.path(), "x.csv", &[]);
+        let absent = folder.path().join("absent");
+        for (path, again) in [
+            (path.as_path(), true),
+            (folder.path(), true),
+            // It is refused when it is opened.
+            (&absent, true),
+            (Path::new("/dev/null"), false),
+            (Path::new("-"), false),
+        ] {
+            assert_eq!(can_be_read_again(path), again, "{path:?}");
+        }
+    }
+}
