@@ -121,3 +121,97 @@ pub(crate) mod delimiter {
             .transpose()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use iosonar_units::Nanos;
+
+    use crate::transform::Change;
+    use crate::{ReadOptions, Reading};
+
+    fn reading(json: &str) -> Result<Reading, String> {
+        serde_json::from_str(json).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn how_a_trace_is_read_is_written_as_on_a_command_line() {
+        let read = reading(
+            r#"{
+                "round": "out",
+                "start_event": "q",
+                "start_at": "issue",
+                "columns": "time_s=When, op = What",
+                "delimiter": "tab",
+                "changes": [["shift", "3ns"], ["reverse", "true"]]
+            }"#,
+        )
+        .unwrap();
+        let options = &read.options;
+        assert!(options.round_out && options.start_at_issue);
+        let columns = [("time_s", "When"), ("op", "What")];
+        let columns = columns.map(|(ours, theirs)| (ours.to_owned(), theirs.to_owned()));
+        assert_eq!(
+            (&options.columns[..], options.delimiter),
+            (&columns[..], Some(b'\t'))
+        );
+        assert_eq!(
+            read.changes,
+            [Change::Shift(Nanos::new(3)), Change::Reverse]
+        );
+
+        let json = serde_json::to_string(&read).unwrap();
+        let again = reading(&json).unwrap();
+        assert_eq!(again.changes, read.changes);
+        assert_eq!(again.options.columns, read.options.columns);
+        assert_eq!(serde_json::to_string(&again).unwrap(), json);
+    }
+
+    #[test]
+    fn what_is_not_written_is_the_usual() {
+        let usual = Reading::default();
+        for json in ["{}", &serde_json::to_string(&usual).unwrap()] {
+            let ReadOptions {
+                round_out,
+                start_at_issue,
+                columns,
+                delimiter,
+                ..
+            } = reading(json).unwrap().options;
+            assert!(!round_out && !start_at_issue && columns.is_empty());
+            assert_eq!(delimiter, None);
+        }
+    }
+
+    #[test]
+    fn several_columns_are_a_list_or_stand_between_commas() {
+        for json in [
+            r#"{"columns": ["a=b", "c=d=e"]}"#,
+            r#"{"columns": "a=b,c=d=e"}"#,
+        ] {
+            let pairs = [("a", "b"), ("c", "d=e")];
+            let pairs = pairs.map(|(ours, theirs)| (ours.to_owned(), theirs.to_owned()));
+            assert_eq!(reading(json).unwrap().options.columns, pairs);
+        }
+    }
+
+    #[test]
+    fn what_is_written_wrong_is_refused_with_what_is_expected() {
+        for (json, problem) in [
+            (r#"{"round": "in"}"#, "'in', expected out"),
+            (r#"{"start_at": "end"}"#, "'end', expected queue or issue"),
+            (
+                r#"{"columns": "time_s"}"#,
+                "'time_s', expected FIELD=COLUMN",
+            ),
+            (r#"{"delimiter": "::"}"#, "expected one character, or tab"),
+            (
+                r#"{"changes": [["fast", "2"]]}"#,
+                "'fast' is not an option that changes a load",
+            ),
+            (r#"{"changes": [["shift", "x"]]}"#, "'shift' is 'x'"),
+        ] {
+            let error = reading(json).unwrap_err();
+            assert!(error.contains(problem), "{error}");
+        }
+    }
+}
