@@ -304,3 +304,117 @@ pub trait TraceWriter: Send {
     /// If the output cannot be written; no file of that name appears then.
     fn finish(self: Box<Self>) -> Result<(), TraceError>;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A format, a reader and a writer with no more than they must have.
+    struct Least;
+
+    impl Format for Least {
+        fn name(&self) -> &'static str {
+            "least"
+        }
+
+        fn description(&self) -> &'static str {
+            "no more than it must have"
+        }
+
+        fn columns(&self) -> &'static str {
+            "none"
+        }
+
+        fn recognises(&self, _: &[u8]) -> bool {
+            false
+        }
+
+        fn reader(&self, _: Source, _: &ReadOptions) -> Result<Box<dyn TraceReader>, TraceError> {
+            Ok(Box::new(Nothing(Metadata::default())))
+        }
+    }
+
+    struct Nothing(Metadata);
+
+    impl TraceReader for Nothing {
+        fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+            batch.clear();
+            Ok(0)
+        }
+
+        fn metadata(&self) -> &Metadata {
+            &self.0
+        }
+    }
+
+    impl TraceWriter for Nothing {
+        fn write(&mut self, _: &Batch) -> Result<(), TraceError> {
+            Ok(())
+        }
+
+        fn finish(self: Box<Self>) -> Result<(), TraceError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_format_has_no_names_and_maps_no_columns_unless_it_says_so() {
+        assert!(Least.extensions().is_empty());
+        assert!(Least.holds_devices() && !Least.maps_columns());
+        assert_eq!(Least.loses(), None);
+        let sink = Sink {
+            output: Box::new(std::io::BufWriter::new(tempfile::tempfile().unwrap())),
+            path: PathBuf::from("x"),
+        };
+        let writer = Least.writer(sink, &Metadata::default(), &WriteOptions::default());
+        let Err(TraceError::NotWritable { path, format, .. }) = writer else {
+            panic!("a format that is only read was written");
+        };
+        assert_eq!((path, format), (PathBuf::from("x"), "least"));
+    }
+
+    #[test]
+    fn a_reader_knows_nothing_in_advance_and_a_writer_leaves_nothing_out_unless_they_say_so() {
+        let mut nothing = Nothing(Metadata::default());
+        assert_eq!(nothing.none_before(), Nanos::ZERO);
+        assert!(nothing.skip_before(Nanos::MAX).is_ok());
+        assert!(TraceWriter::flush(&mut nothing).is_ok());
+        assert_eq!(nothing.left_out(), 0);
+    }
+
+    #[test]
+    fn fields_stand_apart_by_one_character() {
+        for (text, byte) in [
+            (";", Some(b';')),
+            ("t", Some(b't')),
+            ("tab", Some(b'\t')),
+            (r"\t", Some(b'\t')),
+            ("\t", Some(b'\t')),
+            ("", None),
+            ("ta", None),
+            (";;", None),
+            ("\u{e4}", None),
+        ] {
+            assert_eq!(one_byte(text).ok(), byte, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_event_is_named_by_its_letter_or_its_word() {
+        for (event, letter, word) in [
+            (StartEvent::Queue, "q", "queue"),
+            (StartEvent::Get, "g", "get"),
+            (StartEvent::Insert, "i", "insert"),
+            (StartEvent::Issue, "d", "issue"),
+            (StartEvent::Complete, "C", "Complete"),
+            (StartEvent::Auto, "auto", "AUTO"),
+        ] {
+            for text in [letter, word] {
+                assert_eq!(text.parse(), Ok(event), "{text}");
+            }
+        }
+        for text in ["", "a", "x", "queued"] {
+            assert!(text.parse::<StartEvent>().is_err(), "{text}");
+        }
+    }
+}
