@@ -587,4 +587,68 @@ mod tests {
         WholeFile::write_all(&link, b"new").unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"new");
     }
+
+    #[test]
+    fn the_cause_of_an_error_is_known_by_its_type() {
+        let dir = tempfile::tempdir().unwrap();
+        let no_file = place_of(dir.path()).unwrap_err();
+        let link: io::Error = LinkOfAnother(PathBuf::from("a/link")).into();
+        let plain: io::Error = io::ErrorKind::PermissionDenied.into();
+        for (error, is_no_file, is_link) in [
+            (&no_file, true, false),
+            (&link, false, true),
+            (&plain, false, false),
+        ] {
+            assert_eq!(NoRegularFile::is_cause_of(error), is_no_file, "{error}");
+            assert_eq!(LinkOfAnother::is_cause_of(error), is_link, "{error}");
+            assert!(!WrittenByAnother::is_cause_of(error), "{error}");
+        }
+        assert_eq!(link.kind(), io::ErrorKind::PermissionDenied);
+        for (error, text) in [
+            (&no_file, "already exists and is not a regular file"),
+            (&link, "a/link is a symbolic link owned by another user"),
+        ] {
+            assert!(error.to_string().contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_a_process_has_written_so_far_is_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = dir.path().join("x.txt");
+        assert_eq!(written_so_far(&name), 0);
+        // Of another process, of another file, and complete.
+        for (other, text) in [
+            ("x.txt.4194305-0.part", "left"),
+            ("y.txt.1-0.part", "other"),
+            ("x.txt", "whole file"),
+        ] {
+            fs::write(dir.path().join(other), text).unwrap();
+        }
+        let mut file = WholeFile::create(&name).unwrap();
+        assert_eq!(written_so_far(&name), 0);
+        file.write_all(b"seven b").unwrap();
+        file.flush().unwrap();
+        assert_eq!(written_so_far(&name), 7);
+        drop(file);
+        assert_eq!(written_so_far(&name), 0);
+    }
+
+    #[test]
+    fn a_stream_whose_medium_is_full_is_an_error_when_it_is_closed() {
+        for (path, has_room) in [("/dev/null", true), ("/dev/full", false)] {
+            let file = File::options().write(true).open(path).unwrap();
+            let mut output: Box<BufWriter<File>> = Box::new(BufWriter::new(file));
+            output.write_all(b"less than the buffer holds").unwrap();
+            assert_eq!(output.close().is_ok(), has_room, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_folder_of_a_file_is_synced_if_it_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(sync_folder_of(&dir.path().join("x")).is_ok());
+        let error = sync_folder_of(&dir.path().join("absent/x")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
 }
