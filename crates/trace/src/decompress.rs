@@ -225,4 +225,15 @@ mod tests {
         assert_eq!(all, b"abc");
         assert_eq!(reader.read(&mut [0; 8]).unwrap(), 0, "the end stays");
     }
+
+    #[test]
+    fn a_broken_stream_says_what_its_decompressor_said() {
+        let broken = BrokenStream {
+            method: "gzip",
+            compressed: 1,
+            decompressed: 2,
+            source: io::Error::other("corrupt deflate stream"),
+        };
+        assert_eq!(broken.to_string(), "corrupt deflate stream");
+    }
 }

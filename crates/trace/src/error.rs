@@ -379,3 +379,55 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
     }
     shown
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_line_a_row_or_a_byte() {
+        for (number, at, text) in [
+            (0, None, "x"),
+            (12, Some(At::Line(12)), "x:12"),
+            (Place::row(12), Some(At::Row(12)), "x: row 12"),
+            (byte_offset(12), Some(At::Byte(12)), "x: byte 12"),
+            (byte_offset(0), Some(At::Byte(0)), "x: byte 0"),
+        ] {
+            let place = Place::of(Path::new("x"), number);
+            assert_eq!((place.at, place.to_string().as_str()), (at, text));
+        }
+        let column = 3;
+        let place = Place {
+            column,
+            ..Place::of(Path::new("x"), 12)
+        };
+        assert_eq!(place.to_string(), "x:12:3");
+    }
+
+    #[test]
+    fn the_source_of_an_error_is_what_the_system_said() {
+        let path = PathBuf::from("x");
+        let source = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        let refused = TraceError::Io {
+            path: path.clone(),
+            action: "open the trace",
+            source: source(),
+        };
+        let damaged = TraceError::DamagedStream {
+            path: path.clone(),
+            method: "gzip",
+            compressed: 3,
+            source: source(),
+        };
+        for error in [refused, damaged] {
+            let cause = error
+                .source()
+                .and_then(|e| e.downcast_ref::<std::io::Error>());
+            assert_eq!(cause.map(std::io::Error::kind), Some(source().kind()));
+            assert!(error.to_string().contains(&source().to_string()), "{error}");
+            assert!(!error.is_refusal());
+        }
+        let folder = TraceError::IsFolder(path);
+        assert!(folder.source().is_none() && folder.is_refusal());
+    }
+}

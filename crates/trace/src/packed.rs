@@ -152,4 +152,16 @@ mod tests {
             prop_assert_eq!(unpacker.unpack(b"", &mut batch), Err(NotPacked));
         }
     }
+
+    #[test]
+    fn other_bytes_are_refused_with_the_reason() {
+        let mut batch = Batch::default();
+        let error = Unpacker::default()
+            .unpack(b"other", &mut batch)
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the data does not consist of packed records"
+        );
+    }
 }
