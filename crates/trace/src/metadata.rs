@@ -306,4 +306,51 @@ mod tests {
         let text = format!("{length} bytes, expected at most 1048576");
         assert_eq!(read.unwrap_err().to_string(), text);
     }
+
+    #[test]
+    fn remarks_of_several_traces_add_up() {
+        let of = |cases: &[[&str; 2]]| {
+            let mut metadata = Metadata::default();
+            for words in cases {
+                metadata.remark(RemarkKind::Skipped, *words, String::new);
+            }
+            metadata
+        };
+        let (a, b) = (["a", "as"], ["b", "bs"]);
+        let mut metadata = of(&[a, a, a]);
+        metadata.add_remarks(&of(&[b, a, a]));
+        let counts: Vec<(&str, u64)> = metadata
+            .remarks
+            .iter()
+            .map(|remark| (remark.happened(), remark.count))
+            .collect();
+        assert_eq!(counts, [("as", 5), ("b", 1)]);
+    }
+
+    #[test]
+    fn what_a_reader_below_finds_out_is_followed() {
+        let own = Metadata::default();
+        let mut followed = Metadata::default();
+        let mut below = Metadata::default();
+        assert_eq!(followed.origin(), None);
+        below.devices.push("sda".to_owned());
+        followed.follow(&below, &own);
+        assert_eq!(followed, below);
+        below.notices.push("a licence".to_owned());
+        followed.follow(&below, &own);
+        assert_eq!(followed, below);
+        below.about.insert("host".to_owned(), "x".to_owned());
+        below.origin_ns = Some(5);
+        followed.follow(&below, &own);
+        assert_eq!(followed, below);
+        assert_eq!(followed.origin(), Some(Nanos::new(5)));
+    }
+
+    #[test]
+    fn the_source_of_an_error_is_that_of_the_json() {
+        let error = Metadata::of_json(b"{").unwrap_err();
+        let source = std::error::Error::source(&error).unwrap();
+        assert_eq!(source.to_string(), error.to_string());
+        assert!(std::error::Error::source(&MetadataError::TooLong(1)).is_none());
+    }
 }
