@@ -262,4 +262,18 @@ mod tests {
         let flags = Flags::SYNC.with(Flags::META);
         assert!(flags.contains(Flags::META) && !flags.contains(Flags::FUA));
     }
+
+    #[test]
+    fn a_quantity_is_a_named_time_of_an_outcome() {
+        let t = Nanos::from_millis;
+        let done = Outcome::done(t(1), t(2));
+        for (quantity, name, time) in [
+            (Quantity::Latency, "latency", t(2)),
+            (Quantity::Delay, "delay", t(1)),
+            (Quantity::ResponseTime, "response time", t(3)),
+        ] {
+            assert_eq!((quantity.name(), quantity.of(&done)), (name, Some(time)));
+            assert_eq!(quantity.of(&Outcome::untimed(Status::Missed)), None);
+        }
+    }
 }

@@ -34,3 +34,22 @@ impl Requests {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_writes_are_some_of_all_requests() {
+        for (requests, name, ops) in [
+            (Requests::All, "requests", &Op::ALL[..]),
+            (Requests::Reads, "reads", &[Op::Read]),
+            (Requests::Writes, "writes", &[Op::Write, Op::WriteZeroes]),
+        ] {
+            assert_eq!(requests.name(), name);
+            for op in Op::ALL {
+                assert_eq!(requests.include(op), ops.contains(&op), "{name}: {op:?}");
+            }
+        }
+    }
+}
