@@ -319,4 +319,42 @@ mod tests {
             assert_eq!(format_for(Path::new(name)).unwrap().name(), format);
         }
     }
+
+    #[test]
+    fn the_largest_of_two_loads_is_the_larger_in_everything() {
+        let with = |a: u16, b: u16| Largest {
+            start: Nanos::new(a.into()),
+            sector: Sector::new(b.into()),
+            sectors: Sectors::new(a.into()),
+            device: b,
+            class: a,
+            group: b.into(),
+        };
+        assert_eq!(with(1, 4).max(&with(2, 3)), with(2, 4));
+        assert_eq!(with(2, 3).max(&with(1, 4)), with(2, 4));
+    }
+
+    #[test]
+    fn requests_are_written_with_a_notice_above_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ios");
+        // A batch and some more, exactly one, and none.
+        for rows in [Batch::ROWS as u64 + 2, Batch::ROWS as u64, 0] {
+            let requests = (0..rows).map(|start| Request {
+                start: Nanos::new(start),
+                sectors: Sectors::new(1),
+                ..Request::default()
+            });
+            let options = WriteOptions::default();
+            let written = write_requests(requests, &path, "a notice".to_owned(), &options);
+            assert_eq!(written.unwrap(), rows);
+            let mut reader = crate::input::open(&path).unwrap();
+            let (mut batch, mut starts) = (Batch::default(), Vec::new());
+            while reader.next_batch(&mut batch).unwrap() > 0 {
+                starts.extend_from_slice(batch.starts());
+            }
+            assert_eq!(reader.metadata().notices, ["a notice"]);
+            assert!(starts == (0..rows).map(Nanos::new).collect::<Vec<_>>());
+        }
+    }
 }
