@@ -328,4 +328,52 @@ mod tests {
             let _ = whole(&text);
         }
     }
+
+    #[test]
+    fn the_unit_of_a_time_is_named_where_it_is_wrong() {
+        let line = Line {
+            bytes: b"x",
+            number: 1,
+            path: std::path::Path::new("x"),
+        };
+        for (unit, name) in [
+            (1, "nanoseconds"),
+            (100, "units of 100 ns"),
+            (1_000, "microseconds"),
+            (1_000_000, "milliseconds"),
+            (1_000_000_000, "seconds"),
+        ] {
+            let error = line.time("time", line.bytes, unit).unwrap_err().to_string();
+            let expected = format!("expected a time in {name}, at least 0");
+            assert!(error.contains(&expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_largest_numbers_are_read_and_the_next_are_not() {
+        let line = |bytes| Line {
+            bytes,
+            number: 1,
+            path: std::path::Path::new("x"),
+        };
+        for (text, whole_number, sector) in [
+            ("0", Some(0), Some(0)),
+            ("00000000000000000007", Some(7), Some(7)),
+            ("000000000000000000007", None, None),
+            (
+                "9223372036854775807",
+                Some((1 << 63) - 1),
+                Some((1 << 63) - 1),
+            ),
+            ("9223372036854775808", Some(1 << 63), None),
+            ("18446744073709551615", Some(u64::MAX), None),
+            ("18446744073709551616", None, None),
+            ("1a", None, None),
+            ("", None, None),
+        ] {
+            let bytes = text.as_bytes();
+            assert_eq!(whole(bytes), whole_number, "{text}");
+            assert_eq!(line(bytes).sector("sector", bytes).ok(), sector, "{text}");
+        }
+    }
 }

@@ -206,3 +206,91 @@ impl Lines {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// Gives a text a few bytes at a time, and is interrupted before each.
+    struct Interrupted {
+        text: io::Cursor<Vec<u8>>,
+        at_once: usize,
+        again: bool,
+    }
+
+    impl Read for Interrupted {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.again = !self.again;
+            if self.again {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let n = buffer.len().min(self.at_once);
+            self.text.read(&mut buffer[..n])
+        }
+    }
+
+    fn lines(text: impl Into<Vec<u8>>, at_once: usize) -> Lines {
+        Lines::new(Source {
+            input: Box::new(Interrupted {
+                text: io::Cursor::new(text.into()),
+                at_once,
+                again: false,
+            }),
+            path: PathBuf::from("x"),
+            file: None,
+            cut: CutOff::default(),
+        })
+    }
+
+    #[test]
+    fn lines_are_the_same_however_few_bytes_come_at_once() {
+        let text = "\u{feff}first\r\n\nthird\nlast";
+        for at_once in 1..text.len() {
+            let mut lines = lines(text, at_once);
+            for (i, line) in ["first", "", "third", "last"].into_iter().enumerate() {
+                assert!(lines.advance().unwrap());
+                assert_eq!(lines.line().bytes, line.as_bytes());
+                assert_eq!(lines.number(), i as u64 + 1);
+                assert_eq!(lines.is_unterminated(), line == "last", "{line}");
+            }
+            assert!(!lines.advance().unwrap());
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_given_back_comes_once_more() {
+        let mut lines = lines("a\nb\nc\n", 6);
+        assert!(lines.advance().unwrap());
+        assert_eq!(lines.rest(), b"b\nc\n");
+        lines.give_back();
+        assert_eq!(lines.rest(), b"");
+        assert!(lines.advance().unwrap());
+        assert_eq!((lines.line().bytes, lines.number()), (&b"a"[..], 1));
+        lines.pass(1, 2);
+        assert!(lines.advance().unwrap());
+        assert_eq!((lines.line().bytes, lines.number()), (&b"c"[..], 3));
+    }
+
+    #[test]
+    fn a_line_may_fill_the_buffer_several_times_but_not_be_of_any_length() {
+        // Longer than the first buffer, and than the one twice as long.
+        let long = vec![b'a'; 3 * BUFFER];
+        let mut text = lines([&b"before\n"[..], &long, b"\nafter\n"].concat(), usize::MAX);
+        for expected in [&b"before"[..], &long, b"after"] {
+            assert!(text.advance().unwrap());
+            assert!(text.line().bytes == expected);
+        }
+        let mut text = lines(
+            [&b"before\n"[..], &vec![b'a'; LONGEST_LINE + 1]].concat(),
+            usize::MAX,
+        );
+        assert!(text.advance().unwrap());
+        let error = text.advance().unwrap_err().to_string();
+        assert!(
+            error.starts_with("x:2: field 'line' is 'more than 1048576 bytes"),
+            "{error}"
+        );
+    }
+}

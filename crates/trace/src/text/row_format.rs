@@ -90,3 +90,28 @@ pub(crate) fn has_fields(line: &[u8], delimiter: u8, kinds: &str) -> bool {
             && fields.next().is_none()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_fields_of_these_kinds_and_no_others() {
+        for (line, kinds, fits) in [
+            ("1,2.5,R,x", "ndow", true),
+            ("1, 2.5 ,write,any text", "ndow", true),
+            ("1,2.5,R", "ndow", false),
+            ("1,2.5,R,x,more", "ndow", false),
+            ("1,2.5,R,", "ndow", false),
+            ("1.5,2.5,R,x", "ndow", false),
+            ("1,2.5,y,x", "ndow", false),
+            ("1,y,R,x", "ndow", false),
+        ] {
+            assert_eq!(has_fields(line.as_bytes(), b',', kinds), fits, "{line}");
+            // Between blanks, a word has none itself, and none is empty.
+            let words = line.replace(", ", ",").replace("any text", "text");
+            let words = words.replace([',', ' '], "  ");
+            assert_eq!(has_fields(words.as_bytes(), b' ', kinds), fits, "{words}");
+        }
+    }
+}
