@@ -130,4 +130,23 @@ mod tests {
             [5, 5, 5, 0]
         );
     }
+
+    #[test]
+    fn an_action_has_a_letter_of_its_own() {
+        for (letter, action) in [
+            ("Q", Some(Action::Queue)),
+            ("M", Some(Action::BackMerge)),
+            ("F", Some(Action::FrontMerge)),
+            ("G", Some(Action::Get)),
+            ("I", Some(Action::Insert)),
+            ("D", Some(Action::Issue)),
+            ("R", Some(Action::Requeue)),
+            ("C", Some(Action::Complete)),
+            ("UT", None),
+            ("q", None),
+            ("", None),
+        ] {
+            assert_eq!(Action::of_letter(letter.as_bytes()), action, "{letter}");
+        }
+    }
 }

@@ -248,4 +248,22 @@ mod tests {
         }
         assert!(FormatString::new("%a %T").is_err());
     }
+
+    #[test]
+    fn lengths_may_be_in_bytes_and_only_completions_have_errors() {
+        let mut format = FormatString::new("%a %T.%t %S %N %d %e\\n").unwrap();
+        assert!(format.counts_from_beginning());
+        let mut event = |bytes: &'static [u8]| {
+            let line = Line {
+                bytes,
+                number: 1,
+                path: Path::new("x"),
+            };
+            let event = format.event(&line).unwrap().unwrap();
+            (event.action, event.sectors, event.errno)
+        };
+        assert_eq!(event(b"C 1.5 8 4096 R -5"), (Action::Complete, 8, 5));
+        assert_eq!(event(b"C 1.5 8 512 R 0"), (Action::Complete, 1, 0));
+        assert_eq!(event(b"D 1.5 8 4096 R -5"), (Action::Issue, 8, 0));
+    }
 }

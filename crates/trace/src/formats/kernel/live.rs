@@ -147,3 +147,109 @@ pub fn live_reader(
     };
     Box::new(Paired::without_look_ahead(live, &options))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use iosonar_units::Nanos;
+
+    use super::*;
+    use crate::{Batch, Op};
+
+    struct Given(VecDeque<LiveEvent>);
+
+    impl LiveEvents for Given {
+        fn next(&mut self) -> Option<LiveEvent> {
+            self.0.pop_front()
+        }
+
+        fn would_wait(&self) -> bool {
+            self.0.is_empty()
+        }
+    }
+
+    fn event(time: u64, action: LiveAction, device: (u32, u32), letters: &[u8]) -> LiveEvent {
+        let mut padded = [0; 10];
+        padded[..letters.len()].copy_from_slice(letters);
+        LiveEvent {
+            time,
+            action,
+            device,
+            sector: 80,
+            sectors: 8,
+            letters: padded,
+            error: 0,
+        }
+    }
+
+    fn live(events: &[LiveEvent]) -> Live<Given, impl Fn((u32, u32)) -> LiveBegin + Send + use<>> {
+        Live {
+            events: Given(events.iter().copied().collect()),
+            begins: |device| match device {
+                (8, _) => LiveBegin::Issue,
+                _ => LiveBegin::Queue,
+            },
+            seen: 0,
+            metadata: Metadata::default(),
+            clock: (100, 5_000),
+        }
+    }
+
+    #[test]
+    fn events_have_the_number_at_which_they_came() {
+        let read = event(1, LiveAction::Issue, (8, 0), b"R");
+        // A command without data is no event.
+        let other = LiveEvent {
+            sectors: 0,
+            ..event(2, LiveAction::Issue, (8, 0), b"N")
+        };
+        let mut live = live(&[read, other, other, read]);
+        assert!(!live.would_wait());
+        let places: Vec<u64> = std::iter::from_fn(|| live.next_event().unwrap())
+            .map(|event| event.place)
+            .collect();
+        assert_eq!(places, [1, 4]);
+        assert!(live.would_wait());
+        assert_eq!(live.begins((8, 16)), Some(Action::Issue));
+        assert_eq!(live.begins((253, 0)), Some(Action::Queue));
+        assert_eq!(live.wall_clock(), Some((100, 5_000)));
+    }
+
+    #[test]
+    fn live_events_become_requests() {
+        use LiveAction::{Complete, Issue, Queue};
+        let (disk, mapped) = ((8, 0), (253, 0));
+        let events = [
+            event(200, Queue, disk, b"R"),
+            event(210, Issue, disk, b"R"),
+            event(220, Queue, mapped, b"WS"),
+            event(250, Complete, disk, b"R"),
+            event(270, Complete, mapped, b"WS"),
+        ];
+        let begins = |device| match device {
+            (8, _) => LiveBegin::Issue,
+            _ => LiveBegin::Queue,
+        };
+        let given = Given(events.into_iter().collect());
+        let mut reader = live_reader(given, begins, (100, 5_000));
+        let (mut batch, mut requests) = (Batch::default(), Vec::new());
+        while reader.next_batch(&mut batch).unwrap() > 0 {
+            requests.extend(batch.records().map(|record| {
+                let request = record.request;
+                (request.start.get(), request.op, record.outcome.latency)
+            }));
+        }
+        let took = |ns| Some(Nanos::new(ns));
+        // Time zero is that of the first event.
+        assert_eq!(
+            requests,
+            [(10, Op::Read, took(40)), (20, Op::Write, took(50))]
+        );
+        let metadata = reader.metadata();
+        assert_eq!(metadata.devices, ["8,0", "253,0"]);
+        assert!(metadata.about.contains_key("start event"));
+        // 200 of the clock was 100 ns behind the moment that is known.
+        assert_eq!(metadata.origin_ns, Some(5_100));
+    }
+}
