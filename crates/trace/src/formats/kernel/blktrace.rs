@@ -417,3 +417,133 @@ enum Next {
     Other,
     End,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+
+    const READ: u32 = 1 << 16;
+    const NOTIFIES: u32 = 1 << (16 + NOTIFY);
+
+    /// A record of version 7, in the byte order of small machines.
+    fn record(time: u64, action: u32, bytes: u32, payload: &[u8]) -> Vec<u8> {
+        let mut record = Vec::new();
+        record.extend((MAGIC | 7).to_le_bytes());
+        record.extend(0_u32.to_le_bytes());
+        record.extend(time.to_le_bytes());
+        record.extend(800_u64.to_le_bytes());
+        record.extend(bytes.to_le_bytes());
+        record.extend(action.to_le_bytes());
+        record.extend(42_u32.to_le_bytes());
+        record.extend((8_u32 << 20 | 1).to_le_bytes());
+        record.extend(0_u32.to_le_bytes());
+        record.extend(0_u16.to_le_bytes());
+        record.extend((payload.len() as u16).to_le_bytes());
+        assert_eq!(record.len(), 48);
+        record.extend(payload);
+        record
+    }
+
+    /// Gives pieces of a file, and is interrupted before each.
+    struct Interrupted(VecDeque<u8>, bool);
+
+    impl Read for Interrupted {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let n = buffer.len().min(13);
+            self.0.read(&mut buffer[..n])
+        }
+    }
+
+    fn file(records: &[Vec<u8>]) -> FileEvents {
+        let input: Box<dyn Read + Send> = Box::new(Interrupted(records.concat().into(), false));
+        FileEvents {
+            input: io::BufReader::new(input),
+            path: PathBuf::from("x"),
+            offset: 0,
+            payload: Vec::new(),
+            found: None,
+            wall_clock: None,
+        }
+    }
+
+    fn events(file: &mut FileEvents, metadata: &mut Metadata) -> Vec<Event> {
+        std::iter::from_fn(|| file.next(metadata, false).unwrap()).collect()
+    }
+
+    #[test]
+    fn actions_have_the_numbers_of_the_kernel() {
+        // As in include/uapi/linux/blktrace_api.h; those without data are of no matter.
+        let actions = [
+            (1, Some(Action::Queue)),
+            (2, Some(Action::BackMerge)),
+            (3, Some(Action::FrontMerge)),
+            (4, Some(Action::Get)),
+            (5, None),
+            (6, Some(Action::Requeue)),
+            (7, Some(Action::Issue)),
+            (8, Some(Action::Complete)),
+            (9, None),
+            (11, None),
+            (12, Some(Action::Insert)),
+            (15, None),
+        ];
+        for (number, action) in actions {
+            let mut file = file(&[record(5, number | READ, 4096, b"")]);
+            let events = events(&mut file, &mut Metadata::default());
+            let seen = events
+                .first()
+                .map(|e| (e.action, e.time, e.sector, e.sectors));
+            assert_eq!(seen, action.map(|action| (action, 5, 800, 8)), "{number}");
+        }
+    }
+
+    #[test]
+    fn records_are_read_however_few_bytes_come_at_once() {
+        let queued = |time| record(time, 1 | READ, 512, b"payload");
+        let mut file = file(&[queued(1), queued(2), queued(3)]);
+        let events = events(&mut file, &mut Metadata::default());
+        let times: Vec<(u64, u64)> = events.iter().map(|e| (e.time, e.place)).collect();
+        let at = |record: u64| byte_offset(record * 55);
+        assert_eq!(times, [(1, at(0)), (2, at(1)), (3, at(2))]);
+    }
+
+    #[test]
+    fn a_notification_of_the_time_sets_the_clock_and_no_other_does() {
+        let time = [3_u32.to_le_bytes(), 7_u32.to_le_bytes()].concat();
+        let of_group = [&[9; 8][..], &time].concat();
+        let group = CGROUP as u32;
+        for (action, payload, is_clock) in [
+            (NOTIFIES | 1, &time, true),
+            (NOTIFIES | group | 1, &of_group, true),
+            // The name of a process, a message, and a time that is cut off.
+            (NOTIFIES, &time, false),
+            (NOTIFIES | 2, &time, false),
+            (NOTIFIES | 1, &time[..7].to_vec(), false),
+        ] {
+            let mut file = file(&[record(50, action, 0, payload)]);
+            assert!(events(&mut file, &mut Metadata::default()).is_empty());
+            let clock = is_clock.then_some((50, 3_000_000_007));
+            assert_eq!(file.wall_clock, clock, "{action:x}");
+        }
+    }
+
+    #[test]
+    fn commands_to_the_drive_are_counted_once_each() {
+        let command = READ | 1 << (16 + PC);
+        let mut file = file(&[
+            record(1, 1 | command, 512, b""),
+            record(2, 8 | command, 512, b""),
+            record(3, 8 | READ, 512, b""),
+        ]);
+        let mut metadata = Metadata::default();
+        assert_eq!(events(&mut file, &mut metadata).len(), 1);
+        let counts: Vec<u64> = metadata.remarks.iter().map(|r| r.count).collect();
+        assert_eq!(counts, [1]);
+    }
+}

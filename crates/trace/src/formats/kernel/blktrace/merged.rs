@@ -107,3 +107,31 @@ impl Events for Merged {
         self.files.iter().find_map(|file| file.wall_clock)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::event::Action;
+    use super::*;
+    use crate::{Flags, Op};
+
+    #[test]
+    fn waiting_events_are_ordered_by_time_then_file_then_as_written() {
+        let event = Event {
+            time: 1,
+            action: Action::Queue,
+            device: (8, 0),
+            sector: 8,
+            sectors: 1,
+            op: Op::Read,
+            flags: Flags::NONE,
+            errno: 0,
+            place: 0,
+        };
+        let waiting = |time, file, number| Waiting(time, file, number, event);
+        let first = waiting(1, 2, 3);
+        assert!(first == waiting(1, 2, 3));
+        for later in [waiting(2, 0, 0), waiting(1, 3, 0), waiting(1, 2, 4)] {
+            assert!(first != later && first < later);
+        }
+    }
+}
