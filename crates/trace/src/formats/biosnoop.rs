@@ -118,3 +118,34 @@ impl Rows for Biosnoop {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Batch, ReadOptions, input};
+
+    #[test]
+    fn a_command_has_at_most_15_bytes_with_its_blanks() {
+        for (command, is_read) in [
+            ("dd", true),
+            ("abcdefghijklmno", true),
+            ("abcdefghijklmnop", false),
+            ("abcdefg hijklmn", true),
+            ("abcdefg hijklmno", false),
+            ("ab cd ef gh ij k", false),
+        ] {
+            let text = format!(
+                "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n1.5 {command} 7 sda R 8 4096 0.25\n"
+            );
+            let mut batch = Batch::default();
+            let text = Box::new(std::io::Cursor::new(text));
+            let read = input::read_from(text, "x".as_ref(), &ReadOptions::default())
+                .and_then(|mut reader| reader.next_batch(&mut batch));
+            assert_eq!(read.is_ok(), is_read, "{command}");
+            if is_read {
+                let latency = batch.outcome(0).latency;
+                assert_eq!(latency, Some(Nanos::from_micros(250)), "{command}");
+            }
+        }
+    }
+}

@@ -87,3 +87,43 @@ impl Rows for Fiu {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Batch, ReadOptions, input};
+
+    #[test]
+    fn a_row_may_have_no_checksum_and_a_command_of_several_words() {
+        for (row, is_read) in [
+            (
+                "9223372036854775807 4892 syslogd 904265560 8 W 6 0 531e",
+                true,
+            ),
+            (
+                "9223372036854775808 4892 syslogd 904265560 8 W 6 0 531e",
+                false,
+            ),
+            ("0 4892 syslogd 904265560 8 W 6 0", true),
+            ("0 4892 a b c 904265560 8 W 6 0 531e", true),
+            ("0 4892 syslogd 904265560 8 W 6", false),
+            ("0 4892 syslogd 904265560 8 W 6 0 531e more", false),
+            ("0 4892 904265560 8 W 6 0 531e", false),
+        ] {
+            let options = ReadOptions {
+                format: Some("fiu".to_owned()),
+                ..ReadOptions::default()
+            };
+            let text = std::io::Cursor::new(format!("{row}\n"));
+            let mut batch = Batch::default();
+            let read = input::read_from(Box::new(text), "x".as_ref(), &options)
+                .and_then(|mut reader| reader.next_batch(&mut batch));
+            assert_eq!(read.is_ok(), is_read, "{row}");
+            if is_read {
+                let request = batch.request(0);
+                assert_eq!(request.sector, Sector::new(904_265_560), "{row}");
+                assert_eq!(request.sectors, Sectors::new(8), "{row}");
+            }
+        }
+    }
+}

@@ -441,3 +441,32 @@ impl Fields<'_> {
             .ok_or_else(|| self.line.wrong(3, begin, LETTERS))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_are_text_and_headers_name_columns() {
+        for (line, notice) in [
+            ("a licence\tof many words", true),
+            ("  a line; with; semicolons", true),
+            ("a; line; like; a row", false),
+            ("a bell\u{7}", false),
+            ("1 number", false),
+            ("", false),
+        ] {
+            assert_eq!(is_notice(line.as_bytes()), notice, "{line:?}");
+        }
+        for (line, header, ours) in [
+            ("start ; sector; length ; op", true, true),
+            ("  start;a;b;c;d", true, true),
+            ("device; sector; length; op", true, false),
+            ("start; sector; length", false, false),
+            ("1.0; sector; length; op", false, false),
+        ] {
+            assert_eq!(is_header(line.as_bytes()), header, "{line:?}");
+            assert_eq!(is_our_header(line.as_bytes()), ours, "{line:?}");
+        }
+    }
+}
