@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use arbitrary::Unstructured;
 use common::{all_of, shown};
-use iosonar_trace::{Metadata, ReadOptions, StartEvent, TraceError, formats, input};
+use iosonar_trace::{Format, Metadata, ReadOptions, StartEvent, TraceError, formats, input};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -591,4 +591,64 @@ fn arbitrary_bytes_never_panic_in_any_format() {
                 input::read_from(input, Path::new("x"), &options).and_then(|mut r| all_of(&mut *r));
         }
     }
+}
+
+#[test]
+fn formats_say_what_they_hold() {
+    let named = |holds: fn(&dyn Format) -> bool| {
+        let formats = formats::all().into_iter().filter(|format| holds(*format));
+        formats.map(Format::name).collect::<Vec<_>>()
+    };
+    assert_eq!(named(|format| format.maps_columns()), ["csv", "jsonl"]);
+    let written = named(|format| format.loses().is_some());
+    for name in ["ios", "blkreplay", "csv", "jsonl", "fio"] {
+        assert!(written.contains(&name), "{name}");
+    }
+    assert!(named(|format| format.loses() == Some("")).is_empty());
+    let without = named(|format| format.loses().is_some() && !format.holds_devices());
+    assert_eq!(without, ["blkreplay"]);
+}
+
+#[test]
+fn the_event_that_begins_requests_is_remembered() {
+    for (start_event, name) in [
+        (StartEvent::Queue, "queue (Q)"),
+        (StartEvent::Get, "get (G)"),
+        (StartEvent::Insert, "insert (I)"),
+        (StartEvent::Issue, "issue (D)"),
+    ] {
+        let options = ReadOptions {
+            start_event,
+            ..ReadOptions::default()
+        };
+        let (_, metadata) = read_with("requeued.txt", &options).unwrap();
+        assert_eq!(metadata.about["start event"], name);
+    }
+}
+
+#[test]
+fn a_log_of_fio_of_another_version_is_refused() {
+    let row = "\n1 x read 0 512\n";
+    for (version, is_read) in [("3", true), ("1", false), ("4", false), ("33", false)] {
+        let text = format!("fio version {version} iolog{row}");
+        let text = Box::new(std::io::Cursor::new(text));
+        let read = input::read_from(text, Path::new("x"), &ReadOptions::default())
+            .and_then(|mut reader| all_of(&mut *reader));
+        assert_eq!(read.is_ok(), is_read, "{version}");
+    }
+}
+
+#[test]
+fn keys_of_json_lines_are_mapped() {
+    let options = ReadOptions {
+        columns: vec![("time_us".to_owned(), "when".to_owned())],
+        ..ReadOptions::default()
+    };
+    // What has no meaning here is passed over, as is an absent value.
+    let text = r#"{"when":2,"sector":8,"sectors":1,"op":"read","host":"h","latency_ns":null}"#;
+    let text = Box::new(std::io::Cursor::new(format!("{text}\n")));
+    let mut reader = input::read_from(text, Path::new("x"), &options).unwrap();
+    let rows = all_of(&mut *reader).unwrap();
+    let lines: Vec<String> = rows.iter().map(|r| shown(r, reader.metadata())).collect();
+    assert_eq!(lines, ["2000 8+1 read"]);
 }
