@@ -6,8 +6,8 @@ use std::path::Path;
 
 use common::{Row, all_of, any_row, batch_of, ios_bytes};
 use iosonar_trace::{
-    Batch, Flags, Metadata, Op, Outcome, ReadOptions, Record, Request, TraceError, TraceReader,
-    WriteOptions, formats, input, output,
+    Batch, CutOff, Flags, Metadata, Op, Outcome, ReadOptions, Record, RemarkKind, Request, Source,
+    Status, TraceError, TraceReader, WriteOptions, formats, input, output,
 };
 use iosonar_units::{Nanos, Sector, Sectors};
 use proptest::prelude::*;
@@ -403,4 +403,100 @@ fn metadata_longer_than_any_is_refused_before_it_is_read() {
     for part in ["x.ios: byte 16", "67108864 bytes, expected at most 1048576"] {
         assert!(error.contains(part), "{error}");
     }
+}
+
+#[test]
+fn files_one_behind_the_other_are_one_trace_and_nothing_else_may_follow() {
+    let (first, second) = (ios_bytes(10), ios_bytes(5));
+    assert_eq!(
+        read_bytes(&[&first[..], &second].concat(), false)
+            .unwrap()
+            .len(),
+        15
+    );
+    // Less than a header, none, and one of a version to come, which is a number of two bytes behind the magic.
+    let mut later = second.clone();
+    later[8..10].copy_from_slice(&[0xff; 2]);
+    for other in [&b"x"[..], &[b'x'; 100], &later] {
+        let both = [&first[..], other].concat();
+        let error = read_bytes(&both, false).unwrap_err().to_string();
+        let place = format!("byte {}: the data after the end of the trace", first.len());
+        assert!(
+            error.contains(&place) && error.contains("--lenient"),
+            "{error}"
+        );
+        assert_eq!(read_bytes(&both, true).unwrap().len(), 10);
+    }
+}
+
+#[test]
+fn a_block_that_is_left_out_is_counted() {
+    let mut bytes = ios_bytes(10);
+    // A frame is its kind, three zero bytes, its length, a checksum, and what it holds; the first one is metadata.
+    let length = u32::from_le_bytes(bytes[20..24].try_into().unwrap());
+    let block = 16 + 12 + length as usize;
+    assert_eq!((bytes[16], bytes[block]), (b'M', b'D'));
+    bytes[block + 12] ^= 1;
+    let options = ReadOptions {
+        lenient: true,
+        ..ReadOptions::default()
+    };
+    let source = Box::new(std::io::Cursor::new(bytes));
+    let mut reader = input::read_from(source, Path::new("x.ios"), &options).unwrap();
+    assert_eq!(all_of(&mut *reader).unwrap(), []);
+    let remarks = &reader.metadata().remarks;
+    let counts: Vec<_> = remarks.iter().map(|r| (r.kind, r.count)).collect();
+    assert_eq!(counts, [(RemarkKind::DamagedBlocks, 1)]);
+}
+
+/// Gives pieces of a file, and is interrupted before each.
+struct Interrupted(std::io::Cursor<Vec<u8>>, bool);
+
+impl std::io::Read for Interrupted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.1 = !self.1;
+        match self.1 {
+            true => Err(std::io::ErrorKind::Interrupted.into()),
+            false => self.0.read(buffer),
+        }
+    }
+}
+
+#[test]
+fn a_read_that_is_interrupted_is_tried_again() {
+    // The format's own reader: what looks for the format in front of it would try again itself.
+    let source = Source {
+        input: Box::new(Interrupted(std::io::Cursor::new(ios_bytes(10)), false)),
+        path: "x".into(),
+        file: None,
+        cut: CutOff::default(),
+    };
+    let ios = formats::by_format_name("ios").unwrap();
+    let mut reader = ios.reader(source, &ReadOptions::default()).unwrap();
+    assert_eq!(all_of(&mut *reader).unwrap().len(), 10);
+}
+
+#[test]
+fn a_log_of_fio_is_written_when_it_is_flushed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.fio");
+    let lossy = WriteOptions {
+        lossy: true,
+        ..WriteOptions::default()
+    };
+    let mut writer = output::create_with(&path, &Metadata::default(), &lossy).unwrap();
+    let [mut read, mut zeroes, mut skipped] = [Record::default(); 3];
+    read.request.sectors = Sectors::new(8);
+    zeroes.request.op = Op::WriteZeroes;
+    skipped.outcome.status = Status::Skipped;
+    let rows = [read, skipped, zeroes, skipped].map(|record| Row {
+        record,
+        think: None,
+    });
+    writer.write(&batch_of(&rows)).unwrap();
+    writer.flush().unwrap();
+    let part = std::fs::read_dir(folder.path()).unwrap().next().unwrap();
+    let text = std::fs::read_to_string(part.unwrap().path()).unwrap();
+    assert!(text.ends_with(" read 0 4096\n"), "{text}");
+    assert_eq!(writer.left_out(), 3);
 }
