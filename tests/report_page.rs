@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use assert_cmd::Command as Iosonar;
 use scratch::browser::probed;
-use scratch::{Scratch, iosonar};
+use scratch::{Scratch, err, iosonar};
 
 /// Records of a simulation of the fixture's load.
 fn records(scratch: &Scratch) -> PathBuf {
@@ -30,7 +30,9 @@ fn folder(scratch: &Scratch) -> PathBuf {
 }
 
 fn page_of(command: &mut Iosonar, out: &Path) -> String {
-    command.arg("-o").arg(out).arg("-q").assert().success();
+    let run = command.arg("-o").arg(out).arg("-q").output().unwrap();
+    // An input may miss a target.
+    assert!(matches!(run.status.code(), Some(0 | 3)), "{}", err(&run));
     fs::read_to_string(out).unwrap()
 }
 
