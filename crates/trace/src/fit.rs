@@ -195,7 +195,8 @@ impl Fitter {
                 self.fitted.clipped += 1;
             }
             Beyond::Wrap | Beyond::Scale => {
-                if sectors > self.sectors {
+                // A target may be smaller than one of its blocks.
+                if sectors > self.sectors || self.sectors == 0 {
                     self.fitted.left_out += 1;
                     return false;
                 }
@@ -242,6 +243,15 @@ mod tests {
         assert_eq!(fitted(fit, 2008, 8), Some((8, 8)));
         assert_eq!(fitted(fit, 1992, 16), Some((984, 16)), "moved back");
         assert_eq!(fitted(fit, 0, 1001), None);
+        let mut of_nothing = Fitter::new(fit, 7, 8, 4000);
+        for sectors in [0, 8] {
+            let mut request = Request {
+                sectors: Sectors::new(sectors),
+                sector: Sector::new(8),
+                ..Request::default()
+            };
+            assert!(!of_nothing.apply(&mut request), "{sectors}");
+        }
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub(super) fn piped(
         remarks: Vec::new(),
         ..inner.metadata().clone()
     };
-    // The command sees rows only: it need not know of headers and notices.
+    // The command sees the header line and the rows, without notices.
     let format = by_format_name("blkreplay")?;
     let sink = Sink {
         output: Box::new(Stdin(std::io::BufWriter::with_capacity(1 << 16, stdin))),

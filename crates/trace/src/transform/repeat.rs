@@ -117,8 +117,8 @@ impl Repeated {
             }
         };
         Err(TraceError::Option(format!(
-            "--repeat must be at most {most} rounds of this load, so that it ends within 292 years (got {n}); or give \
-             a time, such as --repeat 2h"
+            "--repeat must be at most {most} for this load, so that it ends within 292 years (got {n}); or give a time, \
+             such as --repeat 2h"
         )))
     }
 
