@@ -309,7 +309,9 @@ pub trait InOrder: Device {
         jobs: impl Iterator<Item = (Job, Nanos)>,
         until: Nanos,
         mut served: impl FnMut(RequestId, Nanos, Nanos),
-    ) {
+    ) where
+        Self: Sized,
+    {
         let _ = until;
         for (job, now) in jobs {
             let service = self.serve(job, now);

@@ -391,6 +391,27 @@ mod tests {
         let ends = sorted[49];
         assert!(services[49].ended() > ends);
         at_once.end_measurement(ends);
+        // The same in blocks, in one of which the measurement begins.
+        let (mut in_blocks, mut ends_in_blocks) = (station(), Vec::new());
+        for block in [0..20, 20..33, 33..50] {
+            if block.start == 20 {
+                in_blocks.measure_from(warm);
+            }
+            in_blocks.has_come_to(sorted[block.start]);
+            let jobs = block
+                .clone()
+                .map(|i| (job(i as u64, Priority::Normal), sorted[i]));
+            in_blocks.serve_each(jobs, sorted[block.end - 1], |request, started, ended| {
+                ends_in_blocks.push((request, started, ended));
+            });
+        }
+        in_blocks.end_measurement(ends);
+        let of_service = |s: &Service| (s.job.request, s.started, s.ended());
+        assert_eq!(
+            ends_in_blocks,
+            services.iter().map(of_service).collect::<Vec<_>>()
+        );
+        assert_eq!(in_blocks.usage(), at_once.usage());
         let mut by_event = station();
         let (mut announced, mut next, mut end) = (Vec::new(), 0, None);
         while announced.len() < sorted.len() {

@@ -38,6 +38,7 @@ impl Ahead {
         if self.used == self.drawn {
             self.draw_ahead(draw);
         }
+        // The remainder is the number itself, and needs no check of the place.
         let value = self.ready[self.used % MOST];
         self.used += 1;
         value
