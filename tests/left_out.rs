@@ -115,7 +115,7 @@ fn a_replay_of_records_leaves_out_what_was_left_out_before() {
     );
     assert_eq!(refused.status.code(), Some(2));
     assert!(
-        err(&refused).contains("the load has 400 writes (of 600 requests)"),
+        err(&refused).contains("the load has 400 requests that change data (of 600 requests)"),
         "{}",
         err(&refused)
     );

@@ -205,9 +205,12 @@ impl Scan {
         }
         if writes > 0 && wanted == Writes::Refuse {
             return refuse(format!(
-                "the load has {} (of {}), and a replay only reads by default: use --skip-writes to leave writes out, \
+                "the load has {} (of {}), and a replay only reads by default: use --skip-writes to leave them out, \
                  or --write to perform them and overwrite data on the target",
-                counted(writes, ["write", "writes"]),
+                counted(
+                    writes,
+                    ["request that changes data", "requests that change data"]
+                ),
                 counted(self.requests, ["request", "requests"]),
             ));
         }

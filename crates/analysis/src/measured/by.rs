@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Distribution, Labels, Metric};
 use iosonar_trace::{Metadata, Op, Record};
-use iosonar_units::counted;
 
 /// What is counted of each key.
 #[derive(Clone, Debug, Default)]
@@ -94,7 +93,8 @@ impl ByKey {
             let name = match self.by {
                 By::Device => metadata.device_name(*key as u16),
                 By::Op => Op::ALL[*key as usize].name().to_owned(),
-                By::Size => format!("up to {}", counted(*key, ["sector", "sectors"])),
+                By::Size if *key == 1 => "up to 1 sector".to_owned(),
+                By::Size => format!("up to {key} sectors"),
             };
             (name, of)
         })
