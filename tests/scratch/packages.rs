@@ -28,6 +28,7 @@ fn fetched() -> Result<(), String> {
         fetch => {
             let fetch = fetch.unwrap();
             let why = String::from_utf8_lossy(&fetch.stderr);
+            assert!(!why.contains("lock file"), "{why}");
             let problem = || format!("not all packages can be downloaded: {why}");
             fetch.status.success().then_some(()).ok_or_else(problem)
         }
