@@ -1,7 +1,7 @@
 //! Inputs and outputs that must be apart: whether two paths name the same file or device.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
@@ -114,9 +114,16 @@ fn refuse_unusable_place(output: &Path) -> Result<(), TraceError> {
             output: output.to_owned(),
             file: folder.to_owned(),
         }),
-        Err(_) => Err(TraceError::NoFolder {
-            output: output.to_owned(),
-            folder: folder.to_owned(),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(TraceError::NoFolder {
+                output: output.to_owned(),
+                folder: folder.to_owned(),
+            })
+        }
+        Err(source) => Err(TraceError::Io {
+            path: output.to_owned(),
+            action: "create the file",
+            source,
         }),
     }
 }

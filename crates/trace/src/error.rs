@@ -280,9 +280,13 @@ impl fmt::Display for TraceError {
                 output,
                 format_args!("the folder {} does not exist", folder.display()),
             ),
-            Self::NotInFolder { output, file } => {
-                of(output, format_args!("{} is not a folder", file.display()))
-            }
+            Self::NotInFolder { output, file } => of(
+                output,
+                format_args!(
+                    "{} is not a folder: choose another one for the output",
+                    file.display()
+                ),
+            ),
             Self::OverwritesInput(path) => write!(
                 f,
                 "{} would overwrite its own input: choose a different name for the output",

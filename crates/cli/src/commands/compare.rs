@@ -13,7 +13,7 @@ use iosonar_trace::transform::{Change, OnBackstep};
 use iosonar_trace::{Reading, TraceReader, input};
 use iosonar_units::Nanos;
 
-use crate::exit::{Ending, Usage, note, print, print_data};
+use crate::exit::{Ending, Usage, note, output_folder, print, print_data};
 use crate::low::Compare;
 use crate::render::looks::{self, Inputs};
 use crate::render::objective;
@@ -43,11 +43,10 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
         if dir.exists() && !dir.is_dir() {
             return Err(Usage(format!("--plot {} is not a folder", dir.display())).into());
         }
-        for picture in PICTURES {
-            for input in &args.inputs {
-                apart::refuse_same(&input.path, &dir.join(picture))?;
-            }
-        }
+        // What had to be made is removed again at once, as it is empty.
+        let _folder = output_folder(dir)?;
+        let inputs: Vec<&Path> = args.inputs.iter().map(|input| &*input.path).collect();
+        apart::refuse_unusable(&inputs, &PICTURES.map(|picture| dir.join(picture)))?;
     }
     let options = args.look.options();
     let quantity = options.quantity;

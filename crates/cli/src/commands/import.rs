@@ -63,9 +63,7 @@ fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
         print_data(&text)?;
         return Ok(Ending::Done);
     };
-    for input in &imported.files {
-        apart::refuse_same(input, out)?;
-    }
+    apart::refuse_unusable(&imported.files, &[out])?;
     write_file(out, &text, "write the profile")?;
     if !args.output.quiet {
         let profile = &imported.profile;

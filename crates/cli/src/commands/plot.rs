@@ -114,7 +114,13 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
         picture::check(&out, args.pixels)?;
     }
     check_tables(&args.data)?;
-    let written = args.data.iter().chain((!args.terminal).then_some(&out));
+    if args.terminal && args.data.as_deref() == Some(Path::new("-")) {
+        let problem = "--terminal and --data - would both write to standard output: name a file";
+        return Err(Usage(problem.to_owned()).into());
+    }
+    // If only numbers are requested, no unnamed picture is written.
+    let draws = !args.terminal && (args.out.is_some() || args.data.is_none());
+    let written = args.data.iter().chain(draws.then_some(&out));
     refuse_unusable(args, &written.collect::<Vec<_>>())?;
     let begin = Instant::now();
     let inputs = measure(args, &[entry])?;
@@ -126,8 +132,7 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
     let charts: Vec<&Chart> = charts.iter().collect();
     if let Some(path) = &args.data {
         save_data(&charts, path)?;
-        // If only numbers are requested, no unnamed picture is written.
-        if args.out.is_none() && !args.terminal {
+        if !draws && !args.terminal {
             return Ok(Ending::Done);
         }
     }
@@ -312,7 +317,11 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
 /// The folders that all charts and their numbers are written to.
 fn folders(args: &Plot, dir: &PathBuf) -> anyhow::Result<Vec<OutputFolder>> {
     let folders = args.data.iter().chain([dir]);
-    folders.map(|folder| output_folder(folder)).collect()
+    let folders: anyhow::Result<Vec<_>> = folders.map(|folder| output_folder(folder)).collect();
+    let mut folders = folders?;
+    // The last one may be in what was made for the first: it is removed before.
+    folders.reverse();
+    Ok(folders)
 }
 
 /// Refuses files of all charts that cannot be written.

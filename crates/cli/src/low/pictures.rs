@@ -258,7 +258,10 @@ impl Plot {
 }
 
 #[derive(Args, Debug)]
-#[command(after_long_help = "The exit status is 3 if an input misses a --target.")]
+#[command(
+    after_long_help = "The exit status is 3 if an input misses a --target. For a sweep, the page has a verdict for \
+                             each point, and the exit status is 0."
+)]
 pub(crate) struct Report {
     /// Records, a folder of records, or a sweep; NAME=FILE labels one
     ///

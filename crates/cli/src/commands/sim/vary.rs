@@ -85,13 +85,17 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
     }
     // An empty cell says why; a table of nothing else is no result, and nothing to draw.
     if found().next().is_none() {
-        let wanted = [&args.varying.curve, &args.cdf, &args.cdf_data];
-        let wanted = wanted.into_iter().flatten().next();
-        if let (Some(path), false) = (wanted, args.output.quiet) {
-            note(&format!(
-                "{} was not written: no simulation has a steady state",
-                path.display()
-            ));
+        let VaryArgs { curve, data, .. } = &args.varying;
+        for path in [curve, data, &args.cdf, &args.cdf_data]
+            .into_iter()
+            .flatten()
+        {
+            if !args.output.quiet {
+                note(&format!(
+                    "{} was not written: no simulation has a result",
+                    path.display()
+                ));
+            }
         }
         return Ok(Ending::Flagged);
     }
