@@ -655,6 +655,55 @@ fn no_output_overwrites_the_trace_that_its_scenario_names() {
 }
 
 #[test]
+fn no_output_overwrites_a_profile_or_a_trace_of_a_scenario() {
+    let scratch = Scratch::new();
+    let load = trace(&scratch, 1);
+    let profile = iosonar()
+        .args(["profiles", "seagate-st3500630ns"])
+        .output()
+        .unwrap();
+    let profile = scratch.file("p.toml", profile.stdout);
+    let text = ARRAY.replace("seagate-st3500630ns", "p.toml");
+    let text = text.replace("[array]", "[load]\ntrace = 'load.csv'\n[array]");
+    let scenario = scratch.file("s.toml", text);
+    let scenario = scenario.to_str().unwrap();
+    let link = |name: &str, to: &Path| {
+        let link = scratch.path(name);
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(to, &link).unwrap();
+        link.display().to_string()
+    };
+    let before = [&load, &profile].map(|file| fs::read(file).unwrap());
+    let target = "--target=p99 < 1s";
+    for input in [&load, &profile] {
+        let [csv, png, html] = ["l.csv", "l.png", "l.html"].map(|name| link(name, input));
+        let commands: [&[&str]; 7] = [
+            &["sim", scenario, "--cdf", &png],
+            &["sim", scenario, "--vary", "array.disks=4,5", "--csv", &csv],
+            &["model", scenario, "--csv", &csv],
+            &["choose", scenario, "intel-d7", target, "--csv", &csv],
+            &["choose", scenario, "intel-d7", target, "--page", &html],
+            &["choose", "load.csv", scenario, target, "--csv", &csv],
+            &["plan", scenario, "--find", "disks", target, "--curve", &png],
+        ];
+        for command in commands {
+            let run = iosonar()
+                .args(command)
+                .current_dir(scratch.path("."))
+                .output()
+                .unwrap();
+            let message = err(&run);
+            assert_eq!(run.status.code(), Some(2), "{command:?}: {message}");
+            assert!(
+                message.contains("would overwrite its own input"),
+                "{command:?}: {message}"
+            );
+        }
+    }
+    assert!([&load, &profile].map(|file| fs::read(file).unwrap()) == before);
+}
+
+#[test]
 fn records_are_of_as_many_replications_as_there_were() {
     let scratch = Scratch::new();
     let scenario = scratch.file("s.toml", SYNTHETIC);

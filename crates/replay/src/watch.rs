@@ -203,10 +203,10 @@ impl Overloaded {
         }
     }
 
-    /// Requests per second.
+    /// Requests per second; `None` if all this lasted for less than a second. Those that come back together make up too
+    /// much of a shorter time.
     fn rate(&self) -> Option<f64> {
-        let seconds = self.time.as_secs_f64();
-        (seconds > 0.0).then(|| self.requests as f64 / seconds)
+        (self.time >= Nanos::SECOND).then(|| self.requests as f64 / self.time.as_secs_f64())
     }
 }
 
@@ -240,8 +240,9 @@ pub(crate) struct Watch {
     /// What was at the device after 1, 2, 4, 8, ... requests: the last time, and the time before.
     marks: [Mark; 2],
     at_end: Option<Mark>,
-    /// Whether the load had more requests.
+    /// Whether the load had more requests, and whether one of them was due and waited for a place.
     ended_early: bool,
+    is_blocked_at_end: bool,
     pub(crate) most_in_flight: usize,
     pub(crate) most_pushed_back: u32,
     pub(crate) pushed_back: u64,
@@ -309,6 +310,7 @@ impl Watch {
         let planned = self.planned.map_or(Nanos::ZERO, |(_, last)| last);
         self.at_end.get_or_insert(self.mark(planned));
         self.ended_early = ended_early;
+        self.is_blocked_at_end = self.blocked_since.is_some();
     }
 
     /// The times of overload. Requests that were submitted since a late one had been due before it was submitted, so at the
@@ -318,8 +320,16 @@ impl Watch {
         if let Some(sample) = self.sample {
             episodes[sample.episode].had_behind(self.handed - sample.handed);
         }
-        if let Some(last) = episodes.last_mut() {
-            last.cut_short = last.until.is_none() && self.ended_early;
+        if let Some(last) = episodes.last_mut().filter(|last| last.until.is_none())
+            && self.ended_early
+        {
+            // If none was due, it was over with the last one that was late.
+            last.cut_short = self.is_blocked_at_end;
+            last.until = self
+                .overloaded
+                .last
+                .map(|(at, _)| at)
+                .filter(|_| !last.cut_short);
         }
         episodes
     }
@@ -406,7 +416,7 @@ impl Watch {
         }
     }
 
-    /// Requests per second while they were a second late; `None` if none was, for any time.
+    /// Requests per second while they were a second late; `None` if they were for less than a second.
     pub(crate) fn overload_rate(&self) -> Option<f64> {
         self.overloaded.rate()
     }
@@ -691,6 +701,37 @@ mod tests {
     }
 
     #[test]
+    fn an_overload_is_over_before_a_pause_in_which_the_replay_is_ended() {
+        let ms = Nanos::from_millis;
+        for is_blocked in [false, true] {
+            let mut watch = Watch::default();
+            for i in 0..200 {
+                watch.handed_over(ms(10 * i), Some(ms(20 * i)), ms(20 * i));
+            }
+            if is_blocked {
+                watch.block(ms(3_990));
+            }
+            watch.end_of_load(true);
+            let [episode] = watch.episodes()[..] else {
+                panic!("{:?}", watch.episodes())
+            };
+            let until = (!is_blocked).then_some(ms(3_980));
+            assert_eq!((episode.until, episode.cut_short), (until, is_blocked));
+        }
+    }
+
+    #[test]
+    fn a_short_overload_has_no_rate() {
+        let ms = Nanos::from_millis;
+        let mut watch = Watch::default();
+        // Ten at a time, 60 that are due at once: the last ten are a second late, for no time.
+        for i in 0..60 {
+            watch.handed_over(Nanos::ZERO, Some(ms(i / 10 * 200)), ms(i / 10 * 200));
+        }
+        assert_eq!(watch.overload_rate(), None);
+    }
+
+    #[test]
     fn a_device_that_stands_still_is_not_taken_to_be_fast_when_it_goes_on() {
         let mut watch = Watch::default();
         // 1 000 a second are due, and the device answers none until 3.5 s: then all that are due are submitted at once.
@@ -712,6 +753,7 @@ mod tests {
                 let now = Nanos::from_millis(5 * i);
                 watch.handed_over(Nanos::from_millis(i), Some(now), now);
             }
+            watch.block(Nanos::from_millis(4_999));
             watch.end_of_load(ended_early);
             let [episode] = watch.episodes()[..] else {
                 panic!("{:?}", watch.episodes())
@@ -739,6 +781,7 @@ mod tests {
         (0..10).for_each(|i| late(i, 1500 + i));
         late(1400, 1600);
         late(1450, 2600);
+        watch.block(Nanos::from_millis(2_601));
         watch.end_of_load(true);
         let seen: Vec<_> = watch
             .episodes()

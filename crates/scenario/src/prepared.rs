@@ -1,6 +1,6 @@
 //! A scenario that was checked: what it can be, and what may still be changed of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -80,6 +80,8 @@ pub struct Prepared {
     pub(crate) warmup: Warmup,
     pub(crate) load: LoadModel,
     pub(crate) array: ArrayModel,
+    /// The files of its devices' profiles.
+    pub(crate) profiles: Vec<PathBuf>,
     pub(crate) split: bool,
     pub(crate) method: Method,
     pub(crate) give_up: Vec<GiveUp>,
@@ -144,13 +146,16 @@ impl Prepared {
         &self.load
     }
 
-    /// The recordings that it reads: that of its load, and those that its laws draw from.
-    pub fn traces(&self) -> Vec<&Path> {
+    /// The files that it is read from besides its own: the recording of its load, those that its laws draw from, and the
+    /// profiles of its devices.
+    pub fn inputs(&self) -> Vec<&Path> {
         let service = match &self.array.devices {
             Devices::Servers(servers) => servers.service.trace(),
             Devices::Disks(_) | Devices::Ssds(_) | Devices::Registered(_) => None,
         };
-        self.load.traces().into_iter().chain(service).collect()
+        let profiles = self.profiles.iter().map(PathBuf::as_path);
+        let recordings = self.load.traces().into_iter().chain(service);
+        recordings.chain(profiles).collect()
     }
 
     /// What is driven.

@@ -159,12 +159,27 @@ impl Prepared {
             warmup,
             load,
             array,
+            profiles: profile_files(&file, directory),
             split: false,
             method: Method::default(),
             give_up: Vec::new(),
             stop: Arc::clone(&overrides.stop),
         })
     }
+}
+
+/// The files of the profiles that a scenario names.
+fn profile_files(file: &ScenarioFile, directory: &Path) -> Vec<PathBuf> {
+    let of_disks = file.disk.iter().flat_map(|disk| {
+        let others = disk.other.iter().map(|other| &other.profile);
+        disk.profile.iter().chain(others).map(String::as_str)
+    });
+    let of_ssds = file
+        .ssd
+        .iter()
+        .filter_map(|ssd| ssd.get("profile")?.as_str());
+    let files = of_disks.chain(of_ssds).map(|name| directory.join(name));
+    files.filter(|file| file.is_file()).collect()
 }
 
 fn replications(

@@ -1,9 +1,11 @@
 //! `iosonar choose`: a load and several systems in, which of them to take out.
 
+use std::path::Path;
+
 use anyhow::Context;
 use iosonar_analysis::objective::Objective;
 use iosonar_report::in_page;
-use iosonar_scenario::Overrides;
+use iosonar_scenario::{Overrides, Prepared};
 use iosonar_study::choose::{
     Candidate, ChooseSpec, Conclusion, Considered, GrowthSpec, SHORT_FORM, chart, choose,
 };
@@ -129,7 +131,18 @@ fn spec(args: &Choose) -> anyhow::Result<ChooseSpec> {
 /// No output replaces a candidate's file.
 fn refuse_inputs_as_outputs(args: &Choose, spec: &ChooseSpec) -> anyhow::Result<()> {
     let files = spec.candidates.iter().filter_map(Candidate::file);
-    for file in files {
+    let files: Vec<&Path> = files.chain([args.load.as_path()]).collect();
+    // Those that are scenarios, with what these are read from. What is wrong with them is said later.
+    let of_scenarios = files
+        .iter()
+        .filter(|file| file.extension().is_some_and(|e| e == "toml"));
+    let scenario = |file: &&Path| Prepared::read(file, &Overrides::default()).ok();
+    let scenarios: Vec<Prepared> = of_scenarios.filter_map(scenario).collect();
+    for file in files
+        .iter()
+        .copied()
+        .chain(scenarios.iter().flat_map(Prepared::inputs))
+    {
         for path in [&args.curve, &args.csv, &args.page].into_iter().flatten() {
             apart::refuse_same(file, path)?;
         }

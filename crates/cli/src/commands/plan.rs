@@ -3,9 +3,11 @@
 mod tables;
 mod varied;
 
+use std::path::{Path, PathBuf};
+
 use iosonar_analysis::objective::{Judgement, Objective, Objectives};
 use iosonar_scenario::networked::NetworkedRaid;
-use iosonar_scenario::{Overrides, read_text};
+use iosonar_scenario::{Overrides, Prepared, read_text};
 use iosonar_stats::{Labels, Output};
 use iosonar_study::plan::{
     Answer, PlanError, PlanSpec, Point, Sought, TargetOutcome, chart, load_text, plan_network,
@@ -25,7 +27,7 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     let targets = targets(&args.target)?;
     if let Some(path) = &args.curve {
         picture::check(path, args.pixels)?;
-        apart::refuse_unusable(&[&args.file], &[path])?;
+        refuse_unusable(args, path)?;
     }
     if !args.vary.is_empty() {
         return varied::run(args, &targets);
@@ -48,6 +50,16 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
         Some(_) => Ending::Done,
         None => Ending::Flagged,
     })
+}
+
+/// Refuses a picture that would replace a file which the system is read from, or that cannot be written.
+fn refuse_unusable(args: &Plan, picture: &Path) -> anyhow::Result<()> {
+    // What is wrong with the scenario is said later.
+    let simulation = Prepared::read(&args.file, &overrides(args)?).ok();
+    let read = simulation.iter().flat_map(Prepared::inputs);
+    let given = args.trace.iter().chain([&args.file]);
+    let inputs: Vec<&Path> = read.chain(given.map(PathBuf::as_path)).collect();
+    Ok(apart::refuse_unusable(&inputs, &[picture])?)
 }
 
 /// The system in a line, and the answer.

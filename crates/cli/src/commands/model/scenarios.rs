@@ -26,7 +26,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
     let mut all = Vec::new();
     for path in &args.files {
         let simulation = Prepared::read(path, &overrides(args))?;
-        refuse_traces_as_outputs(args, &simulation.traces())?;
+        refuse_traces_as_outputs(args, &simulation.inputs())?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         all.push(Answered::by_theory(&name, path, simulation)?);
     }

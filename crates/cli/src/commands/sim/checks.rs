@@ -172,7 +172,7 @@ pub(super) fn check_inputs<'a>(
     let outputs = outputs(args);
     let mut checked = Vec::new();
     for named in all {
-        let traces = named.simulation.traces();
+        let traces = named.simulation.inputs();
         // Mostly the same of each.
         if traces != checked {
             for trace in &traces {
@@ -196,7 +196,7 @@ pub(super) fn check_records(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
     }
     let is_written = |other: &Path| records_go_to(path, only.simulation.replications(), other);
     let inputs = args.scenarios.iter().map(PathBuf::as_path);
-    let mut inputs = inputs.chain(only.simulation.traces());
+    let mut inputs = inputs.chain(only.simulation.inputs());
     if let Some(input) = inputs.find(|input| is_written(input)) {
         return Err(TraceError::OverwritesInput(input.to_owned()).into());
     }
