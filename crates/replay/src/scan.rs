@@ -454,7 +454,11 @@ mod tests {
     fn writes_are_refused_left_out_or_done() {
         let load = "0 ; 0 ; 8 ; R\n1 ; 992 ; 8 ; W\n";
         let refused = scanned(load, Writes::Refuse, Nanos::MAX).unwrap_err();
-        assert!(refused.to_string().contains("1 write (of 2 requests)"));
+        assert!(
+            refused
+                .to_string()
+                .contains("1 request that changes data (of 2 requests)")
+        );
         for (writes, end) in [(Writes::Skip, 8), (Writes::Do, 1000)] {
             let scan = scanned(load, writes, Nanos::MAX).unwrap();
             assert_eq!((scan.requests, scan.end.get()), (2, end), "{writes:?}");

@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(repeated(6, long).unwrap().len(), 12);
         let error = repeated(7, long).unwrap_err().to_string();
         assert!(
-            error.contains("at most 6 rounds") && error.contains("got 7"),
+            error.contains("at most 6 for this load") && error.contains("got 7"),
             "{error}"
         );
         // It may end in the last nanosecond, and no later.
@@ -364,7 +364,10 @@ mod tests {
         let error = repeated(2, [0, 1 << 62]).unwrap_err().to_string();
         assert!(error.contains("at most 1 for this load"), "{error}");
         let error = repeated(1_000_000_001, [5, 5]).unwrap_err().to_string();
-        assert!(error.contains("at most 1000000000 rounds"), "{error}");
+        assert!(
+            error.contains("at most 1000000000 for this load"),
+            "{error}"
+        );
     }
 
     #[test]
