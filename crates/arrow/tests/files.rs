@@ -38,7 +38,7 @@ fn any_row() -> impl Strategy<Value = Row> {
     const MOST: u64 = i64::MAX as u64;
     let request = (
         0..=MOST,
-        any::<u64>(),
+        0..=MOST,
         1..=u32::MAX,
         prop::sample::select(Op::ALL.as_slice()),
         0..16_u8,
