@@ -569,6 +569,26 @@ fn a_result_or_a_table_on_standard_output_is_alone_there() {
 }
 
 #[test]
+fn a_reader_that_goes_away_keeps_nothing_else_from_being_written() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SYNTHETIC);
+    for table in [&["--cdf-data", "-"][..], &["--result", "-"]] {
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("iosonar"))
+            .args(["sim", "s.toml", "--target", "p99 < 1ms", "--cdf", "c.png"])
+            .args(table)
+            .current_dir(scenario.parent().unwrap())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        // The target is missed, whoever reads the table.
+        assert_eq!(child.wait().unwrap().code(), Some(3), "{table:?}");
+        fs::remove_file(scratch.path("c.png")).unwrap();
+    }
+}
+
+#[test]
 fn a_trace_on_standard_output_is_alone_there() {
     let scratch = Scratch::new();
     let scenario = scratch.file("s.toml", SYNTHETIC);
