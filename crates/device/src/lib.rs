@@ -303,21 +303,13 @@ pub trait InOrder: Device {
     /// Serves jobs in the order in which they come, as [`serve`](Self::serve) does, and gives the request of each with
     /// the beginning and the end of its service to `served`. The simulation [comes to](Self::has_come_to) no instant
     /// before `until` later.
-    #[inline]
     fn serve_each(
         &mut self,
         jobs: impl Iterator<Item = (Job, Nanos)>,
         until: Nanos,
-        mut served: impl FnMut(RequestId, Nanos, Nanos),
+        served: impl FnMut(RequestId, Nanos, Nanos),
     ) where
-        Self: Sized,
-    {
-        let _ = until;
-        for (job, now) in jobs {
-            let service = self.serve(job, now);
-            served(service.job.request, service.started, service.ended());
-        }
-    }
+        Self: Sized;
 
     /// The simulation has come to `now`: of services that were announced, those that end by then are over.
     /// Needed from time to time only, so that a device need not remember them all.

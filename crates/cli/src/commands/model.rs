@@ -83,11 +83,11 @@ fn outputs(args: &Model) -> Vec<&Path> {
     all.into_iter().filter_map(Option::as_deref).collect()
 }
 
-/// No output may replace a recording that a system's laws draw from.
-fn refuse_traces_as_outputs(args: &Model, traces: &[&Path]) -> Result<(), TraceError> {
-    for trace in traces {
+/// No output may replace a file that a system is read from.
+fn refuse_inputs_as_outputs(args: &Model, inputs: &[&Path]) -> Result<(), TraceError> {
+    for input in inputs {
         for output in outputs(args) {
-            apart::refuse_same(trace, output)?;
+            apart::refuse_same(input, output)?;
         }
     }
     Ok(())

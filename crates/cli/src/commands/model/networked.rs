@@ -15,7 +15,7 @@ use iosonar_study::networked::{
 };
 use serde_json::json;
 
-use super::{overrides, refuse_traces_as_outputs, with_threads};
+use super::{overrides, refuse_inputs_as_outputs, with_threads};
 use crate::exit::{Ending, Usage, note, print_beside, print_data_beside, write_table};
 use crate::low::{Model, ServicesName, StructureName};
 use crate::render::picture;
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
     }
     let overrides = overrides(args);
     let system = NetworkedRaid::from_toml(text, path, &overrides)?;
-    refuse_traces_as_outputs(args, &system.traces())?;
+    refuse_inputs_as_outputs(args, &system.traces())?;
     let measured = args.measured.as_deref().map(measured).transpose()?;
     if system.classes.len() > 1 {
         return classes(args, &system);

@@ -12,7 +12,7 @@ use iosonar_study::answered::{
 };
 use serde_json::json;
 
-use super::{overrides, refuse_traces_as_outputs, threads};
+use super::{overrides, refuse_inputs_as_outputs, threads};
 use crate::commands::sim::simulate;
 use crate::exit::{Ending, note, print_beside, print_data_beside, write_table};
 use crate::low::Model;
@@ -26,7 +26,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
     let mut all = Vec::new();
     for path in &args.files {
         let simulation = Prepared::read(path, &overrides(args))?;
-        refuse_traces_as_outputs(args, &simulation.inputs())?;
+        refuse_inputs_as_outputs(args, &simulation.inputs())?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         all.push(Answered::by_theory(&name, path, simulation)?);
     }

@@ -164,7 +164,7 @@ pub(super) fn check_traces(args: &Sim, all: &[Named]) -> Result<(), Usage> {
     Ok(())
 }
 
-/// No output may replace a recording that a scenario reads.
+/// No output may replace a file that a scenario is read from.
 pub(super) fn check_inputs<'a>(
     args: &Sim,
     all: impl IntoIterator<Item = &'a Named>,
@@ -172,15 +172,15 @@ pub(super) fn check_inputs<'a>(
     let outputs = outputs(args);
     let mut checked = Vec::new();
     for named in all {
-        let traces = named.simulation.inputs();
+        let inputs = named.simulation.inputs();
         // Mostly the same of each.
-        if traces != checked {
-            for trace in &traces {
+        if inputs != checked {
+            for input in &inputs {
                 for output in &outputs {
-                    apart::refuse_same(trace, output)?;
+                    apart::refuse_same(input, output)?;
                 }
             }
-            checked = traces;
+            checked = inputs;
         }
     }
     Ok(())
