@@ -305,7 +305,7 @@ pub trait InOrder: Device {
     /// before `until` later.
     fn serve_each(
         &mut self,
-        jobs: impl Iterator<Item = (Job, Nanos)>,
+        jobs: impl Iterator<Item = (Job, Nanos)> + Clone,
         until: Nanos,
         served: impl FnMut(RequestId, Nanos, Nanos),
     ) where

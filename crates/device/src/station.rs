@@ -78,6 +78,17 @@ pub trait Mechanism {
     /// Serves a job from `now` on; `waiting` jobs of all priorities wait then, this one included.
     fn serve(&mut self, job: &Waiting<Self::Place>, now: Nanos, waiting: usize) -> ServiceTime;
 
+    /// Serves these jobs one after the other, and adds how long each takes to `durations`, if that depends on nothing but
+    /// the jobs before it; `false` if it does, and nothing has happened then.
+    fn serve_all(
+        &mut self,
+        jobs: impl Iterator<Item = Job> + Clone,
+        durations: &mut Vec<Nanos>,
+    ) -> bool {
+        let _ = (jobs, durations);
+        false
+    }
+
     /// Forgets what it has done in the background up to `now`.
     fn measure_from(&mut self, now: Nanos) {
         let _ = now;
@@ -112,6 +123,8 @@ pub struct Station<M: Mechanism> {
     free_at: Nanos,
     /// How many times as long services take as they would.
     slowness: f64,
+    /// How long each of the jobs takes that are served at once; kept for the next ones.
+    durations: Vec<Nanos>,
 }
 
 impl<M: Mechanism> Station<M> {
@@ -125,6 +138,7 @@ impl<M: Mechanism> Station<M> {
             usage: UsageMeter::default(),
             free_at: Nanos::ZERO,
             slowness: 1.0,
+            durations: Vec::new(),
         }
     }
 
@@ -256,7 +270,7 @@ impl<M: Mechanism> InOrder for Station<M> {
     #[inline]
     fn serve_each(
         &mut self,
-        jobs: impl Iterator<Item = (Job, Nanos)>,
+        jobs: impl Iterator<Item = (Job, Nanos)> + Clone,
         until: Nanos,
         mut served: impl FnMut(RequestId, Nanos, Nanos),
     ) {
@@ -265,28 +279,43 @@ impl<M: Mechanism> InOrder for Station<M> {
             usage,
             free_at,
             slowness,
+            durations,
             ..
         } = self;
+        durations.clear();
+        let at_once =
+            *slowness <= 1.0 && mechanism.serve_all(jobs.clone().map(|(job, _)| job), durations);
         let mut announced = usage.announce_until(until);
         let mut free = *free_at;
-        for (job, arrived) in jobs {
-            let waiting = Waiting {
-                place: mechanism.place(&job),
-                job,
-                arrived,
-            };
-            let started = arrived.max(free);
-            let mut time = mechanism.serve(&waiting, started, 1);
-            if *slowness > 1.0 {
-                time = time.times(*slowness);
-            }
-            free = time.after(started);
+        let mut announce = |job: RequestId, arrived, started, ended| {
             announced.add(Stay {
                 arrived,
                 started,
-                ended: free,
+                ended,
             });
-            served(job.request, started, free);
+            served(job, started, ended);
+        };
+        if at_once {
+            for ((job, arrived), &duration) in jobs.zip(&*durations) {
+                let started = arrived.max(free);
+                free = started.saturating_add(duration);
+                announce(job.request, arrived, started, free);
+            }
+        } else {
+            for (job, arrived) in jobs {
+                let waiting = Waiting {
+                    place: mechanism.place(&job),
+                    job,
+                    arrived,
+                };
+                let started = arrived.max(free);
+                let mut time = mechanism.serve(&waiting, started, 1);
+                if *slowness > 1.0 {
+                    time = time.times(*slowness);
+                }
+                free = time.after(started);
+                announce(job.request, arrived, started, free);
+            }
         }
         announced.end();
         *free_at = free;

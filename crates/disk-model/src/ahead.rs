@@ -44,6 +44,21 @@ impl Ahead {
         value
     }
 
+    /// The next values, as many as there is room for; `draw` is the same function as that of [`next`](Self::next).
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, values: &mut [f64], mut draw: impl FnMut(&mut Stream) -> f64) {
+        let ready = &self.ready[self.used..self.drawn];
+        let (from_ready, drawn) = values.split_at_mut(ready.len().min(values.len()));
+        from_ready.copy_from_slice(&ready[..from_ready.len()]);
+        self.used += from_ready.len();
+        // A copy, so that the generator's state stays in registers.
+        let mut stream = self.stream.clone();
+        for value in drawn {
+            *value = draw(&mut stream);
+        }
+        self.stream = stream;
+    }
+
     /// Draws more at a time the more have been needed.
     #[inline(never)]
     fn draw_ahead(&mut self, mut draw: impl FnMut(&mut Stream) -> f64) {
@@ -70,6 +85,12 @@ mod tests {
         for i in 0..500 {
             let value = ahead.next(|stream| stream.uniform() + 1.0);
             assert_eq!(value, one_by_one.uniform() + 1.0, "{i}");
+            // Several, fewer or more than are ready.
+            let mut several = vec![0.0; i * i % 91];
+            ahead.fill(&mut several, |stream| stream.uniform() + 1.0);
+            for value in several {
+                assert_eq!(value, one_by_one.uniform() + 1.0, "{i}");
+            }
             if i == 70 {
                 // A copy goes on in the same way.
                 ahead = ahead.clone();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use iosonar_device::{Access, Pace, Positioning, RequestId};
 use iosonar_sim_core::{Seed, hashed_bits};
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, Sectors};
 
 use crate::ahead::Ahead;
 use crate::seek;
@@ -177,6 +177,51 @@ impl SampledDisk {
     /// has to be remembered.
     pub fn pace_of_request(&self, request: RequestId) -> Pace {
         self.laws.pace.at(hashed_bits(self.zone_key, request.0))
+    }
+
+    /// Adds how long accesses of these sizes take, each at a new place, to `times`: positioning and transfer. The same as
+    /// one by one, but each law is drawn from for several accesses at a time.
+    #[inline]
+    pub(crate) fn times_at_new_places(
+        &mut self,
+        mut accesses: impl Iterator<Item = (Access, Sectors)>,
+        times: &mut Vec<Nanos>,
+    ) {
+        const MOST: usize = 64;
+        let Self {
+            laws,
+            seek,
+            rotation,
+            zone,
+            ..
+        } = self;
+        let mut chunk = [(Access::Read, 0.0); MOST];
+        let (mut roots, mut rotations, mut paces) = ([0.0; MOST], [0.0; MOST], [0.0; MOST]);
+        loop {
+            let mut count = 0;
+            for (access, sectors) in accesses.by_ref().take(MOST) {
+                chunk[count] = (access, f64::from(sectors.get()));
+                count += 1;
+            }
+            let (roots, rotations) = (&mut roots[..count], &mut rotations[..count]);
+            let paces = &mut paces[..count];
+            seek.fill(roots, |stream| {
+                laws.distance.draw_root(stream) * laws.root_of_stroke
+            });
+            rotation.fill(rotations, |stream| stream.uniform() * laws.revolution_ns);
+            zone.fill(paces, |stream| laws.pace.at(stream.bits()).0);
+            let drawn = roots.iter().zip(rotations).zip(paces);
+            times.extend(chunk.iter().zip(drawn).map(
+                |((access, sectors), ((root, rotation_ns), pace))| {
+                    let seek_ns = laws.seeks.of(*access).time_of_root_ms(*root) * 1e6;
+                    let positioning = Nanos::nearest(seek_ns + *rotation_ns);
+                    positioning.saturating_add(Nanos::nearest(*pace * sectors))
+                },
+            ));
+            if count < MOST {
+                return;
+            }
+        }
     }
 
     #[inline]

@@ -82,6 +82,22 @@ impl Mechanism for SampledDisk {
             pace,
         }
     }
+
+    #[inline]
+    fn serve_all(
+        &mut self,
+        jobs: impl Iterator<Item = Job> + Clone,
+        durations: &mut Vec<Nanos>,
+    ) -> bool {
+        let is_at_new_place = |job: Job| {
+            job.positioning == Positioning::Fresh && matches!(job.pace, PaceOf::NewPlace)
+        };
+        if self.scheduler != Scheduler::Fcfs || !jobs.clone().all(is_at_new_place) {
+            return false;
+        }
+        self.times_at_new_places(jobs.map(|job| (job.access, job.sectors)), durations);
+        true
+    }
 }
 
 /// How long a head that has just passed over data for `transfer` waits until their beginning comes round again:
@@ -96,7 +112,59 @@ fn until_the_beginning(revolution: Nanos, transfer: Nanos) -> Nanos {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use iosonar_device::{Access, InOrder, RequestId, Station};
+    use iosonar_sim_core::Seed;
+    use iosonar_units::{Sector, Sectors};
+
     use super::*;
+    use crate::{DiskLaws, DiskProfile};
+
+    #[test]
+    fn jobs_in_blocks_take_as_long_as_one_by_one() {
+        // The seek times of the second drive are measured ones, in a table.
+        for profile in ["seagate-st3500630ns", "ibm-18es"] {
+            let profile = DiskProfile::load(profile, Path::new(".")).unwrap();
+            let laws = DiskLaws::new(&profile);
+            let disk = || SampledDisk::new(&laws, &Seed::new(1), "disk/0");
+            let (mut in_blocks, mut one_by_one) = (Station::new(disk()), Station::new(disk()));
+            let job = |i: u64| {
+                let access = if i.is_multiple_of(3) {
+                    Access::Write
+                } else {
+                    Access::Read
+                };
+                let sectors = Sectors::new(1 + (i * i % 300) as u32);
+                let mut job = Job::new(RequestId(i), access, Sector::new(0), sectors);
+                // Some blocks have a job that does not come to a new place.
+                if i.is_multiple_of(250) {
+                    job.positioning = Positioning::RotationOnly;
+                } else if i.is_multiple_of(251) {
+                    job.pace = PaceOf::Request;
+                }
+                (job, Nanos::from_millis(8 * i))
+            };
+            let mut first = 1;
+            for size in [1, 2, 5, 63, 64, 65, 200, 3, 128, 70] {
+                let mut seen = Vec::new();
+                in_blocks.serve_each(
+                    (first..first + size).map(job),
+                    Nanos::MAX,
+                    |id, from, to| {
+                        seen.push((id, from, to));
+                    },
+                );
+                let expected = (first..first + size).map(|i| {
+                    let (job, at) = job(i);
+                    let service = one_by_one.serve(job, at);
+                    (service.job.request, service.started, service.ended())
+                });
+                assert_eq!(seen, expected.collect::<Vec<_>>(), "from {first} on");
+                first += size;
+            }
+        }
+    }
 
     #[test]
     fn a_head_waits_for_the_rest_of_the_revolution_that_it_is_in() {
