@@ -65,6 +65,8 @@ impl Stage {
 pub struct RequestPlan {
     sub_requests: Vec<SubRequest>,
     stages: Vec<Stage>,
+    /// Memory for [`coalesce`](Self::coalesce).
+    merged: Vec<SubRequest>,
 }
 
 impl RequestPlan {
@@ -133,10 +135,18 @@ impl RequestPlan {
     /// Makes one sub-request of those that follow on each other, on one disk and in one stage. The
     /// papers' model keeps each block its own; a disk with addresses would not.
     pub fn coalesce(&mut self) {
-        let before = std::mem::take(&mut self.sub_requests);
-        let merge = |range: &mut Range<usize>, merged: &mut Vec<SubRequest>| {
+        if self.sub_requests.len() < 2 {
+            return;
+        }
+        let Self {
+            sub_requests,
+            stages,
+            merged,
+        } = self;
+        merged.clear();
+        let mut merge = |range: &mut Range<usize>| {
             let begin = merged.len();
-            for sub in &before[range.clone()] {
+            for sub in &sub_requests[range.clone()] {
                 let earlier = merged[begin..]
                     .iter_mut()
                     .rev()
@@ -153,12 +163,11 @@ impl RequestPlan {
             }
             *range = begin..merged.len();
         };
-        let mut merged = Vec::with_capacity(before.len());
-        for stage in &mut self.stages {
-            merge(&mut stage.first, &mut merged);
-            merge(&mut stage.then, &mut merged);
+        for stage in stages {
+            merge(&mut stage.first);
+            merge(&mut stage.then);
         }
-        self.sub_requests = merged;
+        std::mem::swap(sub_requests, merged);
     }
 
     /// Flushes those of the devices that it costs something, whatever the level.
