@@ -3,7 +3,7 @@
 
 mod scratch;
 
-use scratch::{Scratch, err, out};
+use scratch::{Scratch, err, iosonar, out};
 
 /// A result of `iosonar sim` of these requests (time in ms, sector), reads of 4 KiB, on one disk of 4 TB.
 fn result(requests: impl Iterator<Item = (u64, u64)>, keys: &str) -> String {
@@ -73,4 +73,35 @@ fn requests_from_before_the_measurement_are_its_reason_where_they_are() {
         "{line}"
     );
     assert!(!line.contains("when the load ended"), "{line}");
+}
+
+/// A trace of two devices drives one system as if they were one: that is said, unless one of them is selected.
+#[test]
+fn devices_that_are_simulated_as_one_are_named() {
+    let scratch = Scratch::new();
+    let mut load = String::from("time_ns,sector,sectors,op,device\n");
+    for i in 0..200 {
+        let device = ["sda", "sdb"][i % 2];
+        load += &format!("{},{},8,read,{device}\n", 50_000_000 * i, i * 8);
+    }
+    let trace = scratch.file("day.csv", load);
+    let scenario = scratch.file(
+        "one.toml",
+        "[array]\nlevel = 'raid0'\ndisks = 1\n[disk]\nprofile = 'seagate-constellation-es3-4tb'\n",
+    );
+    let run = |more: &[&str]| {
+        let mut sim = iosonar();
+        sim.arg("sim").arg(&scenario).arg("--trace").arg(&trace);
+        let output = sim.args(more).output().unwrap();
+        assert!(output.status.success(), "{}", err(&output));
+        err(&output)
+    };
+    let seen = run(&[]);
+    assert!(
+        seen.contains("2 devices (sda, sdb) are simulated as one"),
+        "{seen}"
+    );
+    assert!(seen.contains("[W069]"), "{seen}");
+    let one = run(&["--device", "sdb"]);
+    assert!(!one.contains("W069"), "{one}");
 }

@@ -275,7 +275,8 @@ impl Prepared {
                 }
                 let mut source = self.open_trace(path, reading, *fitter)?;
                 let result = run.collect(&mut source, outputs);
-                let (remarks, fitted) = source.notes();
+                let (mut remarks, fitted) = source.notes();
+                remarks.extend(source.devices_as_one());
                 let replication = result.map_err(|error| match error {
                     ScenarioError::NothingMeasured { requests: 0, .. } => {
                         ScenarioError::NoRequests {

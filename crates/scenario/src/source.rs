@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use iosonar_raid::{Completion, RequestSource};
 use iosonar_trace::fit::{Fitted, Fitter};
 use iosonar_trace::{
-    Batch, Metadata, Op, Place, Reading, Remark, Request, TraceError, TraceReader, input,
+    Batch, Metadata, Op, Place, Reading, Remark, RemarkKind, Request, TraceError, TraceReader,
+    input,
 };
 use iosonar_units::{Nanos, Sectors};
 use iosonar_workload::{ClosedLoad, SyntheticLoad};
@@ -129,6 +130,8 @@ pub(crate) struct Trace {
     on: Held,
     stripe_unit: u64,
     span: Option<Span>,
+    /// The devices that requests went to, in the order in which they turned up.
+    devices: Vec<u16>,
 }
 
 /// What holds the data.
@@ -193,6 +196,7 @@ impl Trace {
             on,
             stripe_unit: stripe_unit.map_or(u64::MAX, |unit| u64::from(unit.get())),
             span: None,
+            devices: Vec::new(),
         })
     }
 
@@ -213,6 +217,36 @@ impl Trace {
     /// Which sectors its reads and writes lay within.
     pub(crate) fn span(&self) -> Option<Span> {
         self.span
+    }
+
+    /// That the requests of several devices have come, where all go to one system.
+    pub(crate) fn devices_as_one(&self) -> Option<Remark> {
+        /// Names in a line.
+        const MOST: usize = 4;
+        if self.devices.len() < 2 {
+            return None;
+        }
+        let names = self.devices.iter().take(MOST);
+        let names: Vec<_> = names
+            .map(|&number| self.metadata().device_name(number))
+            .collect();
+        let more = if self.devices.len() > MOST {
+            ", ..."
+        } else {
+            ""
+        };
+        let what = format!(
+            "devices ({}{more}) are simulated as one, at the same addresses: select one with --device, or place them \
+             side by side with 'iosonar convert --adjacent'",
+            names.join(", ")
+        );
+        Some(Remark {
+            kind: RemarkKind::SeveralDevices,
+            what_of_one: what.clone(),
+            what,
+            count: self.devices.len() as u64,
+            example: String::new(),
+        })
     }
 
     /// What was remarked while the trace was read, and what was changed to make it fit.
@@ -274,6 +308,9 @@ impl RequestSource for Trace {
         self.row += 1;
         if !matches!(request.op, Op::Flush | Op::Discard) {
             self.span = Some(Span::with(self.span, &request));
+        }
+        if self.devices.last() != Some(&request.device) && !self.devices.contains(&request.device) {
+            self.devices.push(request.device);
         }
         Ok(Some(request))
     }

@@ -59,6 +59,8 @@ pub enum RemarkKind {
     Shifted,
     /// Requests would have become empty.
     Emptied,
+    /// Requests of several devices were taken for those of one.
+    SeveralDevices,
 }
 
 /// Something that happened to some rows while they were read.

@@ -36,6 +36,7 @@ pub(crate) fn of_remark(kind: RemarkKind) -> Warning {
         RemarkKind::TextAboveHeader => Warning::TextAboveHeader,
         RemarkKind::Shifted => Warning::LoadShifted,
         RemarkKind::Emptied => Warning::RequestsEmptied,
+        RemarkKind::SeveralDevices => Warning::DevicesAsOne,
     }
 }
 

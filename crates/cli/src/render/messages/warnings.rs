@@ -334,6 +334,12 @@ SmallReach = "W068" "the load lies within a small part of the array" {
     "Seeks are short, and caches may hold much of the data. Response times are therefore shorter than if the data were spread out."
     "If the real data will lie this close together, no action is needed. Otherwise spread the load with --scatter."
     "iosonar sim array.toml --trace web.load --scatter 1000000000,2048" }
+DevicesAsOne = "W069" "requests of several devices were simulated as those of one" {
+    "The trace has requests to several devices, and the simulated system has one address space for all of them."
+    "Data of different devices lie at the same addresses, and the system gets the load of all devices together."
+    "Simulate each device separately with --device, or place them side by side first. An array for each device is \
+     simulated with array.count."
+    "iosonar sim array.toml --trace day.ios --device sda" }
 PoorFit = "W070" "the fitted model does not match the device" {
     "For the held-out half of the requests, the model's times differ clearly from the measured ones."
     "Predictions with this profile will have errors of the same size."
