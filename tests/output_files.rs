@@ -571,21 +571,37 @@ fn a_result_or_a_table_on_standard_output_is_alone_there() {
 #[test]
 fn a_reader_that_goes_away_keeps_nothing_else_from_being_written() {
     let scratch = Scratch::new();
-    let scenario = scratch.file("s.toml", SYNTHETIC);
-    for table in [&["--cdf-data", "-"][..], &["--result", "-"]] {
+    scratch.file("s.toml", SYNTHETIC);
+    let load = trace(&scratch, 1);
+    let unread = |arguments: &[&str]| {
         let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("iosonar"))
-            .args(["sim", "s.toml", "--target", "p99 < 1ms", "--cdf", "c.png"])
-            .args(table)
-            .current_dir(scenario.parent().unwrap())
+            .args(arguments)
+            .current_dir(load.parent().unwrap())
             .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::null())
+            .stderr(std::process::Stdio::piped())
             .spawn()
             .unwrap();
         drop(child.stdout.take());
-        // The target is missed, whoever reads the table.
-        assert_eq!(child.wait().unwrap().code(), Some(3), "{table:?}");
+        child.wait_with_output().unwrap()
+    };
+    for option in [
+        "--cdf-data",
+        "--result",
+        "--records",
+        "--stages",
+        "--load-out",
+    ] {
+        let missed = ["sim", "s.toml", "--target", "p99 < 1ms", "--cdf", "c.png"];
+        let run = unread(&[&missed[..], &[option, "-"]].concat());
+        // The target is missed, even if the output is not read.
+        assert_eq!(run.status.code(), Some(3), "{option}: {}", err(&run));
         fs::remove_file(scratch.path("c.png")).unwrap();
     }
+    let simulated = ["replay", "load.csv", "--engine", "simulate"];
+    let run = unread(&[&simulated[..], &["--skip-writes", "-o", "-"]].concat());
+    assert!(matches!(run.status.code(), Some(0 | 3)), "{}", err(&run));
+    assert!(err(&run).contains("verdict"), "{}", err(&run));
+    assert!(!err(&run).contains("LOST"), "{}", err(&run));
 }
 
 #[test]

@@ -157,14 +157,10 @@ pub(crate) fn output_folder(path: &Path) -> anyhow::Result<OutputFolder> {
         .with_context(|| format!("{}: cannot create the folder", path.display()))
 }
 
-/// Writes a table, in the format that its name ends in, else as CSV. If it goes to standard output and its reader has
-/// closed that, the remaining work is still done.
-pub(crate) fn write_table(path: &Path, table: Table) -> anyhow::Result<()> {
+/// Writes a table, in the format that its name ends in, else as CSV.
+pub(crate) fn write_table(path: &Path, table: Table) -> Result<(), TraceError> {
     let tool = format!("iosonar {}", env!("CARGO_PKG_VERSION"));
-    match tables::write(path, &table.with("tool", tool)).map_err(anyhow::Error::from) {
-        Err(error) if is_broken_pipe(&error) => Ok(()),
-        written => written,
-    }
+    tables::write(path, &table.with("tool", tool))
 }
 
 /// Refuses a table of a format that this build does not have, before anything is computed for it.

@@ -221,6 +221,9 @@ pub struct WriteOptions {
     /// Have each flush, and the complete file, on their medium before going on: a loss of power takes nothing that
     /// was flushed.
     pub durable: bool,
+    /// Where the reader of a trace on standard output has gone away, drop the rest instead of failing: there are other
+    /// results.
+    pub outlives_reader: bool,
     /// fio: the file that requests go to; else the device's name, or `target`.
     pub fio_file: Option<String>,
 }
@@ -307,7 +310,10 @@ pub trait TraceWriter: Send {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::whole_file::Counter;
 
     /// A format, a reader and a writer with no more than they must have.
     struct Least;
@@ -363,7 +369,7 @@ mod tests {
         assert!(Least.holds_devices() && !Least.maps_columns());
         assert_eq!(Least.loses(), None);
         let sink = Sink {
-            output: Box::new(std::io::BufWriter::new(tempfile::tempfile().unwrap())),
+            output: Counter::default().of(Path::new("x")).unwrap(),
             path: PathBuf::from("x"),
         };
         let writer = Least.writer(sink, &Metadata::default(), &WriteOptions::default());

@@ -79,7 +79,7 @@ pub fn create_with(
             writable: formats::writable(),
         });
     }
-    let output = whole_file::open(path, options.durable).map_err(|source| TraceError::Io {
+    let output = whole_file::open(path, options).map_err(|source| TraceError::Io {
         path: path.to_owned(),
         action: "create the trace",
         source,

@@ -7,7 +7,7 @@ use std::sync::{PoisonError, RwLock};
 use iosonar_units::Table;
 
 use crate::output::Output;
-use crate::{TraceError, whole_file};
+use crate::{TraceError, WriteOptions, whole_file};
 
 /// A format of tables.
 pub trait TableFormat: Send + Sync {
@@ -139,13 +139,18 @@ pub fn format_for(path: &Path) -> Result<&'static dyn TableFormat, TraceError> {
     }
 }
 
-/// Begins a table at `path`, `-` for standard output, with the columns of `head`.
+/// Begins a table at `path`, `-` for standard output, with the columns of `head`. Where the reader of standard output
+/// has gone away, the rest is dropped.
 ///
 /// # Errors
 /// As [`format_for`], and if the file cannot be written.
 pub fn create(path: &Path, head: &Table) -> Result<Box<dyn TableWriter>, TraceError> {
     let format = format_for(path)?;
-    let begun = whole_file::open(path, false).and_then(|output| format.writer(output, head));
+    let options = WriteOptions {
+        outlives_reader: true,
+        ..WriteOptions::default()
+    };
+    let begun = whole_file::open(path, &options).and_then(|output| format.writer(output, head));
     begun.map_err(|source| unwritten(path, source))
 }
 

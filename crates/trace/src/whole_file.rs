@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use iosonar_units::folder_of;
 
+use crate::WriteOptions;
 use crate::codec::Codec;
 
 /// Something that bytes are written to and that must be closed to count.
@@ -26,14 +27,17 @@ pub trait Output: Write + Send {
 }
 
 /// Creates the file `path`, `-` for standard output; `.gz` and `.zst` are compressed. A flush writes everything so far
-/// so that it can be read (unpacked) from the file as it is then; of a `durable` file, from its medium.
-pub(crate) fn open(path: &Path, durable: bool) -> io::Result<Box<dyn Output>> {
+/// so that it can be read (unpacked) from the file as it is then; of a durable file, from its medium.
+pub(crate) fn open(path: &Path, options: &WriteOptions) -> io::Result<Box<dyn Output>> {
     if path == Path::new("-") {
         // The handle of the standard library would take a closed standard output for one that takes everything.
-        let itself = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-        return Ok(Box::new(BufWriter::with_capacity(1 << 16, itself)));
+        let stream = Stream {
+            itself: File::from(io::stdout().as_fd().try_clone_to_owned()?),
+            outlives_reader: options.outlives_reader,
+        };
+        return Ok(Box::new(BufWriter::with_capacity(1 << 16, stream)));
     }
-    let whole = WholeFile::new(path, durable)?;
+    let whole = WholeFile::new(path, options.durable)?;
     whole.refuse_second()?;
     let file = BufWriter::with_capacity(1 << 18, whole);
     packed(file, path)
@@ -50,7 +54,29 @@ where
     }
 }
 
-impl Output for BufWriter<File> {
+/// Standard output.
+struct Stream {
+    itself: File,
+    /// Whether what its reader does not want any more is dropped.
+    outlives_reader: bool,
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.itself.write(bytes) {
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe && self.outlives_reader => {
+                Ok(bytes.len())
+            }
+            written => written,
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.itself.flush()
+    }
+}
+
+impl Output for BufWriter<Stream> {
     fn close(mut self: Box<Self>) -> io::Result<()> {
         self.flush()
     }
@@ -503,16 +529,19 @@ mod tests {
         // What a killed process left behind is in nobody's way.
         let left = dir.path().join("x.load.4194305-0.part");
         fs::write(&left, "left").unwrap();
-        let first = open(&name, false).unwrap();
-        let Err(error) = open(&name, false) else {
+        let first = open(&name, &WriteOptions::default()).unwrap();
+        let Err(error) = open(&name, &WriteOptions::default()) else {
             panic!("two write {}", name.display());
         };
         assert!(WrittenByAnother::is_cause_of(&error), "{error}");
         let process = std::process::id().to_string();
         assert!(error.to_string().contains(&process), "{error}");
-        assert!(open(&dir.path().join("y.load"), false).is_ok());
+        assert!(open(&dir.path().join("y.load"), &WriteOptions::default()).is_ok());
         first.close().unwrap();
-        open(&name, false).unwrap().close().unwrap();
+        open(&name, &WriteOptions::default())
+            .unwrap()
+            .close()
+            .unwrap();
         assert_eq!(fs::read(&left).unwrap(), b"left");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
     }
@@ -548,7 +577,10 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).unwrap();
         // Each would wait for ever.
         assert!(!is_being_written(&pipe));
-        open(&name, false).unwrap().close().unwrap();
+        open(&name, &WriteOptions::default())
+            .unwrap()
+            .close()
+            .unwrap();
         assert_eq!(parts_beside(&name), Vec::<PathBuf>::new());
     }
 
@@ -637,10 +669,27 @@ mod tests {
     #[test]
     fn a_stream_whose_medium_is_full_is_an_error_when_it_is_closed() {
         for (path, has_room) in [("/dev/null", true), ("/dev/full", false)] {
-            let file = File::options().write(true).open(path).unwrap();
-            let mut output: Box<BufWriter<File>> = Box::new(BufWriter::new(file));
+            let stream = Stream {
+                itself: File::options().write(true).open(path).unwrap(),
+                outlives_reader: true,
+            };
+            let mut output = Box::new(BufWriter::new(stream));
             output.write_all(b"less than the buffer holds").unwrap();
             assert_eq!(output.close().is_ok(), has_room, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_stream_outlives_its_reader_where_there_are_other_results() {
+        for outlives_reader in [true, false] {
+            let (reader, writer) = io::pipe().unwrap();
+            let mut stream = Stream {
+                itself: File::from(std::os::fd::OwnedFd::from(writer)),
+                outlives_reader,
+            };
+            assert_eq!(stream.write(b"read").unwrap(), 4);
+            drop(reader);
+            assert_eq!(stream.write(b"dropped").is_ok(), outlives_reader);
         }
     }
 

@@ -346,5 +346,5 @@ fn save_data(charts: &[&Chart], path: &Path) -> anyhow::Result<()> {
     if path.as_os_str() == "-" {
         return print_data(&table.csv());
     }
-    write_table(path, table)
+    Ok(write_table(path, table)?)
 }

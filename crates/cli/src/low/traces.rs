@@ -116,7 +116,7 @@ impl WriteArgs {
             format: self.to.clone(),
             lossy: self.lossy,
             fio_file: self.fio_file.clone(),
-            durable: false,
+            ..WriteOptions::default()
         }
     }
 }

@@ -6,7 +6,7 @@ mod stages;
 
 use std::path::Path;
 
-use iosonar_trace::{Metadata, TraceError, TraceWriter, input, output};
+use iosonar_trace::{Metadata, TraceError, TraceWriter, input};
 
 use self::records::{FilePerReplication, RecordsOfDevices};
 pub use self::records::{REPLICATION, go_to, path_of};
@@ -43,7 +43,7 @@ impl Prepared {
             if path_of(path, 0).is_some() {
                 of_all = Some(FilePerReplication::new(path, metadata));
             } else {
-                let writer = output::create(path, &metadata)?;
+                let writer = records::create(path, &metadata)?;
                 of_first = Some(match self.fleet() {
                     Some(Fleet::OfTrace) => Box::new(RecordsOfDevices { writer, metadata }),
                     _ => writer,

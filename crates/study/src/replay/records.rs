@@ -54,6 +54,7 @@ impl ReplayPlan {
     pub fn records_to(&self, records: &RecordsTo<'_>) -> Result<Box<dyn TraceWriter>, TraceError> {
         let options = WriteOptions {
             durable: records.durable,
+            outlives_reader: true,
             ..WriteOptions::default()
         };
         let mut writer = output::create_with(records.path, &self.provenance()?, &options)?;

@@ -265,6 +265,7 @@ impl Group<'_> {
     fn writer(&self, path: &Path, metadata: &Metadata) -> anyhow::Result<Box<dyn TraceWriter>> {
         let options = WriteOptions {
             durable: self.spec.is_durable(),
+            outlives_reader: true,
             ..WriteOptions::default()
         };
         let mut writer = output::create_with(path, metadata, &options)?;

@@ -37,6 +37,10 @@ pub(super) fn write(simulation: &Prepared, path: &Path) -> anyhow::Result<()> {
     );
     let load = SyntheticLoad::new(classes.clone(), &Seed::new(simulation.seed()));
     let first_run = load.take(warmup.saturating_add(*requests) as usize);
-    write_requests(first_run, path, notice, &WriteOptions::default())?;
+    let options = WriteOptions {
+        outlives_reader: true,
+        ..WriteOptions::default()
+    };
+    write_requests(first_run, path, notice, &options)?;
     Ok(())
 }

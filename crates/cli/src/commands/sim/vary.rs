@@ -238,7 +238,7 @@ fn draw(
     }
     picture::draw_study(&drawing.picture(), path, scale)?;
     match data {
-        Some(data) => write_table(data, drawing.data()),
+        Some(data) => Ok(write_table(data, drawing.data())?),
         None => Ok(()),
     }
 }

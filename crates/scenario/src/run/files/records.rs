@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::{RecordFiles, ScenarioError};
-use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, apart, output};
+use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, WriteOptions, apart, output};
 use iosonar_units::folder_of;
 
 /// Stands in a file's name for the number of the replication.
@@ -58,6 +58,15 @@ pub fn go_to(path: &Path, replications: u32, other: &Path) -> bool {
     there
         .filter(|entry| is_numbered(path, &entry.file_name(), replications))
         .any(|entry| apart::is_same(&entry.path(), other))
+}
+
+/// Creates a file of records, `-` for standard output: the simulation has a result even if they are not read to their end.
+pub(super) fn create(path: &Path, metadata: &Metadata) -> Result<Box<dyn TraceWriter>, TraceError> {
+    let options = WriteOptions {
+        outlives_reader: true,
+        ..WriteOptions::default()
+    };
+    output::create_with(path, metadata, &options)
 }
 
 /// The records of arrays that share a trace. Its devices turn up while it is read; what else is said above the records is not
@@ -117,7 +126,7 @@ impl RecordFiles for FilePerReplication {
         metadata
             .notices
             .push(format!("# replication {replication}, counted from 0"));
-        let writer = output::create(&path, &metadata)?;
+        let writer = create(&path, &metadata)?;
         Ok(&mut **self.current.insert(writer))
     }
 }
