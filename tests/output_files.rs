@@ -419,7 +419,7 @@ fn a_folder_in_the_place_of_an_output_is_refused_before_any_work() {
     let [csv, png, html, toml] = ["a.csv", "a.png", "a.html", "a.toml"].map(folder);
     let vary = "--vary=array.disks=4,5";
     let target = "--target=mean < 1s";
-    let commands: [&[&str]; 15] = [
+    let commands: [&[&str]; 19] = [
         &["sim", scenario, "--records", &csv],
         &["sim", scenario, "--load-out", &csv],
         &["sim", scenario, "--stages", &csv],
@@ -435,6 +435,10 @@ fn a_folder_in_the_place_of_an_output_is_refused_before_any_work() {
         &["plot", "sizes", load, "--data", &csv],
         &["report", load, "-o", &html],
         &["calibrate", load, "--profile", "ssd", "-o", &toml],
+        &["convert", load, "-o", &csv],
+        &["generate", "poisson", "--rate", "9", "-o", &csv],
+        &["generate", "like", load, "-o", &csv],
+        &["import", "disksim", load, "-o", &toml],
     ];
     for command in commands {
         let run = iosonar().args(command).output().unwrap();
@@ -469,6 +473,11 @@ fn what_cannot_become_a_file_is_refused_before_any_work() {
             &["sim", scenario, "--vary=array.disks=4,5", "--csv"],
             &["model", scenario, "--csv"],
             &["plot", "sizes", load, "--data"],
+            &["convert", load, "-o"],
+            &["convert", load, "--split", "op", "-o"],
+            &["generate", "poisson", "--rate", "9", "-o"],
+            &["generate", "like", load, "-o"],
+            &["import", "disksim", load, "-o"],
         ] {
             let run = iosonar().args(command).arg(output).output().unwrap();
             let message = err(&run);

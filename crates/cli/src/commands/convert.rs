@@ -56,9 +56,7 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
 
 /// Refuses outputs that cannot be written as asked before anything is read.
 fn check(args: &Convert, options: &WriteOptions) -> anyhow::Result<()> {
-    for input in &args.inputs {
-        apart::refuse_same(input, &args.out)?;
-    }
+    apart::refuse_unusable(&args.inputs, &[&args.out])?;
     let is_standard_input = |path: &&PathBuf| path.as_path() == Path::new("-");
     if args.inputs.iter().filter(is_standard_input).count() > 1 {
         let problem = "standard input can be read only once: give '-' only once";

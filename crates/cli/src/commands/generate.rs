@@ -239,6 +239,7 @@ fn write(
     seed: u64,
     expected: f64,
 ) -> anyhow::Result<Written<'_>> {
+    apart::refuse_unusable::<&Path, _>(&[], &[&to.out])?;
     refuse_without_room(to, expected)?;
     let begin = Instant::now();
     let typed: Vec<String> = std::env::args().skip(1).collect();

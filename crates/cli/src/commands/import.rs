@@ -15,6 +15,8 @@ pub(crate) fn run(args: &Import) -> anyhow::Result<Ending> {
 }
 
 fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
+    let out: Vec<_> = args.out.iter().collect();
+    apart::refuse_unusable(&args.files, &out)?;
     let bus = BusTimes {
         read_ms: args.bus_read_ms,
         write_ms: args.bus_write_ms,
@@ -63,6 +65,7 @@ fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
         print_data(&text)?;
         return Ok(Ending::Done);
     };
+    // With those that they include.
     apart::refuse_unusable(&imported.files, &[out])?;
     write_file(out, &text, "write the profile")?;
     if !args.output.quiet {

@@ -14,7 +14,7 @@ use crate::render::table::Table;
 use crate::render::{progress, remarks};
 
 pub(super) fn run(args: &Like) -> anyhow::Result<Ending> {
-    apart::refuse_same(&args.trace, &args.to.out)?;
+    apart::refuse_unusable(&[&args.trace], &[&args.to.out])?;
     let reading = args.reading.reading()?;
     let (fitted, metadata) = progress::while_reading(reading, args.output.quiet, |reading| {
         FittedLoad::of(&mut *input::open_load(&args.trace, reading)?)
