@@ -460,10 +460,11 @@ fn what_cannot_become_a_file_is_refused_before_any_work() {
     let absent = scratch.path("absent/x.csv").display().to_string();
     let link = scratch.path("link.csv").display().to_string();
     let slash = scratch.path("x.csv/").display().to_string();
-    let cases: [(&str, &str); 5] = [
+    let cases: [(&str, &str); 6] = [
         (&slash, "it is a folder"),
         (&absent, "absent does not exist"),
         (&inside, "load.csv is not a folder"),
+        ("/proc/x.csv", "cannot create the file: "),
         (&link, "not a regular file"),
         ("/dev/null", "not a regular file"),
     ];
@@ -485,6 +486,21 @@ fn what_cannot_become_a_file_is_refused_before_any_work() {
             assert_eq!(out(&run), "", "{command:?}");
             assert!(message.contains(problem), "{command:?} {output}: {message}");
         }
+    }
+    // Folders that cannot be made, even by root.
+    let inside = format!("--plot={load}/x");
+    for command in [
+        &["sim", scenario, &inside][..],
+        &["sim", scenario, "--plot=/proc/x"],
+        &["compare", load, load, "--plot", "/proc/x"],
+        &["plot", "all", load, "-o", "/proc/x"],
+        &["analyze", load, "--csv", "/proc/x"],
+    ] {
+        let run = iosonar().args(command).output().unwrap();
+        let message = err(&run);
+        assert_eq!(run.status.code(), Some(2), "{command:?}: {message}");
+        assert_eq!(out(&run), "", "{command:?}");
+        assert!(message.contains("cannot create the folder"), "{message}");
     }
     // A link to a file is one of its names.
     fs::write(scratch.path("absent.csv"), "before").unwrap();

@@ -47,6 +47,17 @@ fn unprivileged(arguments: &[&str]) -> Option<Output> {
 }
 
 #[test]
+fn a_folder_without_permission_is_refused_before_any_work() {
+    // It is root's: the user that runs this has no permission to write there, unless it is root.
+    let unwritable = "/usr/x.csv";
+    let generate = ["generate", "poisson", "--rate", "9", "-o", unwritable];
+    let Some(run) = unprivileged(&generate) else {
+        return;
+    };
+    assert_refused(&run, "cannot create the file: Permission denied");
+}
+
+#[test]
 fn failed_requests_are_not_blamed_on_another_user_of_the_device() {
     let scratch = Scratch::new();
     let backing = scratch.file("disk.img", vec![1; 8 << 20]);

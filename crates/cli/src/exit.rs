@@ -152,9 +152,14 @@ pub(crate) fn write_file(path: &Path, text: &str, action: &str) -> anyhow::Resul
 }
 
 /// Makes a folder for outputs. It is removed again if nothing is put into it.
-pub(crate) fn output_folder(path: &Path) -> anyhow::Result<OutputFolder> {
-    OutputFolder::make(path)
-        .with_context(|| format!("{}: cannot create the folder", path.display()))
+pub(crate) fn output_folder(path: &Path) -> Result<OutputFolder, Usage> {
+    let refused = |problem: io::Error| {
+        let path = path.display();
+        Usage(format!(
+            "{path}: cannot create the folder: {problem}; choose a different one"
+        ))
+    };
+    OutputFolder::make(path).map_err(refused)
 }
 
 /// Writes a table, in the format that its name ends in, else as CSV.

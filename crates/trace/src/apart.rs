@@ -8,7 +8,8 @@ use std::path::Path;
 
 use iosonar_units::folder_of;
 
-use crate::{TraceError, whole_file};
+use crate::TraceError;
+use crate::whole_file::{self, WholeFile};
 
 /// Refuses an output that is one of the inputs, by whatever path; `-` is standard input or output.
 ///
@@ -94,7 +95,7 @@ pub fn takes_room(path: &Path) -> bool {
     path != Path::new("-") && path.metadata().map_or(true, |there| there.is_file())
 }
 
-/// Refuses an output that is a folder, or a device, or whose folder is not there.
+/// Refuses an output that is a folder, or a device, or whose folder is not there or lets no file be created.
 fn refuse_unusable_place(output: &Path) -> Result<(), TraceError> {
     if output == Path::new("-") {
         return Ok(());
@@ -109,7 +110,14 @@ fn refuse_unusable_place(output: &Path) -> Result<(), TraceError> {
     })?;
     let folder = folder_of(&file);
     match folder.metadata() {
-        Ok(of) if of.is_dir() => Ok(()),
+        // Permissions are not all: a file system may be read-only, or full, or know no name of this length.
+        Ok(of) if of.is_dir() => match WholeFile::create(output) {
+            Ok(_removed) => Ok(()),
+            Err(source) => Err(TraceError::NotCreatable {
+                output: output.to_owned(),
+                source,
+            }),
+        },
         Ok(_) => Err(TraceError::NotInFolder {
             output: output.to_owned(),
             file: folder.to_owned(),
@@ -241,7 +249,10 @@ mod tests {
         assert!(matches!(error(""), TraceError::IsFolder(_)));
         assert!(matches!(error("new/"), TraceError::IsFolder(_)));
         assert!(matches!(error("new/x"), TraceError::NoFolder { .. }));
+        let long = "x".repeat(255);
+        assert!(matches!(error(&long), TraceError::NotCreatable { .. }));
         assert!(matches!(error("file/x"), TraceError::NotInFolder { .. }));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4);
     }
 
     #[test]

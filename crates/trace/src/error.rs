@@ -192,6 +192,13 @@ pub enum TraceError {
         /// The file.
         file: PathBuf,
     },
+    /// No file can be created where an output is to be.
+    NotCreatable {
+        /// The output.
+        output: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// An option of reading or writing that does not fit.
     Option(String),
     /// The trace does not go on as its format says.
@@ -287,6 +294,10 @@ impl fmt::Display for TraceError {
                     file.display()
                 ),
             ),
+            Self::NotCreatable { output, source } => of(
+                output,
+                format_args!("cannot create the file: {source}; choose a different name or folder"),
+            ),
             Self::OverwritesInput(path) => write!(
                 f,
                 "{} would overwrite its own input: choose a different name for the output",
@@ -345,7 +356,9 @@ const SORT_IT: &str = "a load must be sorted by intended start (records of repla
 impl Error for TraceError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Io { source, .. } | Self::DamagedStream { source, .. } => Some(source),
+            Self::Io { source, .. }
+            | Self::DamagedStream { source, .. }
+            | Self::NotCreatable { source, .. } => Some(source),
             _ => None,
         }
     }
@@ -364,6 +377,7 @@ impl TraceError {
                 | Self::IsFolder(_)
                 | Self::NoFolder { .. }
                 | Self::NotInFolder { .. }
+                | Self::NotCreatable { .. }
                 | Self::Option(_)
         )
     }

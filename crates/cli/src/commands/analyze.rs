@@ -9,7 +9,7 @@ use iosonar_analysis::measure;
 use iosonar_report::grouped;
 use serde_json::json;
 
-use crate::exit::{Ending, note, print, print_data};
+use crate::exit::{Ending, note, output_folder, print, print_data};
 use crate::low::Analyze;
 use crate::render::{progress, remarks};
 use iosonar_stats::Output;
@@ -21,6 +21,8 @@ pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
     } else {
         args.inputs.iter().map(|path| vec![path.clone()]).collect()
     };
+    // It is removed again if nothing is put into it.
+    let _folder = args.csv.as_deref().map(output_folder).transpose()?;
     let mut output = Output::new("analyze");
     let several = inputs.len() > 1;
     for (i, paths) in inputs.iter().enumerate() {

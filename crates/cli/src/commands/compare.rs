@@ -40,9 +40,6 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
         return Err(Usage("--paired needs exactly two files of records".to_owned()).into());
     }
     if let Some(dir) = &args.plot {
-        if dir.exists() && !dir.is_dir() {
-            return Err(Usage(format!("--plot {} is not a folder", dir.display())).into());
-        }
         // What had to be made is removed again at once, as it is empty.
         let _folder = output_folder(dir)?;
         let inputs: Vec<&Path> = args.inputs.iter().map(|input| &*input.path).collect();
@@ -351,8 +348,7 @@ fn as_json(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Ou
 }
 
 fn draw(args: &Compare, inputs: &Inputs, dir: &Path, samples: &[Sample]) -> anyhow::Result<()> {
-    std::fs::create_dir_all(dir)
-        .with_context(|| format!("{}: cannot create the folder", dir.display()))?;
+    let _folder = output_folder(dir)?;
     let chart = |name: &str| find(name).with_context(|| format!("unknown chart '{name}'"));
     let (cdf, sonar) = (chart("cdf")?, chart("sonar")?);
     let scale = args.pixels.scale();

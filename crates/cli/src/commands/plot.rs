@@ -315,9 +315,9 @@ fn all(args: &Plot) -> anyhow::Result<Ending> {
 }
 
 /// The folders that all charts and their numbers are written to.
-fn folders(args: &Plot, dir: &PathBuf) -> anyhow::Result<Vec<OutputFolder>> {
+fn folders(args: &Plot, dir: &PathBuf) -> Result<Vec<OutputFolder>, Usage> {
     let folders = args.data.iter().chain([dir]);
-    let folders: anyhow::Result<Vec<_>> = folders.map(|folder| output_folder(folder)).collect();
+    let folders: Result<Vec<_>, _> = folders.map(|folder| output_folder(folder)).collect();
     let mut folders = folders?;
     // The last one may be in what was made for the first: it is removed before.
     folders.reverse();

@@ -204,9 +204,10 @@ fn of_trace(error: &TraceError) -> Error {
         TraceError::NotWritable { .. } => Error::NotWritable,
         TraceError::OverwritesInput(_) => Error::OverwritesInput,
         TraceError::SameOutput { .. } => Error::SameOutput,
-        TraceError::IsFolder(_) | TraceError::NoFolder { .. } | TraceError::NotInFolder { .. } => {
-            Error::OutputPlace
-        }
+        TraceError::IsFolder(_)
+        | TraceError::NoFolder { .. }
+        | TraceError::NotInFolder { .. }
+        | TraceError::NotCreatable { .. } => Error::OutputPlace,
         TraceError::Option(_) => Error::OptionUnfit,
         TraceError::Damaged { .. } => Error::TraceDamaged,
         TraceError::Request { .. } => Error::RequestUnfit,

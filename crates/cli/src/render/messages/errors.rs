@@ -60,10 +60,10 @@ SameOutput = "E011" "two outputs are the same file" {
     "One output would overwrite the other."
     "Give each output a different name."
     "iosonar sim a.toml --cdf a.png --cdf-data a.csv" }
-OutputPlace = "E012" "an output is a folder, or its folder does not exist" {
-    "The path of the output is that of a folder, or contains a folder that does not exist."
+OutputPlace = "E012" "an output is a folder, or its folder lets no file be created" {
+    "The path of the output is that of a folder, or its folder does not exist or lets no file be created."
     "The command stopped before it did any work, so no result is lost."
-    "Choose a different name, or create the folder."
+    "Choose a different name, or create the folder, or change its permissions."
     "mkdir -p results" }
 OptionUnfit = "E013" "an option for reading or writing cannot be used here" {
     "The message names the option and what it needs."
