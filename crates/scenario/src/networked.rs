@@ -134,8 +134,8 @@ pub struct NetworkedRaid {
 }
 
 impl NetworkedRaid {
-    /// The recordings that its think times are drawn from.
-    pub fn traces(&self) -> Vec<&Path> {
+    /// The files that it is read from besides its own: the recordings that its think times are drawn from.
+    pub fn inputs(&self) -> Vec<&Path> {
         let thinks = self.classes.iter().filter_map(|job| job.think.as_ref());
         thinks.filter_map(TimeLaw::trace).collect()
     }

@@ -197,62 +197,107 @@ impl ChooseError {
 /// Considers all candidates, in their order, on this many threads. `watch` gets each as it is done.
 ///
 /// # Errors
-/// If the load cannot be read, a price is of no candidate, a candidate means nothing, or a search fails. That the load does
-/// not fit a candidate is its own outcome.
+/// As [`Choice::of`] and [`Choice::consider`].
 pub fn choose(
     spec: &ChooseSpec,
     threads: usize,
     watch: &(dyn Fn(&Considered) + Sync),
 ) -> Result<Vec<Considered>, ChooseError> {
-    refuse_delays(&spec.targets).map_err(ChooseError::Target)?;
-    let prices = prices(spec)?;
-    let load = match spec.load.extension().is_some_and(|e| e == "toml") {
-        true => Some(read_text(&spec.load)?),
-        false => None,
-    };
-    // Mistakes are found before anything is simulated.
-    let mut systems = Vec::new();
-    for candidate in &spec.candidates {
-        match prepare(spec, candidate, load.as_deref()) {
-            Err(error) if !error.is_data() => {
-                let of_load = load.as_ref().and_then(|text| mistake_in_load(spec, text));
-                return Err(of_load.unwrap_or_else(|| of_candidate(candidate, error.into())));
+    Choice::of(spec)?.consider(threads, watch)
+}
+
+/// What is to be chosen, read and checked.
+pub struct Choice<'a> {
+    spec: &'a ChooseSpec,
+    /// Of each candidate, where it is known.
+    prices: Vec<Option<f64>>,
+    /// Each candidate with the load, which may not fit.
+    systems: Vec<Result<Prepared, ScenarioError>>,
+}
+
+impl<'a> Choice<'a> {
+    /// Reads the load and the candidates: mistakes are found before anything is simulated.
+    ///
+    /// # Errors
+    /// If the load cannot be read, a price is of no candidate, or a candidate means nothing.
+    pub fn of(spec: &'a ChooseSpec) -> Result<Self, ChooseError> {
+        refuse_delays(&spec.targets).map_err(ChooseError::Target)?;
+        let prices = prices(spec)?;
+        let load = match spec.load.extension().is_some_and(|e| e == "toml") {
+            true => Some(read_text(&spec.load)?),
+            false => None,
+        };
+        let mut systems = Vec::new();
+        for candidate in &spec.candidates {
+            match prepare(spec, candidate, load.as_deref()) {
+                Err(error) if !error.is_data() => {
+                    let of_load = load.as_ref().and_then(|text| mistake_in_load(spec, text));
+                    return Err(of_load.unwrap_or_else(|| of_candidate(candidate, error.into())));
+                }
+                prepared => systems.push(prepared),
             }
-            prepared => systems.push(prepared),
         }
+        refuse_different_blocks(&systems)?;
+        Ok(Self {
+            spec,
+            prices,
+            systems,
+        })
     }
-    refuse_different_blocks(&systems)?;
-    let consider = |((candidate, price), simulation): ((&Candidate, &Option<f64>), _)| {
-        let simulation: Result<Prepared, ScenarioError> = simulation;
-        let outcome = match simulation.map(|simulation| evaluate(spec, simulation)) {
-            Ok(Ok(evaluation)) => Ok(Box::new(evaluation)),
-            // Data that do not fit this system are an answer; a mistake in what was typed is an error.
-            Ok(Err(PlanError::Scenario(error))) | Err(error) if error.is_data() => Err(error),
-            Ok(Err(error)) => return Err(of_candidate(candidate, error)),
-            Err(error) => return Err(of_candidate(candidate, error.into())),
-        };
-        let considered = Considered {
-            name: candidate.name.clone(),
-            price: *price,
-            outcome,
-        };
-        watch(&considered);
-        Ok(considered)
-    };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()?;
-    let all: Vec<_> = spec.candidates.iter().zip(&prices).zip(systems).collect();
-    let all: Vec<_> = pool.install(|| all.into_par_iter().map(consider).collect());
-    // The first error in the order of the candidates, whatever the number of threads.
-    let all: Vec<_> = all.into_iter().collect::<Result<_, ChooseError>>()?;
-    if all.iter().any(|of| of.outcome.is_ok()) {
-        return Ok(all);
+
+    /// The files that it is read from.
+    pub fn inputs(&self) -> Vec<&Path> {
+        let files = self.spec.candidates.iter().filter_map(Candidate::file);
+        let systems = self.systems.iter().flatten().flat_map(Prepared::inputs);
+        files.chain([&*self.spec.load]).chain(systems).collect()
     }
-    // An empty table answers nothing; if the load is at fault, all have the same error.
-    match all.into_iter().find_map(|of| of.outcome.err()) {
-        Some(error) => Err(error.into()),
-        None => Ok(Vec::new()),
+
+    /// Considers all candidates, in their order, on this many threads. `watch` gets each as it is done.
+    ///
+    /// # Errors
+    /// If a search fails, or the load fits no candidate. That it does not fit one is its own outcome.
+    pub fn consider(
+        self,
+        threads: usize,
+        watch: &(dyn Fn(&Considered) + Sync),
+    ) -> Result<Vec<Considered>, ChooseError> {
+        let Self {
+            spec,
+            prices,
+            systems,
+        } = self;
+        let consider = |((candidate, price), simulation): ((&Candidate, &Option<f64>), _)| {
+            let simulation: Result<Prepared, ScenarioError> = simulation;
+            let outcome = match simulation.map(|simulation| evaluate(spec, simulation)) {
+                Ok(Ok(evaluation)) => Ok(Box::new(evaluation)),
+                // Data that do not fit this system are an answer; a mistake in what was typed is an error.
+                Ok(Err(PlanError::Scenario(error))) | Err(error) if error.is_data() => Err(error),
+                Ok(Err(error)) => return Err(of_candidate(candidate, error)),
+                Err(error) => return Err(of_candidate(candidate, error.into())),
+            };
+            let considered = Considered {
+                name: candidate.name.clone(),
+                price: *price,
+                outcome,
+            };
+            watch(&considered);
+            Ok(considered)
+        };
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()?;
+        let all: Vec<_> = spec.candidates.iter().zip(&prices).zip(systems).collect();
+        let all: Vec<_> = pool.install(|| all.into_par_iter().map(consider).collect());
+        // The first error in the order of the candidates, whatever the number of threads.
+        let all: Vec<_> = all.into_iter().collect::<Result<_, ChooseError>>()?;
+        if all.iter().any(|of| of.outcome.is_ok()) {
+            return Ok(all);
+        }
+        // An empty table answers nothing; if the load is at fault, all have the same error.
+        match all.into_iter().find_map(|of| of.outcome.err()) {
+            Some(error) => Err(error.into()),
+            None => Ok(Vec::new()),
+        }
     }
 }
 

@@ -64,6 +64,23 @@ pub fn would_be_same(a: &Path, b: &Path) -> bool {
     a == b || is_same(a, b) || place(a).is_some_and(|a| place(b) == Some(a))
 }
 
+/// Refuses outputs that are one of the inputs.
+///
+/// # Errors
+/// If there is one.
+pub fn refuse_overwritten<I, O>(inputs: &[I], outputs: &[O]) -> Result<(), TraceError>
+where
+    I: AsRef<Path>,
+    O: AsRef<Path>,
+{
+    for output in outputs {
+        for input in inputs {
+            refuse_same(input.as_ref(), output.as_ref())?;
+        }
+    }
+    Ok(())
+}
+
 /// Refuses outputs that are one of the inputs or the same as another output, or that cannot be written where they are
 /// to be: better now than when all is done.
 ///
@@ -74,10 +91,8 @@ where
     I: AsRef<Path>,
     O: AsRef<Path>,
 {
+    refuse_overwritten(inputs, outputs)?;
     for (i, output) in outputs.iter().map(AsRef::as_ref).enumerate() {
-        for input in inputs {
-            refuse_same(input.as_ref(), output)?;
-        }
         let mut before = outputs[..i].iter().map(AsRef::as_ref);
         if let Some(other) = before.find(|other| would_be_same(other, output)) {
             return Err(TraceError::SameOutput {

@@ -1,13 +1,13 @@
 //! `iosonar choose`: a load and several systems in, which of them to take out.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use iosonar_analysis::objective::Objective;
 use iosonar_report::in_page;
-use iosonar_scenario::{Overrides, Prepared};
+use iosonar_scenario::Overrides;
 use iosonar_study::choose::{
-    Candidate, ChooseSpec, Conclusion, Considered, GrowthSpec, SHORT_FORM, chart, choose,
+    Candidate, Choice, ChooseSpec, Conclusion, Considered, GrowthSpec, SHORT_FORM, chart,
 };
 use iosonar_trace::fit::Beyond;
 use iosonar_trace::output::WholeFile;
@@ -24,14 +24,15 @@ use crate::render::picture;
 pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
     check(args)?;
     let spec = spec(args)?;
-    refuse_inputs_as_outputs(args, &spec)?;
+    let choice = Choice::of(&spec)?;
+    apart::refuse_overwritten(&choice.inputs(), &outputs(args))?;
     let is_quiet = args.common.output.quiet || args.common.output.json;
     let watch = |considered: &Considered| {
         if !is_quiet {
             note(&format!("{}: {}", considered.name, judged(considered)));
         }
     };
-    let all = choose(&spec, threads(args.common.threads), &watch).map_err(anyhow::Error::from)?;
+    let all = choice.consider(threads(args.common.threads), &watch)?;
     let answer = Answer {
         load: &spec.load,
         targets: &args.target,
@@ -85,9 +86,7 @@ fn check(args: &Choose) -> anyhow::Result<()> {
         .into());
     }
     check_tables(&args.csv)?;
-    let outputs = [&args.curve, &args.csv, &args.page];
-    let outputs: Vec<_> = outputs.into_iter().flatten().collect();
-    Ok(apart::refuse_unusable(&[&args.load], &outputs)?)
+    Ok(apart::refuse_unusable(&[&args.load], &outputs(args))?)
 }
 
 fn spec(args: &Choose) -> anyhow::Result<ChooseSpec> {
@@ -128,26 +127,10 @@ fn spec(args: &Choose) -> anyhow::Result<ChooseSpec> {
     })
 }
 
-/// No output replaces a candidate's file.
-fn refuse_inputs_as_outputs(args: &Choose, spec: &ChooseSpec) -> anyhow::Result<()> {
-    let files = spec.candidates.iter().filter_map(Candidate::file);
-    let files: Vec<&Path> = files.chain([args.load.as_path()]).collect();
-    // Those that are scenarios, with what these are read from. What is wrong with them is said later.
-    let of_scenarios = files
-        .iter()
-        .filter(|file| file.extension().is_some_and(|e| e == "toml"));
-    let scenario = |file: &&Path| Prepared::read(file, &Overrides::default()).ok();
-    let scenarios: Vec<Prepared> = of_scenarios.filter_map(scenario).collect();
-    for file in files
-        .iter()
-        .copied()
-        .chain(scenarios.iter().flat_map(Prepared::inputs))
-    {
-        for path in [&args.curve, &args.csv, &args.page].into_iter().flatten() {
-            apart::refuse_same(file, path)?;
-        }
-    }
-    Ok(())
+/// The files that are written.
+fn outputs(args: &Choose) -> Vec<&PathBuf> {
+    let all = [&args.curve, &args.csv, &args.page];
+    all.into_iter().flatten().collect()
 }
 
 /// The files that were asked for.

@@ -13,7 +13,7 @@ use iosonar_scenario::{Overrides, ScenarioError, read_text};
 use crate::exit::{Ending, Usage, check_tables};
 use crate::low::Model;
 use crate::render::picture;
-use iosonar_trace::{TraceError, apart};
+use iosonar_trace::apart;
 
 pub(crate) fn run(args: &Model) -> anyhow::Result<Ending> {
     check_outputs(args)?;
@@ -81,16 +81,6 @@ pub(crate) fn with_threads<T: Send>(
 fn outputs(args: &Model) -> Vec<&Path> {
     let all = [&args.cdf, &args.curve, &args.csv];
     all.into_iter().filter_map(Option::as_deref).collect()
-}
-
-/// No output may replace a file that a system is read from.
-fn refuse_inputs_as_outputs(args: &Model, inputs: &[&Path]) -> Result<(), TraceError> {
-    for input in inputs {
-        for output in outputs(args) {
-            apart::refuse_same(input, output)?;
-        }
-    }
-    Ok(())
 }
 
 /// What can be said against the outputs before anything is read.

@@ -15,11 +15,12 @@ use iosonar_study::networked::{
 };
 use serde_json::json;
 
-use super::{overrides, refuse_inputs_as_outputs, with_threads};
+use super::{outputs, overrides, with_threads};
 use crate::exit::{Ending, Usage, note, print_beside, print_data_beside, write_table};
 use crate::low::{Model, ServicesName, StructureName};
 use crate::render::picture;
 use iosonar_stats::Output;
+use iosonar_trace::apart;
 use tables::{conclusion, describe, describe_classes, purchases, table_of_varied};
 
 pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Ending> {
@@ -34,7 +35,7 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
     }
     let overrides = overrides(args);
     let system = NetworkedRaid::from_toml(text, path, &overrides)?;
-    refuse_inputs_as_outputs(args, &system.traces())?;
+    apart::refuse_overwritten(&system.inputs(), &outputs(args))?;
     let measured = args.measured.as_deref().map(measured).transpose()?;
     if system.classes.len() > 1 {
         return classes(args, &system);

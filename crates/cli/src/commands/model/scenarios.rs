@@ -12,13 +12,14 @@ use iosonar_study::answered::{
 };
 use serde_json::json;
 
-use super::{overrides, refuse_inputs_as_outputs, threads};
+use super::{outputs, overrides, threads};
 use crate::commands::sim::simulate;
 use crate::exit::{Ending, note, print_beside, print_data_beside, write_table};
 use crate::low::Model;
 use crate::render::picture;
 use crate::render::sim::headline;
 use iosonar_stats::Output;
+use iosonar_trace::apart;
 use tables::{describe, errors};
 
 pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
@@ -26,7 +27,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
     let mut all = Vec::new();
     for path in &args.files {
         let simulation = Prepared::read(path, &overrides(args))?;
-        refuse_inputs_as_outputs(args, &simulation.inputs())?;
+        apart::refuse_overwritten(&simulation.inputs(), &outputs(args))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         all.push(Answered::by_theory(&name, path, simulation)?);
     }

@@ -175,11 +175,7 @@ pub(super) fn check_inputs<'a>(
         let inputs = named.simulation.inputs();
         // Mostly the same of each.
         if inputs != checked {
-            for input in &inputs {
-                for output in &outputs {
-                    apart::refuse_same(input, output)?;
-                }
-            }
+            apart::refuse_overwritten(&inputs, &outputs)?;
             checked = inputs;
         }
     }
