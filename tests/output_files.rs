@@ -769,6 +769,38 @@ fn no_output_overwrites_a_profile_or_a_trace_of_a_scenario() {
 }
 
 #[test]
+fn no_output_overwrites_a_trace_that_a_networked_system_draws_from() {
+    let scratch = Scratch::new();
+    let rows: String = (1..=40)
+        .map(|i| format!("{i}000000,0,8,read,{i}000000\n"))
+        .collect();
+    let rows = format!("time_ns,sector,sectors,op,think_ns\n{rows}");
+    let think = scratch.file("think.csv", &rows);
+    let example = "examples/networked-raid/paper.toml";
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(example)).unwrap();
+    let law = "think = { empirical = { trace = 'think.csv' } }";
+    let system = scratch.file("n.toml", text.replace("think_s = 0.0", law));
+    let system = system.to_str().unwrap();
+    let picture = scratch.path("think.png");
+    std::os::unix::fs::symlink("think.csv", &picture).unwrap();
+    let picture = picture.to_str().unwrap();
+    for command in [
+        &["plan", system, "--most", "2", "--target", "mean < 600s"][..],
+        &["model", system],
+    ] {
+        let run = iosonar().args(command).args(["--curve", picture]).output();
+        let run = run.unwrap();
+        assert_eq!(run.status.code(), Some(2), "{command:?}: {}", err(&run));
+        assert!(
+            err(&run).contains("would overwrite its own input"),
+            "{}",
+            err(&run)
+        );
+    }
+    assert_eq!(fs::read_to_string(think).unwrap(), rows);
+}
+
+#[test]
 fn records_are_of_as_many_replications_as_there_were() {
     let scratch = Scratch::new();
     let scenario = scratch.file("s.toml", SYNTHETIC);

@@ -13,7 +13,9 @@ mod search;
 mod subject;
 mod varied;
 
-pub use answer::{Answer, Find, MOST, PlanSpec, Sought, load_text, plan_network, plan_scenario};
+pub use answer::{
+    Answer, Find, MOST, PlanSpec, Sought, load_text, plan_network, plan_prepared, plan_scenario,
+};
 pub use charts::chart;
 pub use growth::{GrowBy, GrowingLoad};
 pub use point::{Bound, Found, Point, TargetOutcome};

@@ -3,15 +3,13 @@
 mod tables;
 mod varied;
 
-use std::path::{Path, PathBuf};
-
 use iosonar_analysis::objective::{Judgement, Objective, Objectives};
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::{Overrides, Prepared, read_text};
 use iosonar_stats::{Labels, Output};
 use iosonar_study::plan::{
     Answer, PlanError, PlanSpec, Point, Sought, TargetOutcome, chart, load_text, plan_network,
-    plan_scenario, why_never,
+    plan_prepared, why_never,
 };
 use iosonar_trace::{Quantity, apart};
 use serde_json::json;
@@ -27,7 +25,8 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     let targets = targets(&args.target)?;
     if let Some(path) = &args.curve {
         picture::check(path, args.pixels)?;
-        refuse_unusable(args, path)?;
+        let inputs: Vec<_> = args.trace.iter().chain([&args.file]).collect();
+        apart::refuse_unusable(&inputs, &[path])?;
     }
     if !args.vary.is_empty() {
         return varied::run(args, &targets);
@@ -52,24 +51,16 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
     })
 }
 
-/// Refuses a picture that would replace a file which the system is read from, or that cannot be written.
-fn refuse_unusable(args: &Plan, picture: &Path) -> anyhow::Result<()> {
-    // What is wrong with the scenario is said later.
-    let simulation = Prepared::read(&args.file, &overrides(args)?).ok();
-    let read = simulation.iter().flat_map(Prepared::inputs);
-    let given = args.trace.iter().chain([&args.file]);
-    let inputs: Vec<&Path> = read.chain(given.map(PathBuf::as_path)).collect();
-    Ok(apart::refuse_unusable(&inputs, &[picture])?)
-}
-
 /// The system in a line, and the answer.
 fn planned(args: &Plan, targets: &Objectives) -> anyhow::Result<(String, Answer)> {
     let text = read_text(&args.file)?;
     let overrides = overrides(args)?;
     let spec = spec(args);
+    let outputs: Vec<_> = args.curve.iter().collect();
     let mut watch = |sought: Sought, point: &Point| tried(args, targets, "", sought, point);
     if NetworkedRaid::is_meant(&text) {
         let system = NetworkedRaid::from_toml(&text, &args.file, &overrides)?;
+        apart::refuse_overwritten(&system.inputs(), &outputs)?;
         let headline = system.headline();
         let planned = with_threads(args.common.threads, || {
             plan_network(system, &targets.0, &spec, &mut watch)
@@ -78,7 +69,9 @@ fn planned(args: &Plan, targets: &Objectives) -> anyhow::Result<(String, Answer)
         return Ok((headline, answer));
     }
     let source = (text.as_str(), args.file.as_path());
-    let planned = plan_scenario(source, &overrides, &targets.0, &spec, &mut watch);
+    let base = Prepared::from_toml(&text, &args.file, &overrides)?;
+    apart::refuse_overwritten(&base.inputs(), &outputs)?;
+    let planned = plan_prepared(base, source, &overrides, &targets.0, &spec, &mut watch);
     let (base, answer) = planned.map_err(|error| refused(args, error))?;
     Ok((headline(&base), answer))
 }

@@ -141,8 +141,11 @@ pub fn plan_scenario(
     plan_prepared(base, (text, path), overrides, targets, spec, watch)
 }
 
-/// The same with a scenario that is prepared already.
-pub(super) fn plan_prepared(
+/// The same with a scenario that is prepared already, from this source with these overrides.
+///
+/// # Errors
+/// As [`plan_scenario`].
+pub fn plan_prepared(
     base: Prepared,
     source: (&str, &Path),
     overrides: &Overrides,
