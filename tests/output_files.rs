@@ -701,10 +701,24 @@ fn no_output_overwrites_the_trace_that_its_scenario_names() {
     std::os::unix::fs::symlink(&load, scratch.path("r-1.csv")).unwrap();
     let scenario = driven("load.csv");
     refused(&scenario, &options);
+    // A folder where the records of a replication would go, and both of its numbers.
+    fs::remove_file(scratch.path("r-1.csv")).unwrap();
+    fs::create_dir(scratch.path("1-r-1.csv")).unwrap();
+    let twice = scratch.path("{replication}-r-{replication}.csv");
+    let twice = ["--records", twice.to_str().unwrap()];
+    let run = sim(&scenario, &twice);
+    assert_eq!(run.status.code(), Some(2), "{}", err(&run));
+    assert!(
+        err(&run).contains("1-r-1.csv: it is a folder"),
+        "{}",
+        err(&run)
+    );
+    fs::remove_dir(scratch.path("1-r-1.csv")).unwrap();
+    assert!(sim(&scenario, &twice).status.success());
+    assert!((0..3).all(|n| scratch.path(&format!("{n}-r-{n}.csv")).exists()));
     // Two outputs in one file.
     let result = scratch.path("r-0.csv");
     let two = [&options[..], &["--result", result.to_str().unwrap()]].concat();
-    fs::remove_file(scratch.path("r-1.csv")).unwrap();
     let run = sim(&scenario, &two);
     assert_eq!(run.status.code(), Some(2), "{}", err(&run));
     assert!(

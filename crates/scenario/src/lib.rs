@@ -62,7 +62,7 @@ pub use resolve::{Overrides, ProfileOf, REQUESTS_PER_USER, moved, with_load_of, 
 pub use result::{ArrayFigures, FleetResult, NoInterval, Replication, SimulationResult, Unserved};
 pub use run::{
     OutputFiles, Outputs, REPLICATION, RecordFiles, Records, StageSink, Watch, records_go_to,
-    records_path_of,
+    records_path_of, replaced_by_records,
 };
 pub use source::Span;
 pub use steady::NotSteady;

@@ -31,7 +31,10 @@ use crate::{
     ArrayModel, Devices, DiskModel, DiskSet, GiveUp, LevelOptions, LoadModel, RegisteredDevices,
     Replication, ScenarioError, Servers, SimulationResult, SsdSet,
 };
-pub use files::{OutputFiles, REPLICATION, go_to as records_go_to, path_of as records_path_of};
+pub use files::{
+    OutputFiles, REPLICATION, go_to as records_go_to, path_of as records_path_of,
+    replaced_by as replaced_by_records,
+};
 use fleet::Feed;
 pub use outputs::{Outputs, RecordFiles, Records, StageSink};
 use outputs::{RecordsOut, RunOutputs, Sink};

@@ -9,7 +9,7 @@ use std::path::Path;
 use iosonar_trace::{Metadata, TraceError, TraceWriter, input};
 
 use self::records::{FilePerReplication, RecordsOfDevices};
-pub use self::records::{REPLICATION, go_to, path_of};
+pub use self::records::{REPLICATION, go_to, path_of, replaced_by};
 use self::stages::StageTable;
 use super::{Outputs, Records, StageSink, Watch};
 use crate::{Fleet, LoadModel, Prepared, ScenarioError, SimulationResult};

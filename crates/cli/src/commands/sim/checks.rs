@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use iosonar_scenario::{
     Fleet, LoadModel, NoSteadyState, Offered, REPLICATION, ScenarioError, Warmup, records_go_to,
-    records_path_of,
+    records_path_of, replaced_by_records,
 };
 use iosonar_study::objective::refuse_delays;
 use iosonar_trace::{TraceError, output};
@@ -182,7 +182,7 @@ pub(super) fn check_inputs<'a>(
     Ok(())
 }
 
-/// The records of no replication may replace an input, or a file of another output.
+/// Records of a replication, or of an array, may not replace an input, a file of another output, or a folder or device.
 pub(super) fn check_records(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
     let (Some(path), [only]) = (&args.records, all) else {
         return Ok(());
@@ -190,12 +190,17 @@ pub(super) fn check_records(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
     if records_path_of(path, 0).is_none() {
         return Ok(());
     }
-    let is_written = |other: &Path| records_go_to(path, only.simulation.replications(), other);
+    let runs = only.simulation.replications().max(only.simulation.arrays());
+    let replaced = replaced_by_records(path, runs);
     let inputs = args.scenarios.iter().map(PathBuf::as_path);
-    let mut inputs = inputs.chain(only.simulation.inputs());
-    if let Some(input) = inputs.find(|input| is_written(input)) {
-        return Err(TraceError::OverwritesInput(input.to_owned()).into());
+    let inputs: Vec<_> = inputs.chain(only.simulation.inputs()).collect();
+    for file in &replaced {
+        apart::refuse_unusable(&inputs, &[file])?;
     }
+    let is_written = |other: &Path| {
+        let is_same = |file: &PathBuf| apart::is_same(file, other);
+        records_go_to(path, runs, other) || replaced.iter().any(is_same)
+    };
     let mut others = outputs(args).into_iter().filter(|other| other != path);
     if let Some(other) = others.find(|other| is_written(other)) {
         return Err(Usage(format!(

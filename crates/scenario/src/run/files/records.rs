@@ -5,59 +5,68 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::{RecordFiles, ScenarioError};
-use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, WriteOptions, apart, output};
+use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, WriteOptions, output};
 use iosonar_units::folder_of;
 
 /// Stands in a file's name for the number of the replication.
 pub const REPLICATION: &str = "{replication}";
 
-/// The file of a replication, if `path` has a place for its number.
+/// The file of a replication, if `path` has a place for its number. Each such place in its name gets the number.
 pub fn path_of(path: &Path, replication: u32) -> Option<PathBuf> {
-    let (name, place) = (path.file_name()?.as_bytes(), REPLICATION.as_bytes());
-    let at = name.windows(place.len()).position(|part| part == place)?;
-    let mut numbered = OsStr::from_bytes(&name[..at]).to_owned();
-    numbered.push(replication.to_string());
-    numbered.push(OsStr::from_bytes(&name[at + place.len()..]));
-    Some(path.with_file_name(numbered))
+    let (mut rest, number) = (path.file_name()?.as_bytes(), replication.to_string());
+    let mut name = Vec::new();
+    while let Some(at) = place_in(rest) {
+        name.extend_from_slice(&rest[..at]);
+        name.extend_from_slice(number.as_bytes());
+        rest = &rest[at + REPLICATION.len()..];
+    }
+    if name.is_empty() {
+        return None;
+    }
+    name.extend_from_slice(rest);
+    Some(path.with_file_name(OsStr::from_bytes(&name)))
+}
+
+/// Where the first place for a number is.
+fn place_in(name: &[u8]) -> Option<usize> {
+    let place = REPLICATION.as_bytes();
+    name.windows(place.len()).position(|part| part == place)
 }
 
 /// Whether `name` is that of the file of one of the first `replications`, if `path` has a place for its number.
 fn is_numbered(path: &Path, name: &OsStr, replications: u32) -> bool {
-    let number = || {
-        let (pattern, place) = (path.file_name()?.as_bytes(), REPLICATION.as_bytes());
-        let at = pattern.windows(place.len()).position(|p| p == place)?;
-        let digits = name
-            .as_bytes()
-            .strip_prefix(&pattern[..at])?
-            .strip_suffix(&pattern[at + place.len()..])?;
-        let text = std::str::from_utf8(digits).ok()?;
-        // Numbers are written without a sign, and without zeros before them.
-        let number: u32 = text.parse().ok()?;
-        (number.to_string() == text).then_some(number)
+    let after = || {
+        let pattern = path.file_name()?.as_bytes();
+        name.as_bytes().strip_prefix(&pattern[..place_in(pattern)?])
     };
-    number().is_some_and(|number| number < replications)
+    let Some(after) = after() else {
+        return false;
+    };
+    let digits = after.iter().take_while(|byte| byte.is_ascii_digit());
+    let digits = std::str::from_utf8(&after[..digits.count()]).unwrap_or_default();
+    // Digits may follow the number in all names.
+    let numbers = (1..=digits.len()).filter_map(|end| digits[..end].parse().ok());
+    numbers
+        .take_while(|number| *number < replications)
+        .filter_map(|number| path_of(path, number))
+        .any(|file| file.file_name() == Some(name))
 }
 
-/// Whether the records of one of the first `replications` would go to `other`, by whatever path it is called. However
-/// many replications there are, only the files that are there are looked at.
-pub fn go_to(path: &Path, replications: u32, other: &Path) -> bool {
-    let folder = folder_of(path);
-    let same_folder = || {
-        let folder_of_other = folder_of(other).canonicalize().ok()?;
-        Some(folder.canonicalize().ok()? == folder_of_other)
-    };
-    let of_other = other.file_name().unwrap_or_default();
-    if is_numbered(path, of_other, replications) && same_folder() == Some(true) {
-        return true;
-    }
-    // Links: other names of the same file.
-    if !other.exists() {
-        return false;
-    }
-    let there = std::fs::read_dir(folder).into_iter().flatten().flatten();
+/// The files that are there and would be replaced by the records of the first `replications`, however many these are.
+pub fn replaced_by(path: &Path, replications: u32) -> Vec<PathBuf> {
+    let there = std::fs::read_dir(folder_of(path)).into_iter().flatten();
     there
+        .flatten()
         .filter(|entry| is_numbered(path, &entry.file_name(), replications))
-        .any(|entry| apart::is_same(&entry.path(), other))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// Whether the records of one of the first `replications` would go to `other`, which may not be there yet.
+pub fn go_to(path: &Path, replications: u32, other: &Path) -> bool {
+    let folders = [path, other].map(|file| folder_of(file).canonicalize().ok());
+    let is_same_folder = folders[0].is_some() && folders[0] == folders[1];
+    is_same_folder && is_numbered(path, other.file_name().unwrap_or_default(), replications)
 }
 
 /// Creates a file of records, `-` for standard output: the simulation has a result even if they are not read to their end.
@@ -149,6 +158,10 @@ mod tests {
             ("s-1.ios", false),
             ("r-{replication}.ios", false),
         ] {
+            assert_eq!(is_numbered(pattern, OsStr::new(name), 12), is_one, "{name}");
+        }
+        let pattern = Path::new("{replication}1-{replication}");
+        for (name, is_one) in [("11-1", true), ("111-11", true), ("11-2", false)] {
             assert_eq!(is_numbered(pattern, OsStr::new(name), 12), is_one, "{name}");
         }
         assert!(!is_numbered(
