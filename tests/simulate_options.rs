@@ -34,6 +34,30 @@ fn what_is_explained_can_be_run_and_is_the_same() {
 }
 
 #[test]
+fn an_output_of_a_simulation_that_is_only_explained_is_refused() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SCENARIO);
+    for option in [
+        "--records=r.ios",
+        "--load-out=l.ios",
+        "--stages=s.csv",
+        "--result=-",
+        "--cdf=c.png",
+        "--cdf-data=c.csv",
+        "--plot=p",
+    ] {
+        let refused = sim(&scenario, &["--explain", option]);
+        assert_eq!(refused.status.code(), Some(2), "{option}");
+        let (name, _) = option.split_once('=').unwrap();
+        let message = err(&refused);
+        assert!(
+            message.contains("'--explain' cannot be used with") && message.contains(name),
+            "{message}"
+        );
+    }
+}
+
+#[test]
 fn a_value_can_be_set_and_a_wrong_key_suggests_the_right_one() {
     let scratch = Scratch::new();
     let scenario = scratch.file("s.toml", SCENARIO);

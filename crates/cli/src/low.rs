@@ -348,7 +348,9 @@ pub(crate) struct Sim {
     /// Print the scenario with all defaults; do not simulate
     ///
     /// The output includes units and the offered load of every station.
-    #[arg(long, help_heading = "Question")]
+    #[arg(long, help_heading = "Question", conflicts_with_all = [
+        "records", "load_out", "result", "cdf", "cdf_data", "plot", "stages",
+    ])]
     pub(crate) explain: bool,
     /// Report how the answer depends on the assumptions
     ///
