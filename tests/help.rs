@@ -237,10 +237,10 @@ fn every_command_has_a_manual_page_that_groff_takes() {
 }
 
 #[test]
-fn a_folder_for_manual_pages_that_cannot_be_made_is_an_error() {
+fn a_folder_for_manual_pages_that_cannot_be_made_is_refused() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let failed = iosonar(&["man", file.path().join("man1").to_str().unwrap()]);
-    assert_eq!(failed.status.code(), Some(1));
+    assert_eq!(failed.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&failed.stderr).contains("cannot create the folder"));
 }
 

@@ -594,6 +594,37 @@ fn a_result_or_a_table_on_standard_output_is_alone_there() {
 }
 
 #[test]
+fn standard_output_is_no_folder() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SYNTHETIC);
+    let (scenario, load) = (scenario.to_str().unwrap(), trace(&scratch, 1));
+    let load = load.to_str().unwrap();
+    for command in [
+        &["sim", scenario, "--plot=-"][..],
+        &["compare", load, load, "--plot", "-"],
+        &["plot", "all", load, "--out", "-"],
+        &["plot", "all", load, "--data", "-"],
+        &["analyze", load, "--csv", "-"],
+        &["man", "-"],
+        &["demo", "--dir", "-"],
+        &["sweep", scenario, "--dir", "-"],
+    ] {
+        let run = iosonar()
+            .args(command)
+            .current_dir(scratch.path("."))
+            .output()
+            .unwrap();
+        assert_eq!(run.status.code(), Some(2), "{command:?}: {}", err(&run));
+        assert!(
+            err(&run).contains("give the name of a folder"),
+            "{command:?}: {}",
+            err(&run)
+        );
+        assert!(!scratch.path("-").exists(), "{command:?}");
+    }
+}
+
+#[test]
 fn a_reader_that_goes_away_keeps_nothing_else_from_being_written() {
     let scratch = Scratch::new();
     scratch.file("s.toml", SYNTHETIC);

@@ -153,6 +153,7 @@ pub(crate) fn write_file(path: &Path, text: &str, action: &str) -> anyhow::Resul
 
 /// Makes a folder for outputs. It is removed again if nothing is put into it.
 pub(crate) fn output_folder(path: &Path) -> Result<OutputFolder, Usage> {
+    refuse_as_folder(path)?;
     let refused = |problem: io::Error| {
         let path = path.display();
         Usage(format!(
@@ -160,6 +161,16 @@ pub(crate) fn output_folder(path: &Path) -> Result<OutputFolder, Usage> {
         ))
     };
     OutputFolder::make(path).map_err(refused)
+}
+
+/// Refuses standard output in the place of a folder.
+pub(crate) fn refuse_as_folder(path: &Path) -> Result<(), Usage> {
+    if path != Path::new("-") {
+        return Ok(());
+    }
+    let problem = "-: several files cannot be written to standard output: give the name of a folder ('./-' for one of \
+                   this name)";
+    Err(Usage(problem.to_owned()))
 }
 
 /// Writes a table, in the format that its name ends in, else as CSV.

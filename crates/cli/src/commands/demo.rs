@@ -29,7 +29,7 @@ use crate::Assets;
 use crate::commands::replay::{Shown, carry_out, ending};
 use crate::commands::{report, sim};
 use crate::desktop;
-use crate::exit::{Ending, Usage, note, print, write_file};
+use crate::exit::{Ending, Usage, note, output_folder, print, write_file};
 use crate::low::Demo;
 use crate::render::demo::{Shows, text};
 use crate::render::sim::{headline, per_second};
@@ -128,14 +128,10 @@ fn make_folder(dir: &Path) -> anyhow::Result<()> {
         ))
         .into());
     }
-    fs::create_dir_all(dir)
-        .and_then(|()| {
-            fs::write(
-                dir.join(MARKER),
-                "Everything in this folder can be regenerated.\n",
-            )
-        })
-        .with_context(|| format!("{}: cannot create the folder", dir.display()))
+    let _folder = output_folder(dir)?;
+    let marker = dir.join(MARKER);
+    fs::write(&marker, "Everything in this folder can be regenerated.\n")
+        .with_context(|| format!("{}: cannot write", marker.display()))
 }
 
 fn say(args: &Demo, text: &str) {

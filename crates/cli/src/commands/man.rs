@@ -1,6 +1,5 @@
 //! `iosonar man`: a manual page for each command.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use clap::Command;
 use clap_mangen::Man as Page;
 use roff::{Roff, bold, roman};
 
-use crate::exit::{Ending, print, write_file};
+use crate::exit::{Ending, output_folder, print, write_file};
 use crate::low::{self, Man};
 
 /// Pages are for any terminal; their text is wrapped by what shows them.
@@ -17,8 +16,7 @@ const COLUMNS: usize = 100;
 
 pub(crate) fn run(args: &Man, build: crate::Build) -> anyhow::Result<Ending> {
     let dir = &args.dir;
-    fs::create_dir_all(dir)
-        .with_context(|| format!("{}: cannot create the folder", dir.display()))?;
+    let _folder = output_folder(dir)?;
     let mut root = low::command(COLUMNS, build).disable_help_subcommand(true);
     root.build();
     let written = write_all(&root, "", dir)?;

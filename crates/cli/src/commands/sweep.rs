@@ -21,7 +21,7 @@ use iosonar_study::sweep::{
 };
 
 use crate::beside::{Working, beside};
-use crate::exit::{Ending, Usage, note, print, print_data, warn};
+use crate::exit::{Ending, Usage, note, print, print_data, refuse_as_folder, warn};
 use crate::live::{self, Feed};
 use crate::low::{Sweep, SweepTask, Where};
 use crate::render::messages::Warning;
@@ -51,6 +51,7 @@ pub(crate) fn page_apart(tree: &Path) -> anyhow::Result<String> {
 
 pub(crate) fn run(args: &Sweep) -> anyhow::Result<Ending> {
     iosonar_trace::tables::format_for(format!("points.{}", args.tables).as_ref())?;
+    args.dir.as_deref().map_or(Ok(()), refuse_as_folder)?;
     let spec = args.to_spec()?;
     let source = &spec.source;
     if args.replot {
