@@ -1013,6 +1013,31 @@ fn standard_input_is_not_overwritten_while_it_is_read() {
 }
 
 #[test]
+fn an_open_file_is_not_replaced_by_its_name() {
+    let scratch = Scratch::new();
+    let load = trace(&scratch, 1);
+    let open = scratch.path("open.csv");
+    for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+        for to in [">", ">>"] {
+            let before = "before\n";
+            let line = format!(
+                "echo before > {0}; \"$0\" convert \"$1\" -o {name} {to} {0}",
+                open.display()
+            );
+            let run = shell(&line, &load);
+            let message = err(&run);
+            assert_eq!(run.status.code(), Some(2), "{line}: {message}");
+            assert!(
+                message.contains("write '-' for standard output"),
+                "{message}"
+            );
+            let expected = if to == ">" { "" } else { before };
+            assert_eq!(fs::read_to_string(&open).unwrap(), expected, "{line}");
+        }
+    }
+}
+
+#[test]
 fn no_cell_of_a_table_is_a_formula() {
     let scratch = Scratch::new();
     let scenario = scratch.file("=1+1.toml", SYNTHETIC);

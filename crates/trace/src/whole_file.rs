@@ -122,20 +122,36 @@ impl Output for Counter {
     }
 }
 
-/// The output already exists and is not a regular file: nothing was written to it.
+/// The output is the name of something that is not replaced: nothing was written to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoRegularFile;
+pub enum NoRegularFile {
+    /// A device, a folder, a pipe, or a link to nothing.
+    Exists,
+    /// A file that a process has open, such as `/dev/stdout`: others would not see that it is replaced.
+    Open,
+}
 
 impl fmt::Display for NoRegularFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "it already exists and is not a regular file: choose a different name for the output"
-        )
+        f.write_str(match self {
+            Self::Exists => {
+                "it already exists and is not a regular file: choose a different name for the output"
+            }
+            Self::Open => {
+                "it is the name of an open file, which cannot be replaced: write '-' for standard output, or choose a \
+                 different name"
+            }
+        })
     }
 }
 
 impl Error for NoRegularFile {}
+
+impl From<NoRegularFile> for io::Error {
+    fn from(why: NoRegularFile) -> Self {
+        Self::new(io::ErrorKind::InvalidInput, why)
+    }
+}
 
 /// Whether an error of a file was caused by one of this type.
 fn is_cause<T: Error + 'static>(error: &(dyn Error + 'static)) -> bool {
@@ -387,7 +403,7 @@ pub(crate) fn not_there(path: &Path, error: io::Error) -> io::Error {
 pub(crate) fn place_of(name: &Path) -> io::Result<PathBuf> {
     let place = followed(name)?;
     if fs::symlink_metadata(&place).is_ok_and(|m| !m.is_file()) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, NoRegularFile));
+        return Err(NoRegularFile::Exists.into());
     }
     Ok(place)
 }
@@ -409,6 +425,10 @@ fn followed(name: &Path) -> io::Result<PathBuf> {
         let folder = folder_of(&end);
         if is_of_another(&link, &fs::metadata(folder)?, user()) {
             return Err(LinkOfAnother(end).into());
+        }
+        // The links of `/dev/stdout` and `/dev/fd` lead there.
+        if fs::canonicalize(folder)?.starts_with("/proc") {
+            return Err(NoRegularFile::Open.into());
         }
         end = folder.join(fs::read_link(&end)?);
     }
