@@ -12,7 +12,7 @@ use iosonar_trace::input::open_with;
 
 use crate::commands::sweep;
 use crate::desktop;
-use crate::exit::{Ending, Usage, note, warn, write_file};
+use crate::exit::{Ending, Usage, note, print, warn, write_file};
 use crate::low::{Named, Report};
 use crate::render::looks::{self, Inputs};
 use crate::render::messages::Warning;
@@ -84,14 +84,14 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
             page.len() as f64 / 1e6,
             begin.elapsed().as_secs_f64(),
         ));
-        for look in &looks {
-            for verdict in verdicts(look) {
-                note(&format!(
-                    "{}: {}",
-                    look.name,
-                    objective::of_verdict(&verdict)
-                ));
-            }
+    }
+    for look in &looks {
+        for verdict in verdicts(look) {
+            print(&format!(
+                "{}: {}\n",
+                look.name,
+                objective::of_verdict(&verdict)
+            ))?;
         }
     }
     if args.open {
