@@ -324,6 +324,34 @@ fn a_burst_is_seen_however_wide_the_windows_are() {
 }
 
 #[test]
+fn without_any_result_the_pictures_that_are_missing_are_named() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SYNTHETIC);
+    let files = ["v.csv", "c.png", "d.csv", "h.png"].map(|name| scratch.path(name));
+    let [csv, curve, cdf_data, cdf] = files.each_ref().map(|path| path.to_str().unwrap());
+    let with = |rates: &str| {
+        let vary = format!("load.arrivals.poisson_per_s={rates}");
+        let options = ["--csv", csv, "--curve", curve, "--cdf-data", cdf_data];
+        sim(
+            &scenario,
+            &[&["--vary", &vary, "--cdf", cdf], &options[..]].concat(),
+        )
+    };
+    let none = with("100000,200000");
+    assert_eq!(none.status.code(), Some(3), "{}", err(&none));
+    for missing in [curve, cdf_data, cdf] {
+        let note = format!("{missing} was not written: no simulation has a result");
+        assert!(err(&none).contains(&note), "{}", err(&none));
+        assert!(!Path::new(missing).exists());
+    }
+    assert_eq!(rows(&files[0]).len(), 3, "the table says why");
+    let one = with("50,100000");
+    assert_eq!(one.status.code(), Some(0), "{}", err(&one));
+    assert!(!err(&one).contains("was not written"), "{}", err(&one));
+    assert!(files.iter().all(|file| file.exists()));
+}
+
+#[test]
 fn quiet_means_results_and_nothing_else() {
     let scratch = Scratch::new();
     let scenario = scratch.file("s.toml", SYNTHETIC);
