@@ -489,11 +489,14 @@ fn what_cannot_become_a_file_is_refused_before_any_work() {
     let link = scratch.path("link.csv").display().to_string();
     let slash = scratch.path("x.csv/").display().to_string();
     let cases: [(&str, &str); 6] = [
-        (&slash, "it is a folder"),
+        (&slash, "the name ends in '/'"),
         (&absent, "absent does not exist"),
         (&inside, "load.csv is not a folder"),
         ("/proc/x.csv", "cannot create the file: "),
-        (&link, "not a regular file"),
+        (
+            &link,
+            "it is a symbolic link to absent.csv, where there is no file",
+        ),
         ("/dev/null", "not a regular file"),
     ];
     for (output, problem) in cases {
@@ -619,6 +622,11 @@ fn a_result_or_a_table_on_standard_output_is_alone_there() {
         .output()
         .unwrap();
     assert_eq!(two.status.code(), Some(2), "{}", err(&two));
+    assert!(
+        err(&two).contains("two outputs would go to standard output"),
+        "{}",
+        err(&two)
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::path::Path;
 use iosonar_units::folder_of;
 
 use crate::TraceError;
+use crate::error::ends_as_folder;
 use crate::whole_file::{self, WholeFile};
 
 /// Refuses an output that is one of the inputs, by whatever path; `-` is standard input or output.
@@ -115,7 +116,7 @@ fn refuse_unusable_place(output: &Path) -> Result<(), TraceError> {
     if output == Path::new("-") {
         return Ok(());
     }
-    if output.is_dir() || output.as_os_str().as_encoded_bytes().ends_with(b"/") {
+    if output.is_dir() || ends_as_folder(output) {
         return Err(TraceError::IsFolder(output.to_owned()));
     }
     let file = whole_file::place_of(output).map_err(|source| TraceError::Io {

@@ -279,18 +279,29 @@ impl fmt::Display for TraceError {
                     "the format '{format}' can be read but not written; writable formats are: {writable}"
                 ),
             ),
+            Self::IsFolder(path) if ends_as_folder(path) => of(
+                path,
+                format_args!(
+                    "the name ends in '/', as that of a folder, but the output is a file: add its name"
+                ),
+            ),
             Self::IsFolder(path) => of(
                 path,
-                format_args!("it is a folder: choose a different name for the output"),
+                format_args!(
+                    "it is a folder, but the output is a file: choose a different name, or that of a file in it"
+                ),
             ),
             Self::NoFolder { output, folder } => of(
                 output,
-                format_args!("the folder {} does not exist", folder.display()),
+                format_args!(
+                    "the folder {} does not exist: create it, or choose a different one",
+                    folder.display()
+                ),
             ),
             Self::NotInFolder { output, file } => of(
                 output,
                 format_args!(
-                    "{} is not a folder: choose another one for the output",
+                    "{} is not a folder, so the output cannot be in it: choose a different name",
                     file.display()
                 ),
             ),
@@ -303,13 +314,17 @@ impl fmt::Display for TraceError {
                 "{} would overwrite its own input: choose a different name for the output",
                 path.display()
             ),
+            Self::SameOutput { one, other } if one == other && one == Path::new("-") => write!(
+                f,
+                "two outputs would go to standard output ('-') and be mixed there: give one of them the name of a file"
+            ),
             Self::SameOutput { one, other } if one == other => of(
                 one,
                 format_args!("two outputs have this name: give them different names"),
             ),
             Self::SameOutput { one, other } => write!(
                 f,
-                "{} and {} name the same file: one output would overwrite the other",
+                "{} and {} name the same file, so one output would overwrite the other: give them different names",
                 one.display(),
                 other.display()
             ),
@@ -346,6 +361,11 @@ impl fmt::Display for TraceError {
             }
         }
     }
+}
+
+/// Whether a name can only be that of a folder.
+pub(crate) fn ends_as_folder(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
 /// The rule that an unsorted load breaks, and the ways out.

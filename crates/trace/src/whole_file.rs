@@ -123,25 +123,33 @@ impl Output for Counter {
 }
 
 /// The output is the name of something that is not replaced: nothing was written to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoRegularFile {
-    /// A device, a folder, a pipe, or a link to nothing.
+    /// A device, a folder or a pipe.
     Exists,
+    /// A link to nothing.
+    Dangling(PathBuf),
     /// A file that a process has open, such as `/dev/stdout`: others would not see that it is replaced.
     Open,
 }
 
 impl fmt::Display for NoRegularFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Exists => {
-                "it already exists and is not a regular file: choose a different name for the output"
-            }
-            Self::Open => {
+        match self {
+            Self::Exists => f.write_str(
+                "it already exists and is not a regular file: choose a different name for the output",
+            ),
+            Self::Dangling(to) => write!(
+                f,
+                "it is a symbolic link to {}, where there is no file: remove the link, or choose a different name for \
+                 the output",
+                to.display()
+            ),
+            Self::Open => f.write_str(
                 "it is the name of an open file, which cannot be replaced: write '-' for standard output, or choose a \
-                 different name"
-            }
-        })
+                 different name",
+            ),
+        }
     }
 }
 
@@ -402,10 +410,13 @@ pub(crate) fn not_there(path: &Path, error: io::Error) -> io::Error {
 /// The file that is made or replaced where `name` is written.
 pub(crate) fn place_of(name: &Path) -> io::Result<PathBuf> {
     let place = followed(name)?;
-    if fs::symlink_metadata(&place).is_ok_and(|m| !m.is_file()) {
-        return Err(NoRegularFile::Exists.into());
+    match fs::symlink_metadata(&place) {
+        Ok(there) if there.is_symlink() => {
+            Err(NoRegularFile::Dangling(fs::read_link(&place)?).into())
+        }
+        Ok(there) if !there.is_file() => Err(NoRegularFile::Exists.into()),
+        _ => Ok(place),
     }
-    Ok(place)
 }
 
 /// A chain of more links leads nowhere.
