@@ -125,3 +125,44 @@ impl Wear {
         self.blocks += other.blocks;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_operation_counts_once() {
+        let joined = Joined {
+            reads: 1,
+            programs: 20,
+            erases: 300,
+        };
+        assert_eq!(joined.operations(), 321);
+        let counts = FlashCounts {
+            reads: 1,
+            programs: 20,
+            cleaning_reads: 300,
+            cleaning_programs: 4_000,
+            erases: 50_000,
+            // These are among those above.
+            refreshed: 5,
+            map_programs: 4,
+            suspensions: 3,
+            joined,
+        };
+        assert_eq!(counts.operations(), 54_321);
+        assert_eq!(counts.data_programs(), 16);
+        assert!((counts.write_amplification() - 4_020.0 / 16.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn mean_wear_is_erases_by_blocks() {
+        let wear = Wear {
+            least: 0,
+            most: 4,
+            erases: 6,
+            blocks: 4,
+        };
+        assert!((wear.mean() - 1.5).abs() < 1e-12);
+    }
+}

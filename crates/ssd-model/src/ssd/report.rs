@@ -225,3 +225,129 @@ impl<H: Host<S>, S: Storage> Ssd<H, S> {
         report
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flash::Joined;
+
+    fn station(name: &str, servers: u32, busy: u128) -> Station {
+        Station {
+            name: name.to_owned(),
+            servers,
+            busy,
+        }
+    }
+
+    #[test]
+    fn stations_are_used_by_kinds() {
+        let report = SsdReport {
+            measured: Nanos::new(1_024),
+            stations: vec![
+                station("controller", 1, 384),
+                station("channel/0", 1, 256),
+                station("channel/1", 1, 768),
+                station("die/0", 2, 1_536),
+                station("die/1", 2, 1_024),
+            ],
+            ..SsdReport::default()
+        };
+        let kind = |name: &str, count, [least, mean, most]: [f64; 3]| StationKind {
+            name: name.to_owned(),
+            count,
+            least,
+            mean,
+            most,
+        };
+        let expected = [
+            kind("controller", 1, [0.375; 3]),
+            kind("channel", 2, [0.25, 0.5, 0.75]),
+            kind("die", 2, [0.5, 0.625, 0.75]),
+        ];
+        assert_eq!(report.kinds(), expected);
+        // One die is busier than all of them together.
+        assert!((report.capacity_used() - 0.625).abs() < 1e-12);
+    }
+
+    /// A report whose sums are all in proportion to `n`, and each another number.
+    fn report(n: u64) -> SsdReport {
+        SsdReport {
+            measured: Nanos::new(1_000 * n),
+            stations: vec![
+                station("controller", n as u32, u128::from(2 * n)),
+                station("die/0", 3 * n as u32, u128::from(4 * n)),
+            ],
+            block_sizes: vec![n; n as usize],
+            limits: Some(LimitCounts {
+                passed: 5 * n,
+                delayed: 6 * n,
+                time: u128::from(7 * n),
+            }),
+            interrupts: 8 * n,
+            fetches: 9 * n,
+            failed_commands: 10 * n,
+            ftl: Some(FtlCounts {
+                host_writes: 11 * n,
+                copies: 12 * n,
+                erases: 13 * n,
+                levelled: 14 * n,
+                discards: 15 * n,
+            }),
+            flash: FlashCounts {
+                reads: 16 * n,
+                programs: 17 * n,
+                cleaning_reads: 18 * n,
+                cleaning_programs: 19 * n,
+                erases: 20 * n,
+                refreshed: 21 * n,
+                map_programs: 22 * n,
+                suspensions: 23 * n,
+                joined: Joined {
+                    reads: 24 * n,
+                    programs: 25 * n,
+                    erases: 26 * n,
+                },
+            },
+            wear: Wear {
+                least: n as u32,
+                most: n as u32,
+                erases: 27 * n,
+                blocks: 28 * n,
+            },
+            cache: Some(CacheCounts {
+                writes: 29 * n,
+                write_hits: 30 * n,
+                read_hits: 31 * n,
+                waits: 32 * n,
+                flushes: 33 * n,
+                flush_time: u128::from(34 * n),
+            }),
+            mapping: Some((35 * n, 36 * n)),
+            conservation: Conservation::default(),
+        }
+    }
+
+    #[test]
+    fn reports_of_devices_and_of_runs_add_up() {
+        for same_time in [true, false] {
+            let mut merged = SsdReport::default();
+            merged.merge(&report(2), same_time);
+            assert_eq!(merged, report(2), "the first one is taken as it is");
+            merged.merge(&report(3), same_time);
+            let mut expected = report(5);
+            expected.block_sizes = vec![5, 5, 3];
+            (expected.wear.least, expected.wear.most) = (2, 3);
+            if same_time {
+                // More servers in the same time, ...
+                expected.measured = report(2).measured;
+            } else {
+                // ... or the same servers for longer.
+                let of_one = report(2).stations;
+                for (station, of_one) in expected.stations.iter_mut().zip(of_one) {
+                    station.servers = of_one.servers;
+                }
+            }
+            assert_eq!(merged, expected, "at the same time: {same_time}");
+        }
+    }
+}
