@@ -210,4 +210,54 @@ mod tests {
             }
         }
     }
+
+    fn shape(cleaning: Cleaning, blocks: u32, per_block: u32, logical_pages: u32) -> PlaneShape {
+        PlaneShape {
+            blocks,
+            slots_per_block: per_block,
+            slots_per_page: 1,
+            logical_pages,
+            reserve: 0,
+            cleaning,
+            wear_levelling: None,
+        }
+    }
+
+    #[test]
+    fn greedy_levels_are_in_proportion_to_one_by_their_height() {
+        let levels = |blocks, per_block, logical, expected: &[(u16, usize)]| {
+            let valid = steady_state(&shape(Cleaning::Greedy, blocks, per_block, logical));
+            let expected = expected.iter().flat_map(|&(level, n)| vec![level; n]);
+            assert_eq!(valid, expected.collect::<Vec<_>>());
+        };
+        // 1/2, 1/3 and 1/4 are 6, 4 and 3 twelfths, with 12 pages each.
+        levels(13, 4, 36, &[(2, 6), (3, 4), (4, 3)]);
+        // Of level 2 only half of that is there: a mean of 3.
+        levels(10, 4, 30, &[(2, 3), (3, 4), (4, 3)]);
+        // So much room that empty blocks are left over: a mean of 1 of 2.
+        levels(4, 2, 4, &[(0, 1), (1, 2), (2, 1)]);
+        // Hardly any: all are full but for one page.
+        levels(10, 4, 39, &[(3, 1), (4, 9)]);
+    }
+
+    #[test]
+    fn a_reserve_holds_nothing_in_the_steady_state() {
+        let mut shape = shape(Cleaning::Greedy, 15, 4, 36);
+        shape.reserve = 2;
+        let valid = steady_state(&shape);
+        assert_eq!((valid.len(), valid[0], valid[12]), (13, 2, 4));
+    }
+
+    #[test]
+    fn fifo_blocks_lose_pages_exponentially() {
+        // The share of valid pages falls to e^-2 while its mean is (1 - e^-2) / 2.
+        let mean = (1.0 - (-2.0_f64).exp()) / 2.0;
+        assert!((fifo_decay(mean) - 2.0).abs() < 1e-9);
+        let logical = (1e6 * mean) as u32;
+        let valid = steady_state(&shape(Cleaning::Fifo, 1_000, 1_000, logical));
+        for (block, power) in [(0, -2.0_f64), (250, -1.5), (500, -1.0), (999, 0.0)] {
+            let expected = 1_000.0 * power.exp();
+            assert!((f64::from(valid[block]) - expected).abs() < 3.0, "{block}");
+        }
+    }
 }

@@ -102,3 +102,97 @@ impl PlaneShape {
             + 24 * blocks
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Eight blocks of two pages of two logical ones each, of which there are 15 with a reserve of two.
+    const SMALL: PlaneShape = PlaneShape {
+        blocks: 8,
+        slots_per_block: 4,
+        slots_per_page: 2,
+        logical_pages: 15,
+        reserve: 2,
+        cleaning: Cleaning::Greedy,
+        wear_levelling: None,
+    };
+
+    #[test]
+    fn the_spare_space_must_exceed_free_and_open_blocks() {
+        let check = |reserve, logical_pages| {
+            let shape = PlaneShape {
+                logical_pages,
+                reserve,
+                ..SMALL
+            };
+            shape.check()
+        };
+        // Of 32 slots 16 are free or in open blocks, and one is not written.
+        assert_eq!(check(2, 15), Ok(()));
+        let refused = ShapeError::NoRoom {
+            blocks: 8,
+            slots_per_block: 4,
+            logical: 16,
+            reserve: 2,
+        };
+        assert_eq!(check(2, 16), Err(refused));
+        assert_eq!(check(3, 11), Ok(()));
+        assert!(check(3, 12).is_err());
+        // In place there are neither.
+        assert_eq!(check(0, 31), Ok(()));
+        assert!(check(0, 32).is_err());
+        assert_eq!(check(1, 15), Err(ShapeError::OneReserved));
+        assert_eq!(check(2, 0), Err(ShapeError::Empty));
+    }
+
+    #[test]
+    fn numbers_of_slots_have_32_bits() {
+        let check = |blocks, slots_per_block, slots_per_page| {
+            let shape = PlaneShape {
+                blocks,
+                slots_per_block,
+                slots_per_page,
+                ..SMALL
+            };
+            shape.check()
+        };
+        assert_eq!(check(1 << 15, 65_535, 1), Ok(()));
+        assert_eq!(
+            check(1 << 15, 65_536, 1),
+            Err(ShapeError::TooLarge(1 << 31))
+        );
+        assert_eq!(
+            check(1 << 14, 65_536, 1),
+            Err(ShapeError::TooLarge(1 << 30))
+        );
+        assert_eq!(
+            check(1 << 16, 1 << 15, 1),
+            Err(ShapeError::TooLarge(1 << 31))
+        );
+        for (blocks, slots, per_page) in [(0, 4, 2), (8, 0, 2), (8, 4, 0)] {
+            assert_eq!(check(blocks, slots, per_page), Err(ShapeError::Empty));
+        }
+    }
+
+    #[test]
+    fn memory_is_that_of_the_tables_and_of_their_parts_that_were_written() {
+        let shape = PlaneShape {
+            blocks: 64,
+            slots_per_block: 64,
+            slots_per_page: 1,
+            logical_pages: 2_048,
+            reserve: 2,
+            ..SMALL
+        };
+        // By block 24 bytes, by slot a bit, and pointers to 8 parts of the map and 16 of the slots.
+        let always = 64 * 24 + 4_096 / 8 + 8 * (8 + 16);
+        // Parts are 256 numbers of 4 bytes, and 16 bytes for the allocator. One of the map for each write, and of the
+        // slots one for 256 writes, besides those of the open blocks.
+        let parts = |count: u64| count * (256 * 4 + 16);
+        assert_eq!(shape.bytes_after(0), always + parts(2));
+        assert_eq!(shape.bytes_after(3), always + parts(3 + 3));
+        assert_eq!(shape.bytes_after(257), always + parts(8 + 4));
+        assert_eq!(shape.bytes_after(1 << 40), always + parts(8 + 16));
+    }
+}
