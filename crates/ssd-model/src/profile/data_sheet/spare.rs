@@ -101,4 +101,31 @@ mod tests {
             assert!((cycle.writes_per_s(v) / rate - 1.5).abs() < 1e-9);
         }
     }
+
+    #[test]
+    fn a_block_takes_what_its_operations_take() {
+        // Half of the pages of victims are valid: of pages of two logical ones three quarters are read, and one logical
+        // page is transferred for each. So a block takes 2 x (100 + 0.75 x 10 + 1) + 50 us, and a host writes 2 of its
+        // 4 pages.
+        let cycle = Cycle {
+            pages: 2.0,
+            slots: 2.0,
+            program_us: 100.0,
+            read_us: 10.0,
+            transfer_us: 1.0,
+            erase_us: 50.0,
+        };
+        assert!((cycle.block_us(0.5) - 267.0).abs() < 1e-9);
+        assert!((cycle.writes_per_s(0.5) - 2e6 / 267.0).abs() < 1e-6);
+        // Nothing is copied where nothing is valid.
+        assert!((cycle.block_us(0.0) - 250.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_mean_share_is_that_of_levels_in_proportion_to_one_by_their_height() {
+        // (1 - 1/e) / 1, and half of it for e^-2 instead of e^-1.
+        let e = std::f64::consts::E;
+        assert!((mean_valid(1.0 / e) - (1.0 - 1.0 / e)).abs() < 1e-12);
+        assert!((mean_valid(1.0 / (e * e)) - (1.0 - 1.0 / (e * e)) / 2.0).abs() < 1e-12);
+    }
 }
