@@ -3,19 +3,17 @@
 mod bench;
 
 use bench::{Load, Outcome, job, parameters};
-use iosonar_device::{Access, Job};
+use iosonar_device::{Access, Job, SheetFigure};
+use iosonar_ssd_model::SsdProfile;
 use iosonar_units::Nanos;
+
+const DRIVE: &str = "storage = \"dram\"\n\
+     dram = { capacity = \"1GiB\", channels = 64, read_us = 5.0, write_us = 5.0 }\n\
+     cache = { size = \"0\" }\nnvme = { queues = 64 }\n";
 
 /// A device that takes the same time for every request, and several at a time, behind limits.
 fn limited(limits: &str) -> std::sync::Arc<iosonar_ssd_model::Parameters> {
-    let changes = format!(
-        "storage = \"dram\"\n\
-         dram = {{ capacity = \"1GiB\", channels = 64, read_us = 5.0, write_us = 5.0 }}\n\
-         cache = {{ size = \"0\" }}\n\
-         nvme = {{ queues = 64 }}\n\
-         limits = {{ {limits} }}"
-    );
-    parameters("nvme-gen4-tlc", &changes)
+    parameters("nvme-gen4-tlc", &format!("{DRIVE}limits = {{ {limits} }}"))
 }
 
 fn run(limits: &str, threads: usize, requests: u64, job: &mut dyn FnMut(u64) -> Job) -> Outcome {
@@ -166,6 +164,63 @@ fn a_limit_of_writes_lets_reads_pass() {
     let mut write = |number| job(number, Access::Write, number * 8, 8);
     let ended = ended(&run(limits, 4, 2_000, &mut write));
     assert_eq!(*ended.last().unwrap(), 1_999 * 1_000_000);
+}
+
+/// The figures of the tests of limits: name, unit, stated and simulated.
+fn figures(limits: &str) -> Vec<SheetFigure> {
+    let text = format!("{DRIVE}limits = {{ {limits} }}\n");
+    let changes = toml::from_str(&text).unwrap();
+    let profile = SsdProfile::load("nvme-gen4-tlc", ".".as_ref(), &changes).unwrap();
+    profile.data_sheet_test().unwrap().unwrap_or_default()
+}
+
+#[test]
+fn limits_are_tested_in_a_burst_and_after_it() {
+    let assert_tested = |limits: &str, expected: &[(&str, &str, f64)]| {
+        let figures = figures(limits);
+        let tested = figures.iter().map(|f| (f.name.as_str(), f.unit, f.stated));
+        assert_eq!(tested.collect::<Vec<_>>(), expected, "{limits}");
+        for figure in figures {
+            assert!(figure.error().abs() < 0.005, "{limits}: {figure:?}");
+        }
+    };
+    // Bursts of 2 222 requests in 0.222 s, and of ten times as many, of which only a part is simulated.
+    for (credits, seconds) in [(2_000, 2.0 / 9.0), (20_000, 20.0 / 9.0)] {
+        assert_tested(
+            &format!("iops = {{ baseline = 1000, burst = 10000, credits = {credits} }}"),
+            &[
+                ("random reads of 4 KiB, in a burst", "IOPS", 10_000.0),
+                ("random reads of 4 KiB, length of a burst", "s", seconds),
+                ("random reads of 4 KiB, after a burst", "IOPS", 1_000.0),
+            ],
+        );
+    }
+    // Requests of 128 KiB, or of as much as counts as one.
+    assert_tested(
+        "mb_per_s = { baseline = 50, burst = 200, credits = 150 }, write_mb_per_s = { baseline = 20 }",
+        &[
+            ("sequential reads, in a burst", "MB/s", 200.0),
+            ("sequential reads, length of a burst", "s", 1.0),
+            ("sequential reads, after a burst", "MB/s", 50.0),
+            ("sequential writes, sustained", "MB/s", 20.0),
+        ],
+    );
+    assert_tested(
+        "io_size = \"64KiB\", write_mb_per_s = { baseline = 20, burst = 100, credits = 80 }",
+        &[
+            ("sequential writes, in a burst", "MB/s", 100.0),
+            ("sequential writes, length of a burst", "s", 1.0),
+            ("sequential writes, after a burst", "MB/s", 20.0),
+        ],
+    );
+    // Bursts of fewer than 100 requests, or hardly faster than what follows, cannot be seen.
+    for burst in ["burst = 2000, credits = 49", "burst = 1099, credits = 99"] {
+        assert_tested(
+            &format!("iops = {{ baseline = 1000, {burst} }}"),
+            &[("random reads of 4 KiB, sustained", "IOPS", 1_000.0)],
+        );
+    }
+    assert_eq!(figures("io_size = \"64KiB\""), []);
 }
 
 #[test]

@@ -47,3 +47,26 @@ impl LimitProfile {
         (burst > self.baseline).then(|| credits / (burst - self.baseline))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credits_last_for_as_long_as_they_are_used_faster_than_earned() {
+        let burst_s = |burst, credits| {
+            let limit = LimitProfile {
+                baseline: 100.0,
+                burst,
+                credits,
+            };
+            limit.burst_s()
+        };
+        assert_eq!(burst_s(Some(500.0), Some(800.0)), Some(2.0));
+        // Not faster than for ever.
+        assert_eq!(burst_s(Some(100.0), Some(800.0)), None);
+        assert_eq!(burst_s(Some(50.0), Some(800.0)), None);
+        assert_eq!(burst_s(None, Some(800.0)), None);
+        assert_eq!(burst_s(Some(500.0), None), None);
+    }
+}
