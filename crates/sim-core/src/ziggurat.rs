@@ -206,4 +206,60 @@ mod tests {
             "{beyond}"
         );
     }
+
+    #[test]
+    fn a_place_in_a_layer_is_taken_if_it_lies_under_the_bell() {
+        let layers = &*LAYERS_OF_NORMAL;
+        // The 53 upper bits are the place.
+        let bits = |share: f64, low: u64| ((share * 2.0_f64.powi(53)) as u64) << 11 | low;
+        let second = 0.25;
+        // With the bit of the sign, and within the layer above.
+        let again = bits(second, 0x180);
+        let next = -second * layers.width[0x80];
+        for layer in [3_usize, 40, 120, 200, 254] {
+            // In the middle of what sticks out of the layer above.
+            let x = f64::midpoint(layers.width[layer], layers.width[layer + 1]);
+            let first = bits(x / layers.width[layer], layer as u64);
+            let (low, high) = (layers.height[layer], layers.height[layer + 1]);
+            let edge = (bell(x) - low) / (high - low);
+            for (height, expected) in [
+                (0.0, x),
+                (edge - 1e-6, x),
+                (edge + 1e-6, next),
+                (0.999_999, next),
+            ] {
+                let mut source = [first, bits(height, 0), again].into_iter();
+                let drawn = draw_normal(|| source.next().unwrap());
+                assert!((drawn - expected).abs() < 1e-9, "{layer} {height}: {drawn}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_tail_of_the_normal_has_its_mean_and_spread() {
+        let mut stream = Seed::new(1).stream("test", "tail");
+        let n = 200_000;
+        let beyond: Vec<f64> = (0..n)
+            .map(|_| normal_tail(|| stream.bits()) - NORMAL_TAIL)
+            .collect();
+        assert!(beyond.iter().all(|&x| x >= 0.0));
+        // Beyond t the mean is m = bell(t) / area, and the variance 1 + t m - m^2.
+        let area = libm::erfc(NORMAL_TAIL / 2.0_f64.sqrt()) * (std::f64::consts::PI / 2.0).sqrt();
+        let m = bell(NORMAL_TAIL) / area;
+        let variance = 1.0 + NORMAL_TAIL * m - m * m;
+        let n = f64::from(n);
+        let mean = beyond.iter().sum::<f64>() / n;
+        let expected = m - NORMAL_TAIL;
+        assert!(
+            (mean - expected).abs() < 4.0 * (variance / n).sqrt(),
+            "{mean}"
+        );
+        let squares = beyond.iter().map(|x| (x - expected).powi(2)).sum::<f64>() / n;
+        // It falls nearly as an exponential, whose squared distances have a standard deviation of 2.8 times their mean.
+        let spread = 2.9 * variance / n.sqrt();
+        assert!(
+            (squares - variance).abs() < 4.0 * spread,
+            "{squares} {variance}"
+        );
+    }
 }
