@@ -458,4 +458,32 @@ mod tests {
         }
         assert!((lower_gamma(1.0, 2.0) - (1.0 - (-2.0_f64).exp())).abs() < 1e-15);
     }
+
+    #[test]
+    fn small_shares_of_a_gamma_law_are_exact_as_well() {
+        for x in [1e-12, 1e-6, 1e-3, 0.1, 1.0, 1.9, 2.1, 10.0, 30.0] {
+            // Of shapes 1 and 1/2 they are the exponential and the error function.
+            for (a, expected) in [(1.0, -libm::expm1(-x)), (0.5, libm::erf(x.sqrt()))] {
+                let found = lower_gamma(a, x);
+                assert!((found / expected - 1.0).abs() < 1e-13, "{a} {x}: {found}");
+            }
+        }
+        let (none, all) = (lower_gamma(2.0, 0.0), lower_gamma(2.0, f64::INFINITY));
+        assert_eq!((none, all), (0.0, 1.0));
+    }
+
+    #[test]
+    fn a_mean_is_infinite_from_a_shape_of_one_on_down() {
+        let mean = |shape| {
+            let law = Law::Pareto {
+                least: ms(2),
+                shape,
+            };
+            law.mean_ns().unwrap()
+        };
+        for shape in [0.5, 1.0] {
+            assert_eq!(mean(shape), f64::INFINITY);
+        }
+        assert!((mean(1.25) / 10e6 - 1.0).abs() < 1e-12);
+    }
 }
