@@ -342,4 +342,39 @@ mod tests {
                 .all(|&c| (f64::from(c) - f64::from(N) / 3.0).abs() < 4.0 * sd)
         );
     }
+
+    #[test]
+    fn numbers_below_a_bound_that_does_not_divide_all_are_unbiased() {
+        // Four of the 2^64 numbers would come to three of these, so that every third one would come twice as often as
+        // the others.
+        let mut stream = Seed::new(3).stream("test", "below");
+        let mut counts = [0_u32; 3];
+        let n = 300_000;
+        for _ in 0..n {
+            counts[(stream.below(3 << 62) % 3) as usize] += 1;
+        }
+        let sd = (f64::from(n) * 2.0 / 9.0).sqrt();
+        for count in counts {
+            let beyond = f64::from(count) - f64::from(n) / 3.0;
+            assert!(beyond.abs() < 4.0 * sd, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn a_stream_is_a_generator_of_the_same_bits() {
+        let stream = || Seed::new(7).stream("test", "bits");
+        let mut bits = stream();
+        let words = [bits.bits(), bits.bits()];
+        let mut bytes = [0; 16];
+        stream().fill_bytes(&mut bytes);
+        assert_eq!(bytes[..8], words[0].to_le_bytes());
+        assert_eq!(bytes[8..], words[1].to_le_bytes());
+        // The upper half is the better one.
+        let mut generator = stream();
+        assert_eq!(u64::from(generator.next_u32()), words[0] >> 32);
+        assert_eq!(generator.next_u64(), words[1]);
+        let shown = format!("{generator:?}");
+        assert!(shown.starts_with("Stream("), "{shown}");
+        assert_eq!(shown, format!("{bits:?}"), "both have drawn as much");
+    }
 }
