@@ -433,4 +433,24 @@ mod tests {
         assert_eq!(all, (0..3).map(arrival).collect::<Vec<_>>());
         assert_eq!(copy.next(), Some(arrival(0)), "a copy is a copy");
     }
+
+    #[test]
+    fn batches_of_a_table_come_as_often_as_it_says() {
+        let sizes = BatchSize::Table([(0.25, 1), (0.5, 3), (0.25, 7)].into());
+        let seed = Seed::new(1);
+        let (mut stream, mut same) = (seed.stream("s", "b"), seed.stream("s", "b"));
+        for _ in 0..1_000 {
+            let expected = match same.uniform() {
+                0.0..0.25 => 1,
+                0.25..0.75 => 3,
+                _ => 7,
+            };
+            assert_eq!(sizes.draw(&mut stream), expected);
+        }
+        // Of shares that rounding has made too small the last row has the rest.
+        let short = BatchSize::Table([(0.5, 1), (0.25, 2)].into());
+        let large = (0..1_000).filter(|_| short.draw(&mut stream) == 2).count();
+        // Half of them, within four standard deviations.
+        assert!(large.abs_diff(500) < 64, "{large}");
+    }
 }

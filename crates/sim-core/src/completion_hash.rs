@@ -83,4 +83,25 @@ mod tests {
             assert_ne!(base, of(&other));
         }
     }
+
+    #[test]
+    fn parts_are_merged_by_their_numbers() {
+        let (one, other) = (of(&[(1, 0, 10, 20)]), of(&[(2, 1, 15, 30)]));
+        let merged = |parts: &[(CompletionHash, u64)]| {
+            let mut hash = CompletionHash::default();
+            for &(part, number) in parts {
+                hash.merge(part, number);
+            }
+            hash
+        };
+        let base = merged(&[(one, 0), (other, 1)]);
+        assert_eq!(base, merged(&[(other, 1), (one, 0)]));
+        assert_ne!(base, merged(&[(one, 1), (other, 0)]));
+        // The same part is another one with another number, and none of them is nothing.
+        let mut hashes: Vec<u64> = (0..64).map(|number| merged(&[(one, number)]).0).collect();
+        hashes.push(0);
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), 65);
+    }
 }

@@ -108,4 +108,14 @@ mod tests {
         slab.release(a);
         assert_eq!(slab.claim(|| unreachable!()), a);
     }
+
+    #[test]
+    fn it_is_empty_when_all_has_been_released() {
+        let mut slab = Slab::default();
+        assert!(slab.is_empty());
+        let index = slab.claim(|| 1);
+        assert!(!slab.is_empty());
+        slab.release(index);
+        assert!(slab.is_empty() && slab.iter().next().is_none());
+    }
 }
