@@ -335,4 +335,18 @@ mod tests {
         placed.clear(1);
         placed.plan(0, Nanos::new(4), EventPriority::default());
     }
+
+    #[test]
+    fn priorities_decide_between_events_with_a_place_and_without() {
+        let mut placed = PlacedCalendar::with_places(3);
+        assert_eq!(placed.places(), 3);
+        let at = Nanos::new(5);
+        placed.schedule_with(at, EventPriority(200), 102);
+        placed.plan(1, at, EventPriority(150));
+        placed.plan(2, at, EventPriority::default());
+        placed.schedule_with(at, EventPriority(0), 101);
+        placed.schedule_with(Nanos::new(4), EventPriority(255), 100);
+        let order = std::iter::from_fn(|| pop(&mut placed, Nanos::MAX).map(|(_, event)| event));
+        assert_eq!(order.collect::<Vec<_>>(), [100, 101, 2, 1, 102]);
+    }
 }
