@@ -400,3 +400,68 @@ fn a_network_with_extensions_is_the_same_on_every_machine() {
     network.run(Until::Events(50_000));
     assert_eq!(network.hash().to_string(), "a0ca589ebf75b3c8");
 }
+
+/// Keeps jobs.
+#[derive(Clone)]
+struct Keeps;
+
+impl Behaviour for Keeps {
+    fn arrived(&mut self, _: JobId, _: &mut Here<'_>) {}
+}
+
+/// Keeps each job until the next one comes, and looks around then.
+#[derive(Clone)]
+struct Looks {
+    job: Option<JobId>,
+    at: Vec<NodeId>,
+    seen: Vec<(Class, Vec<u32>)>,
+}
+
+impl Behaviour for Looks {
+    fn arrived(&mut self, job: JobId, here: &mut Here<'_>) {
+        let jobs = self.at.iter().map(|&node| here.jobs_at(node));
+        self.seen.push((here.class(job), jobs.collect()));
+        if let Some(before) = self.job.replace(job) {
+            here.send(before, 0);
+        }
+    }
+}
+
+#[test]
+fn a_behaviour_sees_how_many_jobs_are_at_other_nodes_and_at_its_own() {
+    let mut b = Builder::new(Seed::new(1));
+    let keeps = b.node("keeps", Keeps);
+    let simple = b.station("simple", Queue::fcfs(1, ms(100)));
+    let other = b.station("other", Queue::fcfs(2, ms(100)));
+    // The nodes are numbered in their order, and this one is the next.
+    let mut of_itself = Builder::new(Seed::new(1));
+    let own = ["keeps", "simple", "other", "looks"].map(|name| of_itself.sink(name))[3];
+    let looks = Looks {
+        job: None,
+        at: vec![keeps, simple, other, own],
+        seen: Vec::new(),
+    };
+    let looks = b.node("looks", looks);
+    assert_eq!(looks, own);
+    let source = b.source("source", Arrivals::every(ms(1)).of_class(Class(2)));
+    let turns = b.router("turns", Route::RoundRobin);
+    let sink = b.sink("sink");
+    b.chain(&[source, looks, turns, simple, sink]);
+    b.chain(&[turns, other, sink]).chain(&[keeps, sink]);
+    b.population(keeps, 3);
+    let mut network = b.build().unwrap();
+    network.run(Until::Time(ms(7)));
+    let seen = &network.behaviour::<Looks>(looks).seen;
+    // Of those before the last one, each other one has gone to either station.
+    let expected = [
+        [3, 0, 0, 1],
+        [3, 0, 0, 2],
+        [3, 1, 0, 2],
+        [3, 1, 1, 2],
+        [3, 2, 1, 2],
+        [3, 2, 2, 2],
+        [3, 3, 2, 2],
+    ];
+    let expected = expected.map(|jobs| (Class(2), jobs.to_vec()));
+    assert_eq!(seen[..], expected);
+}
