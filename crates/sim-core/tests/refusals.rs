@@ -537,6 +537,29 @@ fn other_errors_name_their_node_too() {
     let (way, sink) = (b.router("way", chances(&[0.5])), b.sink("sink"));
     b.chain(&[way, sink]);
     assert!(matches!(refused(b), BuildError::Law { node, .. } if node == "way"));
+    // Outputs by class are counted from 0 as well, and there is one at least.
+    for (of_classes, seen) in [(vec![0, 2], 2), (vec![], 0)] {
+        let mut b = builder();
+        let way = b.router("way", Route::Classes(of_classes));
+        let (one, two) = (b.sink("one"), b.sink("two"));
+        b.chain(&[way, one]).chain(&[way, two]);
+        let node = "way".into();
+        let outputs = 2;
+        assert_eq!(
+            refused(b),
+            BuildError::Output {
+                node,
+                seen,
+                outputs
+            }
+        );
+    }
+    // Jobs come from a source, not to it.
+    let mut b = builder();
+    let (source, sink) = (b.source("source", poisson(0)), b.sink("sink"));
+    b.chain(&[source, sink]).population(source, 1);
+    let node = "source".into();
+    assert_eq!(refused(b), BuildError::IntoSource { node });
     // Together, two populations do not fit.
     let mut b = builder();
     let small = b.station("small", server().room_for(3));
@@ -544,4 +567,36 @@ fn other_errors_name_their_node_too() {
     b.population_of(small, Class(0), 2)
         .population_of(small, Class(1), 2);
     assert!(matches!(refused(b), BuildError::Station { node, .. } if node == "small"));
+}
+
+#[test]
+fn laws_are_refused_wherever_they_are_and_say_why() {
+    let wrong = || Law::Uniform(ms(2), ms(1));
+    let with = |place: usize| {
+        let law = |of: usize| {
+            if of == place {
+                wrong()
+            } else {
+                Law::Constant(ms(1))
+            }
+        };
+        let mut b = builder();
+        let source = b.source("0", Arrivals::every(law(0)));
+        let delay = b.delay("1", law(1));
+        let station = b.station("2", Queue::fcfs(1, law(2)).service_of(Class(1), law(3)));
+        let sink = b.sink("sink");
+        b.chain(&[source, delay, station, sink]);
+        b
+    };
+    for (place, name) in [(0, "0"), (1, "1"), (2, "2"), (3, "2")] {
+        let error = refused(with(place));
+        let source = wrong().check().unwrap_err();
+        let why = std::error::Error::source(&error).unwrap().to_string();
+        assert_eq!(why, source.to_string());
+        let node = name.into();
+        assert_eq!(error, BuildError::Law { node, source });
+    }
+    assert!(with(4).build().is_ok());
+    // Other errors come from nothing else.
+    assert!(std::error::Error::source(&no_time("0")).is_none());
 }
