@@ -87,3 +87,57 @@ fn of_a_fork_join() {
         known(b, &disks, sink, Until::Departures(20_000))
     });
 }
+
+#[test]
+fn of_lines_beside_each_other_whose_events_are_too_many_for_places() {
+    let line = |b: &mut Builder, i: usize| {
+        let name = |what: &str| format!("{what}/{i}");
+        // Constant times make much happen at once, and one line is as the calendar has them in turn.
+        let distance = match i % 3 {
+            0 => Law::Constant(Nanos::from_micros(500)),
+            _ => exponential(500),
+        };
+        let source = b.source(&name("source"), Arrivals::every(distance));
+        let service = match i % 2 {
+            0 => Law::Constant(Nanos::from_micros(250)),
+            _ => exponential(300),
+        };
+        let station = b.station(&name("station"), Queue::fcfs(1, service));
+        let sink = b.sink(&name("sink"));
+        b.chain(&[source, station, sink]);
+        (station, sink)
+    };
+    let until = Until::Time(Nanos::from_millis(1_000));
+    let known = |network: &Network, (station, sink)| {
+        let (station, response) = (network.station(station), network.response_time(sink));
+        format!("{station:?} {response:?}")
+    };
+    // Streams follow from names, so each line does what it does alone.
+    let mut all = Builder::new(Seed::new(4));
+    let lines: Vec<_> = (0..20).map(|i| line(&mut all, i)).collect();
+    let mut all = all.build().unwrap();
+    all.run(until);
+    let mut departures = 0;
+    for (i, &nodes) in lines.iter().enumerate() {
+        let mut alone = Builder::new(Seed::new(4));
+        let nodes_alone = line(&mut alone, i);
+        let mut alone = alone.build().unwrap();
+        alone.run(until);
+        assert_eq!(known(&all, nodes), known(&alone, nodes_alone), "line {i}");
+        departures += alone.departures();
+    }
+    assert_eq!(all.departures(), departures);
+}
+
+#[test]
+fn a_network_ends_with_its_last_event() {
+    let mut b = Builder::new(Seed::new(1));
+    let station = b.station("station", Queue::fcfs(1, Nanos::from_micros(5)));
+    let sink = b.sink("sink");
+    b.chain(&[station, sink]).population(station, 2);
+    let mut network = b.build().unwrap();
+    assert!(network.step() && network.step());
+    assert!(!network.step());
+    assert_eq!((network.events(), network.departures()), (2, 2));
+    assert_eq!(network.now(), Nanos::from_micros(10));
+}
