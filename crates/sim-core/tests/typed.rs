@@ -139,6 +139,19 @@ proptest! {
     }
 
     #[test]
+    fn equal_branches_of_several_parts([a, b, c, d, e, _] in laws(), seed: u64, p in 0.0..1.0_f64) {
+        let branch = |i: usize, laws: [&Law; 2]| {
+            station(["one", "three"][i], laws[0]).then(station(["two", "four"][i], laws[1]))
+        };
+        let branches = [branch(0, [&b, &c]), branch(1, [&d, &e])];
+        let stations = ["one", "two", "three", "four"];
+        let fork = Fork::new("fork", "join", branches.clone());
+        assert_same(Open::new(source(&a), fork, "sink"), seed, &stations, &["sink"]);
+        let router = Router::new("router", chance(p), branches);
+        assert_same(Open::new(source(&a), router, "sink"), seed, &stations, &["sink"]);
+    }
+
+    #[test]
     fn forks_within_forks([a, b, c, d, e, f] in laws(), seed: u64, p in 0.0..1.0_f64) {
         let inner = Fork::new("inner", "inner join", (station("one", &b), Lap::new("at once")));
         let choice = Router::new("router", chance(p), [station("two", &c), station("three", &d)]);
