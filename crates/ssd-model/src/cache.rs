@@ -490,3 +490,143 @@ impl Cache {
         self.memory.busy.measure_from(now);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use iosonar_sim_core::{Seed, Stream};
+
+    use super::*;
+    use crate::{Parameters, SsdProfile};
+
+    /// A cache of 40 pages of eight sectors.
+    fn cache(more: &str) -> Cache {
+        let text = format!(
+            "[flash]\nchannels = 1\ndies = 1\nplanes = 1\nblocks = 64\npages = 64\npage = \"4KiB\"\n\
+             mapping_unit = \"4KiB\"\npartial_pages = {}\n[cache]\nsize = \"160KiB\"\n{more}",
+            more.contains("in_flight")
+        );
+        let changes = toml::from_str(&text).unwrap();
+        let profile = SsdProfile::load("nvme-gen4-tlc", ".".as_ref(), &changes).unwrap();
+        Cache::new(Parameters::new(&profile).unwrap().flash().unwrap())
+    }
+
+    /// What a cache counts, from what is in it and on its way.
+    fn assert_counts(cache: &Cache, on_their_way: &[u32]) {
+        let groups = on_their_way.iter().map(|&group| &cache.groups[group]);
+        let leaving: Vec<&Leaving> = groups.flatten().collect();
+        let held = |page: &&Page| matches!(page.state, State::Held { .. });
+        let dirty = |page: &&Page| page.state == State::Dirty;
+        let pages = || cache.pages.values();
+        assert_eq!(cache.holding, pages().filter(held).count() as u64);
+        assert!(
+            cache.held.len() as u64 <= 2 * cache.holding + 66,
+            "turns pile up"
+        );
+        let room = match cache.p.in_flight {
+            Some(_) => 0,
+            None => leaving.len() as u64,
+        };
+        let stay = pages().filter(dirty).count() as u64 + cache.holding;
+        assert_eq!(cache.used, stay + room);
+        assert!(cache.used <= cache.p.pages);
+        let sectors = pages().filter(dirty).map(|page| cache.count(page.sectors));
+        let sectors = sectors.chain(leaving.iter().map(|leaving| leaving.sectors));
+        assert_eq!(cache.in_flight, sectors.map(u64::from).sum::<u64>());
+        let open: u64 = cache.epochs.open.iter().map(|epoch| epoch.left).sum();
+        assert_eq!(open, leaving.len() as u64);
+    }
+
+    /// Sends pages to flash until no more are to leave; each has a group of its own.
+    fn send(cache: &mut Cache, on_their_way: &mut Vec<u32>, slot: &mut u32) {
+        while let Some(destaged) = cache.next_to_leave() {
+            let leaving = Leaving {
+                page: destaged.page,
+                slot: *slot,
+                sectors: cache.count(destaged.sectors),
+                epoch: destaged.epoch,
+            };
+            *slot += 1;
+            let group = cache.groups.claim(Vec::new);
+            cache.leaves(group, leaving);
+            on_their_way.push(group);
+        }
+    }
+
+    /// A random step at this time; flushes have the number of the step. What is on its way comes to flash in any order.
+    fn step(cache: &mut Cache, on_their_way: &mut Vec<u32>, draws: &mut Stream, at: u32) {
+        let now = Nanos::from_micros(u64::from(at));
+        let page = draws.below(60);
+        match draws.below(20) {
+            0 => cache.discard(page),
+            1 if draws.chance(0.3) => {
+                cache.empty();
+                let mut slot = 1 << 20 | at << 8;
+                send(cache, on_their_way, &mut slot);
+                let stays = |page: &Page| !matches!(page.state, State::Leaving { .. });
+                assert!(
+                    !cache.pages.values().any(stays),
+                    "a flush leaves nothing behind"
+                );
+                cache.flush(at, now);
+            }
+            2 if cache.used < cache.p.pages => {
+                let leaving = cache.passes(1_000 + page);
+                let group = cache.groups.claim(Vec::new);
+                cache.leaves(group, leaving);
+                on_their_way.push(group);
+            }
+            3..8 if !on_their_way.is_empty() => {
+                let which = draws.below(on_their_way.len() as u64) as usize;
+                cache.group_has_left(on_their_way.swap_remove(which));
+            }
+            _ => {
+                let sectors = (1 << draws.below(8)) | (1 << draws.below(8));
+                let whole = draws.chance(0.5);
+                let sectors = if whole { 0xff } else { sectors };
+                if cache.put(page, !whole, sectors, now) {
+                    assert!(cache.holds(page, || sectors) || !whole);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_cache_knows_what_is_in_it_and_on_its_way() {
+        for more in [
+            "",
+            "destage_above = 0.5\ndestage_below = 0.2\n",
+            "hold_ms = 0.1\nhold_share = 0.3\n",
+            "in_flight = \"64KiB\"\n",
+            "in_flight = \"64KiB\"\nhold_ms = 0.1\nhold_share = 0.3\n",
+        ] {
+            let mut cache = cache(more);
+            let mut draws = Seed::new(3).stream("cache", "steps");
+            let (mut on_their_way, mut slot) = (Vec::new(), 0);
+            let (mut flushed, mut waited) = (Vec::new(), 0);
+            for at in 0..20_000 {
+                step(&mut cache, &mut on_their_way, &mut draws, at);
+                if draws.chance(0.3) {
+                    send(&mut cache, &mut on_their_way, &mut slot);
+                }
+                assert_counts(&cache, &on_their_way);
+                while let Some(command) = cache.flushed(Nanos::from_micros(u64::from(at))) {
+                    let before = |&&group: &&u32| {
+                        cache.groups[group]
+                            .iter()
+                            .any(|l| l.epoch < cache.epochs.first)
+                    };
+                    assert_eq!(on_their_way.iter().find(before), None, "{more}");
+                    waited += 1_000 * u128::from(at - command);
+                    flushed.push(command);
+                }
+            }
+            assert!(
+                flushed.len() > 50 && flushed.is_sorted(),
+                "{more}: {flushed:?}"
+            );
+            assert_eq!(cache.counts.flushes, flushed.len() as u64);
+            assert_eq!(cache.counts.flush_time, waited);
+            assert!(cache.counts.write_hits > 20, "{more}: {:?}", cache.counts);
+        }
+    }
+}
