@@ -37,7 +37,7 @@ impl Medium for Shadow {
         self.fill(slot, self.version);
     }
 
-    fn program(&mut self, last_slot: u32, _: Writer) {
+    fn program(&mut self, last_slot: u32, writer: Writer) {
         assert_eq!(
             (last_slot + 1) % self.slots_per_page,
             0,
@@ -46,6 +46,14 @@ impl Medium for Shadow {
         let page = (last_slot / self.slots_per_page) as usize;
         assert!(!self.programmed[page], "a page is programmed once");
         self.programmed[page] = true;
+        let (first, last) = (page * self.slots_per_page as usize, last_slot as usize);
+        let slots = &mut self.slots[first..=last];
+        assert!(slots[0].is_some(), "what is programmed holds something");
+        let is_full = slots.iter().all(Option::is_some);
+        assert!(is_full || writer == Writer::Host, "cleaning fills pages");
+        for slot in slots {
+            slot.get_or_insert(u64::MAX);
+        }
     }
 
     fn take(&mut self, slot: u32) {
@@ -78,6 +86,8 @@ enum Step {
     /// Overwrites a few pages all the time.
     Hot(u32),
     Discard(u32),
+    /// Programs the last page although it may not be full.
+    Close,
 }
 
 fn shapes() -> impl Strategy<Value = PlaneShape> {
@@ -120,6 +130,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         8 => any::<u32>().prop_map(Step::Write),
         4 => (0..4_u32).prop_map(Step::Hot),
         1 => any::<u32>().prop_map(Step::Discard),
+        1 => Just(Step::Close),
     ];
     prop::collection::vec(step, 1..3_000)
 }
@@ -173,6 +184,12 @@ proptest! {
             let page = match step {
                 Step::Write(page) | Step::Discard(page) => page % shape.logical_pages,
                 Step::Hot(page) => page % shape.logical_pages,
+                // What goes back into a block would share pages with what the host writes.
+                Step::Close if shape.reserve == 0 => continue,
+                Step::Close => {
+                    plane.close_page(&mut shadow);
+                    continue;
+                }
             };
             if let Step::Discard(_) = step {
                 plane.discard(page);
