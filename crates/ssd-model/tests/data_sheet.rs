@@ -379,6 +379,60 @@ fn writes_are_as_fast_as_reads_while_there_are_spare_blocks() {
     assert_found(&profile, &[(key, 1.5e9 / 4_096.0)]);
 }
 
+/// The random writes per second that cleaning leaves, with `fewer` blocks less in each plane: pages of victims are
+/// valid with probability v, where the mean over all pages is (1 - v) / -ln v, and a block takes the programs, the reads
+/// of its pages of which something is valid, the copies and an erase.
+fn sustained_writes(profile: &SsdProfile, fewer: u32) -> f64 {
+    let flash = profile.flash.as_ref().unwrap();
+    let planes = f64::from(flash.channels * flash.dies * flash.planes);
+    let (pages, channel) = (f64::from(flash.pages), flash.channel_mb_per_s);
+    let mean = |times: &Option<Vec<f64>>| {
+        let times = times.as_ref().unwrap();
+        times.iter().sum::<f64>() / times.len() as f64
+    };
+    // The reserve and half of two open blocks hold nothing.
+    let full = f64::from(flash.blocks - fewer) - 3.0;
+    let share = (5e11 / (planes * 16_384.0)).ceil() / (full * pages);
+    let (mut low, mut high) = (1e-9, 1.0 - 1e-9);
+    for _ in 0..100 {
+        let v = f64::midpoint(low, high);
+        if (1.0 - v) / -f64::ln(v) < share {
+            low = v;
+        } else {
+            high = v;
+        }
+    }
+    let v = low;
+    let program_us = mean(&flash.program_us) + 0.2 + 16_384.0 / channel;
+    let read_us = (1.0 - (1.0 - v).powi(4)) * (mean(&flash.read_us) + 0.2);
+    let page_us = program_us + read_us + 4.0 * v * 4_096.0 / channel;
+    let block_us = pages * page_us + 3_500.0 + 0.2;
+    // They wait for each other 3 % of the time.
+    0.97 * planes * 4.0 * pages * (1.0 - v) * 1e6 / block_us
+}
+
+#[test]
+fn sustained_writes_are_what_cleaning_leaves() {
+    for iops in [20_000.0, 60_000.0, 120_000.0] {
+        let writes = format!("write_iops = {{ iops = {iops}, sustained = true }}");
+        let derived = sheet(&writes).unwrap();
+        // As few blocks as suffice.
+        let (enough, too_few) = (sustained_writes(&derived, 0), sustained_writes(&derived, 1));
+        assert!(
+            enough >= iops && too_few < iops,
+            "{iops}: {enough} {too_few}"
+        );
+    }
+    for (iops, over) in [(40_000.0, 0.06), (60_000.0, 0.07)] {
+        let writes = format!("write_iops = {{ iops = {iops}, sustained = true }}");
+        let given = sheet(&format!("{writes}, over_provisioning = {over}")).unwrap();
+        let sustained = sustained_writes(&given, 0);
+        assert!((sustained / iops - 1.0).abs() < 1e-6, "{iops}: {sustained}");
+        let blocks = given.flash.as_ref().unwrap().blocks;
+        assert_eq!(blocks, (2_483.53 * (1.0_f64 + over)).round() as u32);
+    }
+}
+
 #[test]
 fn the_slc_cache_is_filled_as_much_faster_than_it_is_emptied() {
     let profile = sheet("slc_cache_gb = 20, after_slc_mb_per_s = 500").unwrap();
