@@ -188,3 +188,90 @@ fn job(number: u64, access: Access, sector: u64, sectors: u32) -> Job {
         Sectors::new(sectors),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing but the storage takes time.
+    const HOST: &str = "[driver]\nsubmit_us = 0.0\ncomplete_us = 0.0\ninterrupt_us = 0.0\ndoorbell_us = 0.0\n\
+         [controller]\ncommand_us = 0.0\nreturn_us = 0.0\n[pcie]\ndescriptor_setup_us = 0.0\nto_host_setup_us = 0.0\n\
+         from_host_setup_us = 0.0\nto_host_mb_per_s = inf\nfrom_host_mb_per_s = inf\n";
+    /// Four planes of 64 blocks of 16 pages that are independent and programmed in 100 us.
+    const FLASH: &str = "[flash]\nchannels = 1\ndies = 1\nplanes = 4\nblocks = 64\npages = 16\npage = \"4KiB\"\n\
+         mapping_unit = \"4KiB\"\nparallelism = \"plane\"\nread_us = [10.0]\nprogram_us = [100.0]\n\
+         channel_mb_per_s = 1e9\ncommand_us = 0.0\nover_provisioning = 1.0\n";
+    const NO_CACHE: &str = "[cache]\nsize = \"0\"\n";
+
+    fn test(changes: &str) -> Test {
+        let changes = toml::from_str(&format!("{changes}{HOST}")).unwrap();
+        let profile = SsdProfile::load("nvme-gen4-tlc", ".".as_ref(), &changes).unwrap();
+        Test::new(&profile, Filling::Sequential).unwrap()
+    }
+
+    #[test]
+    fn as_many_requests_are_outstanding_and_counted_as_said() {
+        let memory = format!(
+            "storage = \"dram\"\n\
+             dram = {{ capacity = \"1MiB\", channels = 1, read_us = 5.0, write_us = 8.0 }}\n{NO_CACHE}"
+        );
+        let assert_takes = |test: &Test, each_us: f64, together: f64| {
+            assert_eq!(test.ended.len(), 100);
+            assert!((test.response_us() - together * each_us).abs() < 1e-9);
+            assert!((test.requests_per_s() * each_us / 1e6 - 1.0).abs() < 1e-9);
+        };
+        for outstanding in [1, 4] {
+            let mut of_reads = test(&memory);
+            of_reads.random(Access::Read, outstanding, (10, 100));
+            assert_takes(&of_reads, 5.0, f64::from(outstanding));
+            let mut of_writes = test(&memory);
+            of_writes.random(Access::Write, outstanding, (10, 100));
+            assert_takes(&of_writes, 8.0, f64::from(outstanding));
+            // More than once around the memory, in two accesses each.
+            let mut in_order = test(&memory);
+            in_order.sequential(Access::Read, 16, outstanding, (200, 100));
+            assert_takes(&in_order, 10.0, f64::from(outstanding));
+        }
+        let none = test(&memory);
+        assert_eq!(none.requests_per_s(), 0.0);
+    }
+
+    #[test]
+    fn writes_go_on_until_the_cache_has_been_written_several_times() {
+        let cached = test(&format!("{FLASH}[cache]\nsize = \"1MiB\"\n"));
+        // 1 MiB are 256 pages, or 8 requests of 128 KiB; twice before, and three times.
+        assert_eq!(cached.beyond_the_cache(4_096, (1, 1)), (512, 768));
+        assert_eq!(cached.beyond_the_cache(4_096, (513, 769)), (513, 769));
+        assert_eq!(cached.beyond_the_cache(128 << 10, (1, 1)), (16, 24));
+        let without = test(&format!("{FLASH}{NO_CACHE}"));
+        assert_eq!(without.beyond_the_cache(4_096, (7, 9)), (7, 9));
+        assert_eq!(without.pages_of_a_block_each(), 4 * 16);
+    }
+
+    #[test]
+    fn planes_are_filled_to_levels_at_even_distances() {
+        let mut test = test(&format!("{FLASH}{NO_CACHE}"));
+        test.bring_out_of_step();
+        assert!(test.ended.is_empty());
+        let report = test.ssd.report();
+        assert_eq!(report.ftl.unwrap().host_writes, 4 + 8 + 12);
+        let dies = report.stations.iter().filter(|s| s.kind() == "die");
+        let programs: Vec<u128> = dies.map(|die| die.busy / 100_000).collect();
+        assert_eq!(programs, [0, 4, 8, 12]);
+    }
+
+    #[test]
+    fn a_drive_without_all_of_its_map_is_tested_within_what_it_has() {
+        let map = "[mapping_cache]\nentries = 16384\nentries_per_page = 1024\nread_bytes = 4096\n";
+        let large = FLASH.replace("blocks = 64", "blocks = 2048");
+        let mut test = test(&format!("{large}{NO_CACHE}{map}"));
+        // 64 MiB are 16 384 pages, which all have been read.
+        assert_eq!(test.span, 131_072);
+        assert!(test.span < test.parameters.capacity_sectors);
+        let before = test.ssd.report().mapping.unwrap();
+        assert_eq!(before.1, 16_384);
+        test.random(Access::Read, 8, (0, 500));
+        let after = test.ssd.report().mapping.unwrap();
+        assert_eq!(after, (before.0 + 500, before.1));
+    }
+}

@@ -169,3 +169,21 @@ impl LimitTest<'_> {
         Ok(ended.map(|&at| (at - first).as_secs_f64()).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequential_requests_are_whole_sectors_between_4_kib_and_1_mib() {
+        for (counted, expected) in [
+            (100, 4_096),
+            (4_608, 4_608),
+            (70_000, 136 * 512),
+            (1 << 20, 1 << 20),
+            (1 << 21, 1 << 20),
+        ] {
+            assert_eq!(of_sequential(Bytes::new(counted)), expected);
+        }
+    }
+}
