@@ -170,6 +170,18 @@ fn a_part_of_a_page_is_merged_with_what_was_written_of_it() {
 }
 
 #[test]
+fn sectors_that_were_read_before_they_were_written_count_as_written() {
+    let reads = |sectors| {
+        let unwritten = "read_unwritten = true\nmap_unwritten = true\npartial_pages = true\n";
+        let jobs = [(Access::Read, 0, 4), (Access::Write, 0, sectors)];
+        let out = run(&format!("{unwritten}{NO_CACHE}"), 1, &jobs);
+        out.report.flash.reads
+    };
+    // After the read of four sectors there are four to keep, if they are not written.
+    assert_eq!((reads(3), reads(4), reads(8)), (2, 1, 1));
+}
+
+#[test]
 fn values_that_no_die_has_are_refused() {
     let message = |more: &str| {
         let text = format!("{TWO_PLANES}over_provisioning = 1.0\n{more}");
