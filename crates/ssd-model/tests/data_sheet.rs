@@ -98,6 +98,17 @@ fn figures_that_contradict_each_other_are_refused() {
             "over_provisioning",
             "MB/s in sequential writes, not the 1500 of sequential_write",
         ),
+        // 3 229 blocks, of which 3 226 are 77 % valid: 1 / (1 - v) where (1 - v) / -ln v is 0.77. Then of 2 505.
+        (
+            "write_iops = { iops = 100_000, sustained = true }, over_provisioning = 0.3",
+            "over_provisioning",
+            "a lower value, or none: at this value, cleaning programs 2.4 pages per random write",
+        ),
+        (
+            "write_iops = { iops = 200_000, sustained = true }, over_provisioning = 0.01",
+            "over_provisioning",
+            "cleaning programs 58.5 pages per random write",
+        ),
         // Less spare flash makes cleaning dearer: a lower value would not help.
         (
             "write_iops = { iops = 200_000, sustained = true }, over_provisioning = 0.01",
@@ -418,6 +429,9 @@ fn sustained_writes_are_what_cleaning_leaves() {
         let derived = sheet(&writes).unwrap();
         // As few blocks as suffice.
         let (enough, too_few) = (sustained_writes(&derived, 0), sustained_writes(&derived, 1));
+        let over = derived.flash.as_ref().unwrap().over_provisioning;
+        let found = found(&derived, "flash.over_provisioning");
+        assert!((found - over).abs() < 1e-5, "{iops}: {found} {over}");
         assert!(
             enough >= iops && too_few < iops,
             "{iops}: {enough} {too_few}"

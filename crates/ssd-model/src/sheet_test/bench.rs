@@ -250,14 +250,28 @@ mod tests {
 
     #[test]
     fn planes_are_filled_to_levels_at_even_distances() {
-        let mut test = test(&format!("{FLASH}{NO_CACHE}"));
-        test.bring_out_of_step();
-        assert!(test.ended.is_empty());
-        let report = test.ssd.report();
-        assert_eq!(report.ftl.unwrap().host_writes, 4 + 8 + 12);
-        let dies = report.stations.iter().filter(|s| s.kind() == "die");
-        let programs: Vec<u128> = dies.map(|die| die.busy / 100_000).collect();
-        assert_eq!(programs, [0, 4, 8, 12]);
+        // Pages of one logical page, and of four, which wait in a cache until all of them are there.
+        let of_four = FLASH.replace("page = \"4KiB\"", "page = \"16KiB\"");
+        for (changes, slots) in [
+            (format!("{FLASH}{NO_CACHE}"), 1),
+            (format!("{of_four}[cache]\nsize = \"1MiB\"\n"), 4),
+        ] {
+            let mut test = test(&changes);
+            test.bring_out_of_step();
+            assert!(test.ended.is_empty());
+            // What has been written may be on its way.
+            test.wake_ups.extend(test.ssd.start_next(test.now));
+            while let Some(next) = test.wake_ups.pop() {
+                assert!(test.ssd.complete(next, Nanos::MAX).is_none());
+                test.wake_ups.extend(test.ssd.start_next(next));
+            }
+            let report = test.ssd.report();
+            let written = report.ftl.unwrap().host_writes;
+            assert_eq!(written, slots * (4 + 8 + 12));
+            let dies = report.stations.iter().filter(|s| s.kind() == "die");
+            let programs: Vec<u128> = dies.map(|die| die.busy / 100_000).collect();
+            assert_eq!(programs, [0, 4, 8, 12]);
+        }
     }
 
     #[test]
