@@ -179,6 +179,13 @@ impl Measured {
         &self.attained
     }
 
+    /// How many requests were submitted, but not completed.
+    pub(crate) fn failed(&self) -> u64 {
+        let of = [Failure::Cancelled, Failure::Failed, Failure::Short];
+        let counts = of.map(|failure| self.seen.failures.get(&failure).copied());
+        counts.into_iter().flatten().sum()
+    }
+
     /// Of how many requests the latency is known.
     pub(crate) fn timed(&self) -> u64 {
         self.reads(Quantity::Latency).count() + self.writes(Quantity::Latency).count()

@@ -17,6 +17,8 @@ enum Kind<'a> {
     Recording(&'a str),
     /// Nothing of it was measured.
     Load,
+    /// All of its requests failed, as many as this.
+    Failed(u64),
     /// The file does not say.
     Unknown,
 }
@@ -33,7 +35,10 @@ impl<'a> Kind<'a> {
         } else if let Some(devices) = says("recorded") {
             Self::Recording(devices)
         } else if input.longest(Quantity::Latency).is_none() {
-            Self::Load
+            match input.failed() {
+                0 => Self::Load,
+                failed => Self::Failed(failed),
+            }
         } else {
             Self::Unknown
         }
@@ -68,6 +73,10 @@ fn what(input: &Measured) -> String {
         ),
         Kind::Recording(devices) => format!("A recording of {devices}."),
         Kind::Load => "A load: none of its requests has a measured time.".to_owned(),
+        Kind::Failed(n) => format!(
+            "Records without a completed request: {} failed, and their times are left out.",
+            counted(n, ["request", "requests"])
+        ),
         Kind::Unknown => {
             "Records with measured times; the file does not show whether they come from \
                           a recording, a replay or a simulation."
@@ -95,7 +104,7 @@ fn files(input: &Measured) -> Option<String> {
 
 fn not_recorded(input: &Measured) -> Option<String> {
     let mut missing = Vec::new();
-    if input.timed() == 0 {
+    if input.timed() == 0 && input.failed() == 0 {
         missing.push("latencies");
     }
     if !matches!(Kind::of(input), Kind::Simulation(_)) && input.delays() == 0 {
@@ -232,6 +241,18 @@ mod tests {
         let load = of(&[], &[Outcome::default()]);
         assert!(load.starts_with("A load: none"), "{load}");
         assert!(load.contains("Not recorded: latencies"), "{load}");
+        let failed = Outcome {
+            status: Status::Error(5),
+            ..done
+        };
+        let failed = of(&[], &[failed, failed]);
+        assert!(
+            failed.starts_with(
+                "Records without a completed request: 2 requests failed, and their times are left out."
+            ),
+            "{failed}"
+        );
+        assert!(!failed.contains("latencies"), "{failed}");
         let unknown = of(
             &[],
             &[

@@ -13,6 +13,8 @@ pub(super) enum Pace {
     Empty,
     /// No request has a measured time.
     Unmeasured,
+    /// No request was completed: the number that failed, of those that were submitted.
+    Failed { failed: u64, of: u64 },
     /// The delays are known: the shares of requests that were submitted more than 100 us, 1 ms and 1 s late although no
     /// other held them back, and the longest delay.
     Delayed {
@@ -21,8 +23,8 @@ pub(super) enum Pace {
         lateness: Lateness,
         shares: [f64; 3],
         longest: Nanos,
-        /// Requests of the load that were never submitted, as it ended early.
-        never_submitted: u64,
+        /// Requests of the load that are in none of the shares.
+        absent: Absent,
     },
     /// A simulation or a recording, whose requests start when they were submitted: how many were not complete when the
     /// last one was due, of how many, and the most that were in flight.
@@ -31,8 +33,30 @@ pub(super) enum Pace {
         most_in_flight: u64,
         unfinished: u64,
         of: u64,
-        fell_behind: bool,
+        backlog: Backlog,
     },
+}
+
+/// Requests of a load that were not submitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Absent {
+    /// The replay ended early.
+    never_submitted: u64,
+    /// Left out on purpose.
+    left_out: u64,
+}
+
+/// Whether requests were waiting when the last one was due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Backlog {
+    /// As many as at any time, and few of all.
+    None,
+    /// A large share, but of too few requests to follow anything from it.
+    Unclear,
+    /// A large share of all, so that what was completed meanwhile was much less than what was demanded.
+    Left,
+    /// Many more than in the first half of the load.
+    Grew,
 }
 
 /// Why nothing was submitted late.
@@ -60,7 +84,13 @@ impl Pace {
             return Self::Empty;
         }
         if input.longest(Quantity::Latency).is_none() {
-            return Self::Unmeasured;
+            return match input.failed() {
+                0 => Self::Unmeasured,
+                failed => Self::Failed {
+                    failed,
+                    of: input.records() - not_submitted(input),
+                },
+            };
         }
         let is_simulated = input.metadata().about.contains_key("simulated");
         let (late, of) = input.lateness();
@@ -76,7 +106,10 @@ impl Pace {
                     lateness: Lateness::of(late, of),
                     shares: late.map(|n| n as f64 / of as f64),
                     longest: input.longest(Quantity::Delay).unwrap_or_default(),
-                    never_submitted: count(input, Failure::NeverStarted),
+                    absent: Absent {
+                        never_submitted: count(input, Failure::NeverStarted),
+                        left_out: count(input, Failure::LeftOut),
+                    },
                 };
             }
             (false, false) => Submitted::Unknown,
@@ -89,20 +122,18 @@ impl Pace {
             most_in_flight: outcome.map_or(0, |outcome| outcome.most_in_flight),
             unfinished,
             of,
-            fell_behind: has_fallen_behind(input, unfinished),
+            backlog: Backlog::of(input, unfinished, of),
         }
     }
 
     /// Whether nothing speaks against what was measured.
     pub(super) fn is_good(self) -> bool {
         match self {
-            Self::Empty | Self::Unmeasured => false,
+            Self::Empty | Self::Unmeasured | Self::Failed { .. } => false,
             Self::Delayed {
-                lateness,
-                never_submitted,
-                ..
-            } => lateness == Lateness::InTime && never_submitted == 0,
-            Self::Backlog { fell_behind, .. } => !fell_behind,
+                lateness, absent, ..
+            } => lateness == Lateness::InTime && absent.never_submitted == 0,
+            Self::Backlog { backlog, .. } => backlog == Backlog::None,
         }
     }
 
@@ -112,70 +143,130 @@ impl Pace {
             Self::Unmeasured => {
                 "No request has a latency: this is a load, or no request completed.".to_owned()
             }
+            Self::Failed { failed, of } if failed == of => {
+                let all = match of {
+                    1 => "The only request".to_owned(),
+                    n => format!("All {} requests", grouped(n)),
+                };
+                format!("{all} failed; the times of failed requests are left out of all figures.")
+            }
+            Self::Failed { failed, of } => format!(
+                "No request was completed: {} of {} failed.",
+                grouped(failed),
+                grouped(of)
+            ),
             Self::Delayed {
                 is_replay,
                 lateness,
                 shares,
                 longest,
-                never_submitted,
-            } => {
-                let [a, b, c] = shares.map(percent);
-                let shares = format!(
-                    "{a} of the requests were submitted more than 100 µs late, {b} more than 1 ms, {c} more than 1 s; \
-                     the longest delay was {longest}"
-                );
-                match (lateness, is_replay) {
-                    (Lateness::InTime, true) if never_submitted > 0 => format!(
-                        "The replay kept up, but ended early: {} never submitted; of the others, \
-                         {shares}.",
-                        counted(never_submitted, ["request was", "requests were"])
-                    ),
-                    (Lateness::InTime, true) => format!("The replay kept up: {shares}."),
-                    (Lateness::InTime, false) => {
-                        format!("Requests were submitted on time: {shares}.")
-                    }
-                    (Lateness::Late, true) => format!(
-                        "The replay was late: {shares}. Either the device or the machine running the replay did not \
-                         keep up."
-                    ),
-                    (Lateness::Overloaded, true) => format!("The replay was overloaded: {shares}."),
-                    (Lateness::Late | Lateness::Overloaded, false) => {
-                        format!("Requests were submitted late: {shares}.")
-                    }
-                }
-            }
+                absent,
+            } => delayed((is_replay, lateness), shares, longest, absent),
             Self::Backlog {
                 submitted,
                 most_in_flight,
                 unfinished,
                 of,
-                fell_behind,
+                backlog,
             } => {
-                let backlog = format!(
+                let counts = format!(
                     "at most {} in flight, and {} of {} ({}) were incomplete when the last request was due",
                     grouped(most_in_flight),
                     grouped(unfinished),
                     grouped(of),
                     percent(unfinished as f64 / of.max(1) as f64)
                 );
-                let delays = match submitted {
-                    Submitted::Simulated => {
-                        return match fell_behind {
-                            false => format!("No backlog was left: {backlog}."),
-                            true => format!(
-                                "The simulated system did not keep up: {backlog}, so the latencies \
-                                 depend on the length of the load."
-                            ),
-                        };
-                    }
-                    Submitted::NeverLate => "no request was submitted late",
-                    Submitted::Unknown => "start delays were not recorded",
-                };
-                match fell_behind {
-                    false => format!("No backlog was left: {backlog}; {delays}."),
-                    true => format!("A backlog built up: {backlog}; {delays}."),
-                }
+                backlog.text(submitted, &counts)
             }
+        }
+    }
+}
+
+/// How late requests were, of those that were submitted.
+fn delayed(
+    (is_replay, lateness): (bool, Lateness),
+    shares: [f64; 3],
+    longest: Nanos,
+    absent: Absent,
+) -> String {
+    let all = absent == Absent::default();
+    let [a, b, c] = shares.map(percent);
+    let whose = match all {
+        true => " of the requests",
+        false => "",
+    };
+    let shares = format!(
+        "{a}{whose} were submitted more than 100 µs late, {b} more than 1 ms, {c} more than 1 s; \
+         the longest delay was {longest}"
+    );
+    let ended = absent.never_submitted > 0;
+    let head = match (lateness, is_replay) {
+        (Lateness::InTime, true) if ended => "The replay kept up, but ended early",
+        (Lateness::InTime, true) if absent.left_out > 0 => {
+            "The replay kept up with the requests that it submitted"
+        }
+        (Lateness::InTime, true) => "The replay kept up",
+        (Lateness::Late, true) if ended => "The replay was late, and ended early",
+        (Lateness::Late, true) => "The replay was late",
+        (Lateness::Overloaded, true) if ended => "The replay was overloaded, and ended early",
+        (Lateness::Overloaded, true) => "The replay was overloaded",
+        (Lateness::InTime, false) => "Requests were submitted on time",
+        (Lateness::Late | Lateness::Overloaded, false) => "Requests were submitted late",
+    };
+    let why = match (lateness, is_replay) {
+        (Lateness::Late, true) => {
+            " Either the device or the machine running the replay did not keep up."
+        }
+        _ => "",
+    };
+    if all {
+        return format!("{head}: {shares}.{why}");
+    }
+    let absent = [
+        (absent.never_submitted, "never submitted"),
+        (absent.left_out, "left out on purpose"),
+    ];
+    let absent = absent.iter().filter(|(n, _)| *n > 0);
+    let absent: Vec<String> = absent
+        .map(|(n, what)| format!("{} {what}", counted(*n, ["request was", "requests were"])))
+        .collect();
+    format!("{head}: {}; of the others, {shares}.{why}", joined(&absent))
+}
+
+impl Backlog {
+    fn of(input: &Measured, unfinished: u64, of: u64) -> Self {
+        const FEWEST: u64 = 10;
+        /// What is completed of the demand while it comes, at the least, by a system that keeps up.
+        const LEAST_COMPLETED: f64 = 0.9;
+        // The last request is never complete when it is due.
+        let is_large = unfinished > 1 && unfinished as f64 > (1.0 - LEAST_COMPLETED) * of as f64;
+        match unfinished >= FEWEST {
+            true if has_grown(input, unfinished) => Self::Grew,
+            true if is_large => Self::Left,
+            false if is_large => Self::Unclear,
+            _ => Self::None,
+        }
+    }
+
+    /// The verdict on a backlog with these counts.
+    fn text(self, submitted: Submitted, counts: &str) -> String {
+        let delays = match submitted {
+            Submitted::Simulated => "",
+            Submitted::NeverLate => "; no request was submitted late",
+            Submitted::Unknown => "; start delays were not recorded",
+        };
+        match (self, submitted) {
+            (Self::None, _) => format!("No backlog was left: {counts}{delays}."),
+            (Self::Unclear, _) => {
+                format!("There are too few requests to judge the backlog: {counts}{delays}.")
+            }
+            (Self::Left, _) => format!(
+                "A backlog was left: {counts}, so the latencies may depend on the length of the load{delays}."
+            ),
+            (Self::Grew, Submitted::Simulated) => format!(
+                "The simulated system did not keep up: {counts}, so the latencies depend on the length of the load."
+            ),
+            (Self::Grew, _) => format!("A backlog built up: {counts}{delays}."),
         }
     }
 }
@@ -210,12 +301,9 @@ fn count(input: &Measured, failure: Failure) -> u64 {
 
 /// Whether requests piled up: when the last one was due, at least twice as many were not complete as were in flight or
 /// late on average in the first half of the load. A queue that grows evenly reaches four times that average; one that is
-/// in equilibrium, or a closed loop, stays near it.
-fn has_fallen_behind(input: &Measured, unfinished: u64) -> bool {
-    const FEWEST: u64 = 10;
-    if unfinished < FEWEST {
-        return false;
-    }
+/// in equilibrium, or a closed loop, stays near it. One that is overloaded from the start does so too, and shows in
+/// the share that is not complete.
+fn has_grown(input: &Measured, unfinished: u64) -> bool {
     let Some(outcome) = input.outcome() else {
         return false;
     };
@@ -251,7 +339,7 @@ pub(crate) fn per_second(rate: f64) -> String {
 /// Whether the load was kept up with, in a sentence; `None` where nothing was measured.
 pub(crate) fn pace(input: &Measured) -> Option<String> {
     match Pace::of(input) {
-        Pace::Empty | Pace::Unmeasured => None,
+        Pace::Empty | Pace::Unmeasured | Pace::Failed { .. } => None,
         pace => Some(pace.text()),
     }
 }
@@ -401,7 +489,10 @@ mod tests {
             lateness: Lateness::InTime,
             shares: [0.0; 3],
             longest: Nanos::ZERO,
-            never_submitted: 4000,
+            absent: Absent {
+                never_submitted: 4000,
+                left_out: 0,
+            },
         };
         assert!(!pace.is_good());
         assert!(
@@ -411,11 +502,120 @@ mod tests {
     }
 
     #[test]
+    fn shares_of_late_requests_are_of_those_that_were_submitted() {
+        let text = |lateness, is_replay, never_submitted, left_out| {
+            let absent = Absent {
+                never_submitted,
+                left_out,
+            };
+            delayed((is_replay, lateness), [0.5; 3], Nanos::SECOND, absent)
+        };
+        let shares = "50.00 % were submitted more than 100 µs late, 50.00 % more than 1 ms, 50.00 % more than 1 s; \
+                      the longest delay was 1 s.";
+        let others = format!("2 requests were never submitted; of the others, {shares}");
+        for (lateness, is_replay, head) in [
+            (
+                Lateness::InTime,
+                true,
+                "The replay kept up, but ended early",
+            ),
+            (Lateness::Late, true, "The replay was late, and ended early"),
+            (
+                Lateness::Overloaded,
+                true,
+                "The replay was overloaded, and ended early",
+            ),
+            (Lateness::Late, false, "Requests were submitted late"),
+        ] {
+            let early = text(lateness, is_replay, 2, 0);
+            assert!(early.starts_with(&format!("{head}: {others}")), "{early}");
+            let whole = text(lateness, is_replay, 0, 0);
+            assert!(whole.contains("50.00 % of the requests were"), "{whole}");
+        }
+        assert_eq!(
+            text(Lateness::InTime, true, 0, 1),
+            format!(
+                "The replay kept up with the requests that it submitted: 1 request was left out on purpose; \
+                 of the others, {shares}"
+            )
+        );
+    }
+
+    #[test]
+    fn of_an_overload_from_the_start_a_backlog_is_left() {
+        let said = |interval: Nanos, n: u64, latency: fn(u64) -> u64| {
+            let mut look = Look::new("a", needs_of(CATALOGUE), &LookOptions::default());
+            for i in 0..n {
+                look.add(&Record {
+                    request: Request {
+                        start: Nanos::new(i * interval.get()),
+                        sectors: Sectors::new(8),
+                        ..Request::default()
+                    },
+                    outcome: Outcome::done(Nanos::ZERO, Nanos::from_micros(latency(i))),
+                });
+            }
+            look.about(&Metadata {
+                about: [("simulated".to_owned(), "x".to_owned())].into(),
+                ..Metadata::default()
+            });
+            let pace = Pace::of(&look.finish());
+            (pace.text(), pace.is_good())
+        };
+        // All at one instant, served one after the other.
+        let (text, is_good) = said(Nanos::ZERO, 2000, |i| 1000 * (i + 1));
+        assert!(
+            text.starts_with(
+                "A backlog was left: at most 2 000 in flight, and 2 000 of 2 000 (100.00 %)"
+            ),
+            "{text}"
+        );
+        assert!(!is_good);
+        // A fifth are in flight from the first ones on: it is not known whether these are all.
+        let (text, is_good) = said(Nanos::from_millis(1), 2000, |_| 400_000);
+        assert!(text.starts_with("A backlog was left: "), "{text}");
+        assert!(!is_good);
+        let (text, is_good) = said(Nanos::from_millis(1), 2000, |_| 100_000);
+        assert!(text.starts_with("No backlog was left: "), "{text}");
+        assert!(is_good);
+        let (text, _) = said(Nanos::ZERO, 5, |i| 1000 * (i + 1));
+        assert!(
+            text.starts_with("There are too few requests to judge the backlog: "),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn requests_that_all_failed_are_no_load() {
+        let said = |statuses: &[Status]| {
+            let mut look = Look::new("a", needs_of(CATALOGUE), &LookOptions::default());
+            for &status in statuses {
+                look.add(&Record {
+                    outcome: Outcome {
+                        status,
+                        ..Outcome::done(Nanos::ZERO, Nanos::from_micros(500))
+                    },
+                    ..Record::default()
+                });
+            }
+            sentences(&look.finish()).join(" ")
+        };
+        let all = said(&[Status::Error(5); 2]);
+        assert!(
+            all.ends_with(
+                "All 2 requests failed; the times of failed requests are left out of all figures."
+            ),
+            "{all}"
+        );
+        assert!(said(&[Status::Error(5), Status::Done]).contains("has a median"));
+    }
+
+    #[test]
     fn a_queue_that_grows_is_a_backlog_and_one_that_is_deep_from_the_start_is_none() {
         let is_behind = |latency: fn(u64) -> u64| {
             let input = measured("simulated", (0..2000).map(|i| (Some(0), latency(i))));
             match Pace::of(&input) {
-                Pace::Backlog { fell_behind, .. } => fell_behind,
+                Pace::Backlog { backlog, .. } => backlog == Backlog::Grew,
                 other => panic!("{other:?}"),
             }
         };
