@@ -62,8 +62,8 @@ pub enum Finding {
         count: u64,
         /// The share of time of the busiest windows that contain four fifths of them.
         busiest: f64,
-        /// The share of time of the shortest stretch that contains four fifths of them.
-        stretch: f64,
+        /// The share of time of the shortest stretch that contains four fifths of them, if they fill it.
+        stretch: Option<f64>,
     },
     /// Whether the load was kept up with, in words of the page.
     Pace(String),
@@ -134,6 +134,10 @@ pub enum Threshold {
 
 /// Rates that differ by less are the same.
 const SAME: f64 = 1.01;
+/// A p99 nearer to the median is about as long.
+const LEAST_TAIL: f64 = 1.05;
+/// The share of requests above the p99 that is still called 1 %: half a percent is not.
+const LEAST_ABOVE_P99: f64 = 0.005;
 /// Fewer slow requests have no pattern.
 const FEWEST_SLOW: u64 = 20;
 
@@ -237,7 +241,11 @@ fn tail(input: &Measured, chart: &Chart) -> Option<Finding> {
         return None;
     }
     let (median, p99) = (quantile(input, 0.5)?.value, quantile(input, 0.99)?.value);
-    (median > Nanos::ZERO).then_some(Finding::Tail { median, p99 })
+    // Of many equal times, fewer than 1 % may be above the p99, or none.
+    let times = &input.all(input.options().quantity).histogram;
+    let is_tail = p99.as_secs_f64() >= LEAST_TAIL * median.as_secs_f64();
+    let some_above = 1.0 - times.share_up_to(p99) >= LEAST_ABOVE_P99;
+    (median > Nanos::ZERO && is_tail && some_above).then_some(Finding::Tail { median, p99 })
 }
 
 /// If caches serve most requests, ten times the median is an ordinary access to a disk, so the slowest are those above the 99th
@@ -419,6 +427,11 @@ pub(crate) mod tests {
             conclusion("sonar", &[input])
         };
         for (is_slow, when) in [
+            // Three spikes in a third of the time are not one stretch.
+            (
+                (|i| (5_000..12_000).contains(&i) && i % 2_500 < 1_000) as fn(u64) -> bool,
+                "come in bursts",
+            ),
             (
                 (|i| (5_000..5_500).contains(&i)) as fn(u64) -> bool,
                 "come in one stretch",
@@ -434,6 +447,33 @@ pub(crate) mod tests {
             );
         }
         assert_eq!(of(|_| false), "");
+    }
+
+    #[test]
+    fn equal_times_have_no_tail() {
+        let of = |times: fn(u64) -> u64| {
+            let mut look = Look::new("a", needs_of(CATALOGUE), &LookOptions::default());
+            for i in 0..20_000 {
+                look.add(&Record {
+                    request: Request {
+                        start: Nanos::from_millis(i),
+                        ..Request::default()
+                    },
+                    outcome: Outcome::done(Nanos::ZERO, Nanos::from_micros(times(i))),
+                });
+            }
+            conclusion("cdf", &[look.finish()])
+        };
+        assert_eq!(of(|_| 10_000), "");
+        // The p99 is the longest time.
+        assert_eq!(of(|i| if i % 20 == 0 { 50_000 } else { 10_000 }), "");
+        // One in a hundred takes 2 % longer.
+        assert_eq!(of(|i| if i % 90 == 0 { 10_200 } else { 10_000 }), "");
+        let tail = of(|i| 10_000 + i);
+        assert!(
+            tail.starts_with("1 % of the requests took longer than 29"),
+            "{tail}"
+        );
     }
 
     #[test]

@@ -349,8 +349,9 @@ pub(crate) struct SlowWindows {
     pub(crate) count: u64,
     /// The share of time of the busiest windows that together contain four fifths of them.
     pub(crate) busiest: f64,
-    /// The share of time of the shortest stretch that contains four fifths of them.
-    pub(crate) stretch: f64,
+    /// The share of time of the shortest stretch that contains four fifths of them; `None` if they are not spread over all
+    /// of it, as of several spikes.
+    pub(crate) stretch: Option<f64>,
 }
 
 /// When the requests start that took longer than this; `None` where nothing was measured over time.
@@ -364,15 +365,15 @@ pub(crate) fn slow_windows(input: &Measured, above: f64) -> Option<SlowWindows> 
     let count: u64 = counts.iter().sum();
     let most = |sum: u64| sum as f64 >= 0.8 * count as f64;
     let share = |windows: usize| windows as f64 / counts.len() as f64;
-    let (mut stretch, mut first, mut sum) = (counts.len(), 0, 0);
+    let (mut stretch, mut first, mut sum) = (&counts[..], 0, 0);
     for (last, n) in counts.iter().enumerate() {
         sum += n;
         while first < last && most(sum - counts[first]) {
             sum -= counts[first];
             first += 1;
         }
-        if most(sum) {
-            stretch = stretch.min(last + 1 - first);
+        if most(sum) && last + 1 - first < stretch.len() {
+            stretch = &counts[first..=last];
         }
     }
     let mut sorted = counts.clone();
@@ -385,8 +386,15 @@ pub(crate) fn slow_windows(input: &Measured, above: f64) -> Option<SlowWindows> 
     Some(SlowWindows {
         count,
         busiest: share(busiest),
-        stretch: share(stretch),
+        stretch: is_filled(stretch).then(|| share(stretch.len())),
     })
+}
+
+/// Whether a stretch of windows has no gaps: at most a fifth of them have less than a quarter of the mean count.
+fn is_filled(stretch: &[u64]) -> bool {
+    let mean = stretch.iter().sum::<u64>() as f64 / stretch.len() as f64;
+    let sparse = stretch.iter().filter(|n| (**n as f64) < mean / 4.0);
+    sparse.count() <= stretch.len() / 5
 }
 
 /// The smallest value with at least a share `p` at or below it; NaN without any.

@@ -114,10 +114,9 @@ fn slow_requests(
     f: &mut fmt::Formatter<'_>,
     (above, threshold): (Nanos, Threshold),
     busiest: f64,
-    stretch: f64,
+    stretch: Option<f64>,
 ) -> fmt::Result {
-    // Slow requests fill one stretch if its busiest windows are most of it.
-    let (when, share) = if stretch <= ONE_STRETCH && stretch <= 2.0 * busiest {
+    let (when, share) = if let Some(stretch) = stretch.filter(|share| *share <= ONE_STRETCH) {
         ("come in one stretch", stretch)
     } else if busiest <= CONCENTRATED {
         ("come in bursts", busiest)
