@@ -370,6 +370,7 @@ fn busy(input: &Measured) -> Option<Finding> {
 #[cfg(test)]
 pub(crate) mod tests {
     use iosonar_trace::{Outcome, Record, Request};
+    use iosonar_units::{Sector, Sectors};
 
     use super::*;
     use crate::measure::{Look, LookOptions};
@@ -447,6 +448,45 @@ pub(crate) mod tests {
             );
         }
         assert_eq!(of(|_| false), "");
+    }
+
+    #[test]
+    fn half_of_the_requests_are_a_share_of_the_accessed_range() {
+        const GIB: u64 = 1 << 21;
+        let half = |n: u64, position: fn(u64) -> u64| {
+            let mut look = Look::new("a", needs_of(CATALOGUE), &LookOptions::default());
+            for i in 0..n {
+                // A permutation of the range that looks random.
+                let mixed = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32;
+                look.add(&Record {
+                    request: Request {
+                        start: Nanos::from_millis(i),
+                        sector: Sector::new(position(mixed)),
+                        sectors: Sectors::new(8),
+                        ..Request::default()
+                    },
+                    outcome: Outcome::done(Nanos::ZERO, Nanos::from_micros(100)),
+                });
+            }
+            half_of_positions(look.finish().load().unwrap())
+        };
+        // Uniform over 1 GiB, at its beginning and 900 GB into the device.
+        let offset = |i| 1_757_812_500 + i % GIB;
+        for (n, least) in [(1_000, 0.35), (20_000, 0.4), (200_000, 0.4)] {
+            for share in [half(n, |i| i % GIB), half(n, offset)] {
+                let share = share.unwrap();
+                assert!((least..=0.52).contains(&share), "{n}: {share}");
+            }
+        }
+        // Half are within a tenth.
+        let hot = |i| match i % 2 {
+            0 => i % GIB,
+            _ => i % (GIB / 10),
+        };
+        let share = half(200_000, hot).unwrap();
+        assert!((0.05..=0.12).contains(&share), "{share}");
+        assert_eq!(half(500, |i| i % GIB), None);
     }
 
     #[test]

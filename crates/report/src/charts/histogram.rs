@@ -137,26 +137,35 @@ pub(crate) fn most_common_size(load: &LoadSummary) -> Option<(f64, f64)> {
     ))
 }
 
-/// The share of the range in use that half of the requests start in; `None` where it is too small to say.
+/// The share of the accessed range that half of the requests start in; `None` where there are too few requests to know.
+///
+/// The range begins with the first position that is accessed. It is divided so that each part has enough requests on
+/// average: of parts with few of them, some have many by chance, and a uniform load would look concentrated.
 pub(crate) fn half_of_positions(load: &LoadSummary) -> Option<f64> {
-    const FEWEST: u64 = 20;
-    let ranges = load.end_sector.div_ceil(load.position_sectors.max(1));
-    let counts = load
-        .positions
-        .iter()
-        .map(|&(_, reads, others)| reads + others);
-    let mut counts: Vec<u64> = counts.collect();
-    let all: u64 = counts.iter().sum();
-    if ranges < FEWEST || all < FEWEST {
+    const FEWEST_PARTS: u64 = 20;
+    const REQUESTS_PER_PART: u64 = 50;
+    let &(begin, ..) = load.positions.first()?;
+    let width = load.position_sectors.max(1);
+    let ranges = load.end_sector.saturating_sub(begin).div_ceil(width);
+    let positions = load.positions.iter();
+    let all: u64 = positions.map(|(_, reads, others)| reads + others).sum();
+    let merged = ranges.div_ceil((all / REQUESTS_PER_PART).max(1)).max(1);
+    let parts = ranges.div_ceil(merged);
+    if parts < FEWEST_PARTS {
         return None;
     }
+    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+    for (from, reads, others) in &load.positions {
+        *counts.entry((from - begin) / (merged * width)).or_default() += reads + others;
+    }
+    let mut counts: Vec<u64> = counts.into_values().collect();
     counts.sort_unstable_by_key(|n| std::cmp::Reverse(*n));
     let (mut sum, mut taken) = (0, 0);
     while 2 * sum < all {
         sum += counts[taken];
         taken += 1;
     }
-    Some(taken as f64 / ranges as f64)
+    Some(taken as f64 / parts as f64)
 }
 
 pub(crate) fn sizes(input: &Measured) -> Option<Chart> {
