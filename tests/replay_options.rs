@@ -291,3 +291,52 @@ fn a_check_of_the_records_of_several_targets_says_how_to_take_one() {
     let checked = iosonar().arg("check").args([&load, &one]).output().unwrap();
     assert_eq!(checked.status.code(), Some(0), "{}", out(&checked));
 }
+
+/// A figure of the summary of a replay without labels.
+fn figure(output: &Output, name: &str) -> f64 {
+    let json: serde_json::Value = serde_json::from_str(&out(output)).unwrap();
+    let metrics = json["metrics"].as_array().unwrap();
+    metrics.iter().find(|m| m["name"] == name).unwrap()["value"]
+        .as_f64()
+        .unwrap()
+}
+
+#[test]
+fn rates_are_those_of_the_time_after_the_warm_up() {
+    let scratch = Scratch::new();
+    let (load, target) = (reads(&scratch, 1000, 1), target(&scratch));
+    let replayed = |warmup: &str, format: &str| {
+        let options = ["--engine", "dry", "--warmup", warmup, format];
+        replay(&load, &target, &options)
+    };
+    // The last 10 of 1000, in 9 ms.
+    let rate = figure(&replayed("989.5ms", "--json"), "throughput");
+    assert!((200.0..2500.0).contains(&rate), "{rate}");
+    let text = out(&replayed("5s", "-q"));
+    assert!(text.contains("no rates were measured"), "{text}");
+    assert!(
+        text.contains("none, as no completed request was measured"),
+        "{text}"
+    );
+    assert!(!text.contains("kept up"), "{text}");
+}
+
+#[test]
+fn a_replay_that_ends_in_a_pause_lasted_until_its_end() {
+    let scratch = Scratch::new();
+    let mut rows: String = (0..100)
+        .map(|i| format!("{:.3} ; {} ; 8 ; R\n", f64::from(i) / 1000.0, i * 8))
+        .collect();
+    rows += "60 ; 0 ; 8 ; R\n";
+    let load = scratch.file("pause.load", rows);
+    let options = ["--engine", "dry", "--max-runtime", "1s"];
+    let target = target(&scratch);
+    let json = replay(&load, &target, &[&options[..], &["--json"]].concat());
+    let (elapsed, rate) = (figure(&json, "elapsed"), figure(&json, "throughput"));
+    assert!(elapsed >= 1.0, "{elapsed}");
+    assert!((rate * elapsed - 100.0).abs() < 1e-6, "{rate} {elapsed}");
+    let text = out(&replay(&load, &target, &[&options[..], &["-q"]].concat()));
+    let demanded = text.split("(demanded: ").nth(1).unwrap();
+    let demanded: f64 = demanded.split(')').next().unwrap().parse().unwrap();
+    assert!((10.0..=100.0).contains(&demanded), "{text}");
+}

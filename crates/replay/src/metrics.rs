@@ -41,7 +41,7 @@ impl Summary {
         }
         for (limit, n) in LATENESS_LIMITS.iter().zip(self.on_time) {
             // Of none there is no share: it is not known.
-            let measured = self.completed.saturating_sub(self.warming_up);
+            let measured = self.measured();
             let labels = Labels::of("within_us", limit.as_micros_f64());
             let share = n as f64 / measured as f64;
             metrics.push(Metric::figure("on_time", &labels, MetricUnit::One, share));
@@ -133,7 +133,7 @@ mod tests {
             ("most_in_flight", 0.0),
             ("elapsed", 1.5),
             ("intended", 1.0),
-            ("throughput", 8.0),
+            ("throughput", 10.0 / 1.5),
             ("processor_time", 0.02),
             ("run_delay", 0.03),
         ] {

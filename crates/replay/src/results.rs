@@ -175,6 +175,8 @@ pub(crate) struct Counts {
     pub(crate) missed: u64,
     pub(crate) verify_failed: u64,
     pub(crate) warming_up: u64,
+    /// Requests due after the warm-up that were neither left out on purpose nor missed.
+    pub(crate) demanded: u64,
     pub(crate) errors: u64,
     pub(crate) short: u64,
     /// The first error, and the device of its request.
@@ -192,6 +194,8 @@ impl Counts {
 
     fn add(&mut self, record: &Record, measured_from: Nanos) {
         let outcome = &record.outcome;
+        let is_demanded = !matches!(outcome.status, Status::Skipped | Status::Missed);
+        self.demanded += u64::from(is_demanded && record.request.start >= measured_from);
         match outcome.status {
             Status::Done => self.completed += 1,
             Status::Skipped => self.skipped += 1,

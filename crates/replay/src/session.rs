@@ -158,8 +158,10 @@ impl<'s, 'a> Session<'s, 'a> {
         if early.is_some() {
             // How long that takes does not matter to any latency.
             self.records.measures_no_more();
+            let measured = self.shared.options.warmup..at;
             for lane in &mut self.lanes {
-                lane.miss_the_rest(&mut self.records, || self.shared.stop.is_urgent());
+                let give_up = || self.shared.stop.is_urgent();
+                lane.miss_the_rest(&mut self.records, &measured, give_up);
             }
         }
         let started = self.lanes.iter().any(|lane| lane.watch.has_started());
@@ -238,7 +240,7 @@ impl<'s, 'a> Session<'s, 'a> {
         for lane in &mut self.lanes {
             lane.watch.end_of_load(ends_early);
             if ends_early {
-                lane.give_up_waiting(&mut self.records);
+                lane.give_up_waiting(&mut self.records, self.shared.options.warmup);
             }
         }
         if let Err(e) = self.drain(engine) {

@@ -53,6 +53,8 @@ pub struct Summary {
     pub verify_failed: u64,
     /// Completed requests that are in no statistic because they should start before the warm-up ended.
     pub warming_up: u64,
+    /// Requests that were due between the end of the warm-up and that of the replay, and not left out on purpose.
+    pub demanded: u64,
     /// How long the warm-up lasted.
     pub warmup: Nanos,
     /// When time zero was, on this machine's monotonic clock; `None` if the clock was not set.
@@ -77,7 +79,7 @@ pub struct Summary {
     pub on_time: [u64; LATENESS_LIMITS.len()],
     /// How much later requests were submitted than by a replay that is never late by its own fault.
     pub own_lateness: Distribution,
-    /// From the window's beginning to the last completion.
+    /// From the window's beginning to the last completion, or to the end of a replay that ended early.
     pub elapsed: Nanos,
     /// From the window's beginning to the intended start of its last request.
     pub intended: Nanos,
@@ -205,9 +207,26 @@ impl Summary {
         most.unwrap_or_default()
     }
 
-    /// Completed requests per second of the time they took.
+    /// Completed requests that are in the statistics, as they were due after the warm-up.
+    pub fn measured(&self) -> u64 {
+        self.completed.saturating_sub(self.warming_up)
+    }
+
+    /// How long was measured: what rates are per.
+    pub fn measured_for(&self) -> Nanos {
+        self.elapsed.saturating_sub(self.warmup)
+    }
+
+    /// Completed requests per second of the time they took, both after the warm-up.
     pub fn throughput(&self) -> f64 {
-        self.completed as f64 / self.elapsed.as_secs_f64().max(1e-9)
+        self.measured() as f64 / self.measured_for().as_secs_f64().max(1e-9)
+    }
+
+    /// Requests per second that the load demanded in the time that was measured; `None` if all at once.
+    pub fn demanded_rate(&self) -> Option<f64> {
+        let until = self.intended.min(self.elapsed);
+        let seconds = until.saturating_sub(self.warmup).as_secs_f64();
+        (seconds > 0.0).then(|| self.demanded as f64 / seconds)
     }
 }
 
@@ -360,6 +379,33 @@ mod tests {
         };
         assert!((summary.throughput() - 15.0).abs() < 1e-9);
         assert!(Summary::default().throughput().abs() < 1e-9);
+    }
+
+    #[test]
+    fn rates_are_those_of_the_time_after_the_warm_up_and_before_the_end() {
+        let secs = Nanos::from_secs;
+        let warm = Summary {
+            completed: 3000,
+            warming_up: 1000,
+            demanded: 2500,
+            warmup: secs(1),
+            elapsed: secs(5),
+            intended: secs(3),
+            ..Summary::default()
+        };
+        assert!((warm.throughput() - 500.0).abs() < 1e-9);
+        assert!((warm.demanded_rate().unwrap() - 1250.0).abs() < 1e-9);
+        // It ended early, after 2 s of 60.
+        let early = Summary {
+            completed: 20,
+            demanded: 40,
+            elapsed: secs(2),
+            intended: secs(60),
+            ..Summary::default()
+        };
+        assert!((early.throughput() - 10.0).abs() < 1e-9);
+        assert!((early.demanded_rate().unwrap() - 20.0).abs() < 1e-9);
+        assert_eq!(Summary::default().demanded_rate(), None);
     }
 
     #[test]

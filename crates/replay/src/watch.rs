@@ -105,7 +105,7 @@ impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::KeptUp => f.write_str("kept up"),
-            Self::NotJudged => f.write_str("none, as no request was completed"),
+            Self::NotJudged => f.write_str("none, as no completed request was measured"),
             Self::DeviceLimited { from } => {
                 write!(f, "device-limited, starting {from} into the load")
             }
@@ -247,6 +247,8 @@ pub(crate) struct Watch {
     pub(crate) most_pushed_back: u32,
     pub(crate) pushed_back: u64,
     pub(crate) dropped: u64,
+    /// Missed requests that were due between the warm-up and the end of the replay.
+    pub(crate) missed_when_due: u64,
     pub(crate) ordered_waits: u64,
     pub(crate) last_completion: Nanos,
     pub(crate) last_handed: Nanos,

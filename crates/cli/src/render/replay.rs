@@ -43,21 +43,7 @@ pub(crate) fn text(summary: &Summary) -> String {
     table.times("replayer lag", &summary.own_lateness);
     let mut text = table.text();
     text += &line("requests", &counts(summary));
-    let measured_for = summary.elapsed.saturating_sub(summary.warmup);
-    let seconds = measured_for.as_secs_f64().max(1e-9);
-    let mib = (summary.sectors * SECTOR_BYTES) as f64 / f64::from(1 << 20);
-    text += &line(
-        "time",
-        &format!(
-            "{} for {} of load: {:.1} requests/s (demanded: {}), {:.2} MiB/s, at most {} in flight",
-            summary.elapsed,
-            summary.intended,
-            summary.throughput(),
-            wanted_rate(summary),
-            mib / seconds,
-            grouped(summary.most_in_flight() as u64),
-        ),
-    );
+    text += &line("time", &time_and_rates(summary));
     text += &line("start delay", &start_delays(summary));
     let mut engine = summary.engine.to_owned();
     if summary.completed > 0 {
@@ -177,7 +163,7 @@ fn scheduling(summary: &Summary) -> String {
 
 /// The shares of the measured requests that were submitted within each of the limits.
 fn start_delays(summary: &Summary) -> String {
-    let measured = summary.completed.saturating_sub(summary.warming_up);
+    let measured = summary.measured();
     if measured == 0 {
         return "not measured: no request was completed after the warm-up".to_owned();
     }
@@ -191,16 +177,36 @@ fn line(name: &str, text: &str) -> String {
     format!("  {name:<13} {text}\n")
 }
 
-fn wanted_rate(summary: &Summary) -> String {
-    let seconds = summary.intended.as_secs_f64();
-    if seconds > 0.0 {
-        format!(
-            "{:.1}",
-            (summary.requests - summary.skipped) as f64 / seconds
-        )
-    } else {
-        "all at once".to_owned()
+/// How long it took, and the rates.
+fn time_and_rates(summary: &Summary) -> String {
+    format!(
+        "{} for {} of load: {}, at most {} in flight",
+        summary.elapsed,
+        summary.intended,
+        rates(summary),
+        grouped(summary.most_in_flight() as u64),
+    )
+}
+
+/// Rates of the time that was measured.
+fn rates(summary: &Summary) -> String {
+    if summary.measured() == 0 {
+        return "no rates were measured".to_owned();
     }
+    let seconds = summary.measured_for().as_secs_f64().max(1e-9);
+    let mib = (summary.sectors * SECTOR_BYTES) as f64 / f64::from(1 << 20);
+    let demanded = summary
+        .demanded_rate()
+        .map_or_else(|| "all at once".to_owned(), |rate| format!("{rate:.1}"));
+    let when = match summary.warmup {
+        Nanos::ZERO => "",
+        _ => " after the warm-up",
+    };
+    format!(
+        "{:.1} requests/s (demanded: {demanded}), {:.2} MiB/s{when}",
+        summary.throughput(),
+        mib / seconds,
+    )
 }
 
 fn why(early: EndedEarly) -> &'static str {

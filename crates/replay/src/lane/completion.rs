@@ -1,7 +1,9 @@
 //! The handling of completed accesses, and of requests that never begin.
 
+use std::ops::Range;
+
 use iosonar_trace::{Flags, Op, Outcome, Record, Request, Status};
-use iosonar_units::Sector;
+use iosonar_units::{Nanos, Sector};
 
 use super::{GIVE_UP_INTERVAL, Lane, SLOT_BITS};
 use crate::accepted::Entry;
@@ -129,13 +131,14 @@ impl Lane<'_> {
             .completed(slot, &entry.request, &mut self.ready, request_in);
     }
 
-    /// Accepted requests that will not be submitted any more are missed.
-    pub(crate) fn give_up_waiting(&mut self, records: &mut Records) {
+    /// Accepted requests that will not be submitted any more are missed. All of them were due.
+    pub(crate) fn give_up_waiting(&mut self, records: &mut Records, warmup: Nanos) {
         for slot in self.table.taken() {
             let entry = *self.table.get(slot);
             if !entry.submitted {
                 self.table.release(slot);
                 self.waiting -= 1;
+                self.watch.missed_when_due += u64::from(entry.planned >= warmup);
                 records.push(&Record {
                     request: entry.request,
                     outcome: Outcome {
@@ -163,10 +166,18 @@ impl Lane<'_> {
         }
     }
 
-    /// The rest of the load is missed. Returns when it has been read, or `give_up` says so.
-    pub(crate) fn miss_the_rest(&mut self, records: &mut Records, give_up: impl Fn() -> bool) {
+    /// The rest of the load is missed, `measured` being the time from the warm-up to the end of the replay. Returns when it
+    /// has been read, or `give_up` says so.
+    pub(crate) fn miss_the_rest(
+        &mut self,
+        records: &mut Records,
+        measured: &Range<Nanos>,
+        give_up: impl Fn() -> bool,
+    ) {
         while !give_up() {
             while self.row < self.batch.len() {
+                let planned = self.batch.starts()[self.row].saturating_sub(self.zero);
+                self.watch.missed_when_due += u64::from(measured.contains(&planned));
                 records.push(&Record {
                     request: self.request(),
                     outcome: Outcome::untimed(Status::Missed),

@@ -2,6 +2,7 @@
 
 use iosonar_trace::TraceError;
 use iosonar_trace::transform::beginning;
+use iosonar_units::Nanos;
 
 use crate::error::Failure;
 use crate::fake::{Fake, FakeOf};
@@ -65,6 +66,7 @@ fn counted(loads: &[Load], targets: usize, counts: Counts) -> Summary {
         missed: requests.saturating_sub(recorded),
         verify_failed: counts.verify_failed,
         warming_up: counts.warming_up,
+        demanded: counts.demanded,
         errors: counts.errors,
         first_errno: counts.first_error.map(|(errno, _)| errno),
         first_error_on: counts.first_error_on(targets),
@@ -110,6 +112,8 @@ pub(super) fn summarise(
         engine,
         notes,
         early,
+        // What was demanded up to an early end counts, even if nothing was completed for a while.
+        elapsed: early.map_or(Nanos::ZERO, |_| at),
         abandoned,
         record_stalls,
         processor_time,
@@ -129,6 +133,7 @@ pub(super) fn summarise(
         summary.pushed_back += watch.pushed_back;
         summary.ordered_waits += watch.ordered_waits;
         summary.elapsed = summary.elapsed.max(watch.last_completion);
+        summary.demanded += watch.missed_when_due;
         summary.own_lateness.merge(&watch.own_lateness);
         summary
             .fakes
@@ -179,8 +184,12 @@ pub(super) fn mark(summary: &mut Summary, loads: &[Load], targets: &[Target], op
     }
     let writes = |load: &Load| !load.scan.is_known || load.scan.harmless < load.scan.requests;
     summary.is_verified = options.verification.is_tagging() && loads.iter().any(writes);
-    if summary.completed == 0 {
+    if summary.measured() == 0 {
         summary.verdict = Verdict::NotJudged;
+    }
+    let only_warmed_up = summary.completed > 0 && summary.measured() == 0;
+    for target in summary.targets.iter_mut().filter(|_| only_warmed_up) {
+        target.verdict = Verdict::NotJudged;
     }
     summary.max_dropped = options.max_dropped;
     if !options.engine.is_real() {

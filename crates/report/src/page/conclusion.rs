@@ -13,7 +13,7 @@ pub(super) enum Pace {
     Empty,
     /// No request has a measured time.
     Unmeasured,
-    /// No request was completed: the number that failed, of those that were submitted.
+    /// No request was completed: so many failed, of those that were submitted.
     Failed { failed: u64, of: u64 },
     /// The delays are known: the shares of requests that were submitted more than 100 us, 1 ms and 1 s late although no
     /// other held them back, and the longest delay.
@@ -248,7 +248,7 @@ impl Backlog {
         }
     }
 
-    /// The verdict on a backlog with these counts.
+    /// The verdict on a backlog of so many requests.
     fn text(self, submitted: Submitted, counts: &str) -> String {
         let delays = match submitted {
             Submitted::Simulated => "",
