@@ -158,7 +158,7 @@ fn report(summary: &Summary) -> Report {
         },
         began_at: summary.began_at.map(Nanos::get),
         records: 0,
-        verdict: render::verdict_in_words(&summary.verdict, summary.early, summary.pushed_back > 0),
+        verdict: render::summary_verdict(summary),
         remarks: summary.notes.iter().map(remark).collect(),
         json: render::json(summary).into_value(),
     }

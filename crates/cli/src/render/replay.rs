@@ -117,15 +117,24 @@ fn verdict(summary: &Summary) -> String {
         | Verdict::InFlightLimited { .. }
         | Verdict::ReplayerLimited { .. } => Tone::Bad,
     };
-    tone.of(&verdict_in_words(
-        &summary.verdict,
-        summary.early,
-        summary.pushed_back > 0,
-    ))
+    tone.of(&summary_verdict(summary))
+}
+
+/// The verdict on a whole replay.
+pub(crate) fn summary_verdict(summary: &Summary) -> String {
+    let of = &summary.verdict;
+    let verdict = verdict_in_words(of, summary.early, summary.pushed_back > 0);
+    match (of, summary.skipped) {
+        (Verdict::KeptUp, 1..) => format!(
+            "{verdict} ({} left out)",
+            counted(summary.skipped, ["request was", "requests were"])
+        ),
+        _ => verdict,
+    }
 }
 
 /// A verdict. What was never submitted, or was pushed back, has not been judged.
-pub(crate) fn verdict_in_words(
+fn verdict_in_words(
     verdict: &Verdict,
     early: Option<EndedEarly>,
     some_pushed_back: bool,
@@ -366,10 +375,7 @@ pub(crate) fn why_not_done(summary: &Summary) -> String {
     if summary.setting_lost {
         reasons.push("a queue setting was changed during the replay".to_owned());
     }
-    reasons.push(format!(
-        "verdict: {}",
-        verdict_in_words(&summary.verdict, summary.early, summary.pushed_back > 0)
-    ));
+    reasons.push(format!("verdict: {}", summary_verdict(summary)));
     reasons.join("; ")
 }
 
@@ -406,14 +412,7 @@ pub(crate) fn json(summary: &Summary) -> Output {
         ),
     );
     json.set("verified", json!(summary.is_verified));
-    json.set(
-        "verdict",
-        json!(verdict_in_words(
-            &summary.verdict,
-            summary.early,
-            summary.pushed_back > 0
-        )),
-    );
+    json.set("verdict", json!(summary_verdict(summary)));
     json.set(
         "limited",
         json!(verdict_name(&summary.verdict, summary.early)),
@@ -514,5 +513,23 @@ mod tests {
         // What did not keep up needs no exception.
         let limited = Verdict::DeviceLimited { from: Nanos::ZERO };
         assert_eq!(verdict_in_words(&limited, None, true), limited.to_string());
+    }
+
+    #[test]
+    fn a_replay_that_left_requests_out_kept_up_without_them() {
+        let of = |verdict, skipped| {
+            summary_verdict(&Summary {
+                verdict,
+                skipped,
+                ..Summary::default()
+            })
+        };
+        assert_eq!(of(Verdict::KeptUp, 0), "kept up");
+        assert_eq!(
+            of(Verdict::KeptUp, 212),
+            "kept up (212 requests were left out)"
+        );
+        let limited = Verdict::DeviceLimited { from: Nanos::ZERO };
+        assert_eq!(of(limited, 212), limited.to_string());
     }
 }
