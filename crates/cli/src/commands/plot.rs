@@ -153,9 +153,9 @@ fn one(args: &Plot, entry: &'static Entry) -> anyhow::Result<Ending> {
         let records: u64 = inputs.iter().map(Measured::records).sum();
         let (read, all) = (read.as_secs_f64(), begin.elapsed().as_secs_f64());
         note(&format!(
-            "{} drawn in {} ({all:.2} s; {} requests/s read)",
-            counted(records, ["request", "requests"]),
+            "{} drawn from {} ({all:.2} s; {} requests/s read)",
             out.display(),
+            counted(records, ["request", "requests"]),
             grouped((records as f64 / read.max(1e-9)) as u64),
         ));
     }
