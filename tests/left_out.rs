@@ -305,3 +305,76 @@ fn a_kind_that_only_the_held_out_half_holds_was_not_learned() {
         "{words}"
     );
 }
+
+#[test]
+fn what_was_left_out_is_neither_drawn_nor_missing_from_what_was_done() {
+    let scratch = Scratch::new();
+    let records = records(&scratch);
+    let analyzed = out(&run("analyze", &records, &[]));
+    assert!(analyzed.contains("\n  left out       400\n"), "{analyzed}");
+    for word in [
+        "not completed",
+        "not measured",
+        "damaged",
+        "writes and others",
+    ] {
+        assert!(!analyzed.contains(word), "{word}: {analyzed}");
+    }
+    let picture = scratch.path("sonar.png");
+    let plot = iosonar()
+        .args(["plot", "sonar"])
+        .arg(&records)
+        .arg("-o")
+        .arg(&picture)
+        .output()
+        .unwrap();
+    assert!(
+        err(&plot).contains(" drawn from 600 requests ("),
+        "{}",
+        err(&plot)
+    );
+    let replayed = |options: &[&str]| {
+        let load = scratch.file("two.load", "0 ; 0 ; 8 ; R\n0.001 ; 8 ; 8 ; W\n");
+        out(&run(
+            "replay",
+            &load,
+            &[&["--engine", "simulate", "-q"], options].concat(),
+        ))
+    };
+    let partly = replayed(&["--skip-writes"]);
+    // The machine may be busy, so that it did not keep up.
+    assert!(
+        partly.contains("(1 request was left out)") || !partly.contains("kept up"),
+        "{partly}"
+    );
+    assert!(!replayed(&["--write"]).contains("left out"));
+}
+
+#[test]
+fn flushes_are_no_writes() {
+    let scratch = Scratch::new();
+    let rows: String = (0..100)
+        .map(|i| format!("{},0,0,flush,5\n", f64::from(i) * 0.01))
+        .collect();
+    let header = "time_s,offset_bytes,length_bytes,op,latency_us\n";
+    let flushes = scratch.file("flush.csv", format!("{header}{rows}"));
+    let text = out(&run("analyze", &flushes, &[]));
+    assert!(text.contains("others up to"), "{text}");
+    assert!(text.contains(" of others."), "{text}");
+    assert!(!text.contains("writes up to"), "{text}");
+    let both = scratch.file("both.csv", format!("{header}{rows}2,0,4096,write,5\n"));
+    let text = out(&run("analyze", &both, &[]));
+    assert!(text.contains("writes and others"), "{text}");
+    let page = scratch.path("page.html");
+    let report = iosonar()
+        .arg("report")
+        .arg(&flushes)
+        .arg("-o")
+        .arg(&page)
+        .output()
+        .unwrap();
+    assert!(report.status.success(), "{}", err(&report));
+    let page = std::fs::read_to_string(&page).unwrap();
+    assert!(page.contains("latency of others"));
+    assert!(!page.contains("latency of writes"));
+}

@@ -42,7 +42,7 @@ pub use burstiness::{Burstiness, Hurst};
 pub use devices::DeviceBusy;
 pub use load::{
     Amount, Frequencies, Hot, LoadMetrics, LoadOptions, LoadSummary, WORKING_SET_WINDOWS,
-    WindowSize,
+    WindowSize, name_of_others,
 };
 pub use measured::{By, ByKey, MeasureOptions, Measured, OfKey, TablesError, measure};
 pub use outcome::{OutcomeMetrics, OutcomeSummary, Outcomes};

@@ -248,7 +248,21 @@ pub struct LoadSummary {
     pub window: Nanos,
 }
 
+/// What requests other than reads are, in a word or three, by the numbers of writes and of discards, flushes and others.
+pub fn name_of_others(writes: u64, others: u64) -> &'static str {
+    match (writes, others) {
+        (_, 0) => "writes",
+        (0, _) => "others",
+        _ => "writes and others",
+    }
+}
+
 impl LoadSummary {
+    /// What requests other than reads are, in a word or three.
+    pub fn name_of_others(&self) -> &'static str {
+        name_of_others(self.writes.requests, self.other.requests)
+    }
+
     /// All requests.
     pub fn requests(&self) -> u64 {
         self.reads.requests + self.writes.requests + self.other.requests

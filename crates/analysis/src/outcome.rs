@@ -34,6 +34,7 @@ pub struct OutcomeMetrics {
     by_size: Vec<[Distribution; 2]>,
     untimed: u64,
     not_done: u64,
+    skipped: u64,
     include_skipped: bool,
     sweep: Sweep,
     in_flight: u64,
@@ -83,6 +84,7 @@ impl OutcomeMetrics {
             by_size: Vec::new(),
             untimed: 0,
             not_done: 0,
+            skipped: 0,
             include_skipped: false,
             sweep: Sweep::default(),
             in_flight: 0,
@@ -131,6 +133,7 @@ impl OutcomeMetrics {
         self.last_start = request.start;
         self.proceed(request.start, watcher);
         self.not_done += u64::from(outcome.status != Status::Done);
+        self.skipped += u64::from(outcome.status == Status::Skipped);
         let Some(latency) = outcome.latency else {
             self.untimed += 1;
             if self.include_skipped || outcome.status != Status::Skipped {
@@ -290,6 +293,7 @@ impl OutcomeMetrics {
                 .collect(),
             untimed: self.untimed,
             not_done: self.not_done,
+            skipped: self.skipped,
             in_flight: self.weighted / duration.get().max(1) as f64,
             most_in_flight: self.most_in_flight,
             unfinished,
@@ -316,6 +320,8 @@ pub struct OutcomeSummary {
     pub untimed: u64,
     /// Records that did not end well, or never ran.
     pub not_done: u64,
+    /// Those of them that were left out on purpose.
+    pub skipped: u64,
     /// Requests in flight, averaged over time.
     pub in_flight: f64,
     /// The most requests in flight.

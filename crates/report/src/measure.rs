@@ -8,7 +8,7 @@ mod look;
 mod measured;
 mod needs;
 mod notice;
-mod seen;
+pub(crate) mod seen;
 
 pub use growing::Growing;
 pub(crate) use iosonar_trace::Quantity;

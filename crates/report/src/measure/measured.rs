@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iosonar_analysis::objective::Attained;
-use iosonar_analysis::{LoadSummary, OutcomeSummary, Timeline, TumblingPoint};
+use iosonar_analysis::{LoadSummary, OutcomeSummary, Timeline, TumblingPoint, name_of_others};
 use iosonar_plot::{Cloud, grouped};
 use iosonar_stats::{
     BandPoint, Distribution, Estimate, cdf_band, mean_of, quantile_interval, quantile_of,
@@ -179,6 +179,11 @@ impl Measured {
         &self.attained
     }
 
+    /// What requests other than reads are, in a word or three.
+    pub(crate) fn name_of_others(&self) -> &'static str {
+        name_of_others(self.seen.writes, self.seen.others)
+    }
+
     /// How many requests were submitted, but not completed.
     pub(crate) fn failed(&self) -> u64 {
         let of = [Failure::Cancelled, Failure::Failed, Failure::Short];
@@ -234,15 +239,16 @@ impl Measured {
         };
         let counts = cloud.counts().to_vec();
         if view == View::Addresses {
-            for (kind, name) in [(READ, "reads"), (WRITE, "writes")] {
+            for (kind, name) in [(READ, "reads"), (WRITE, self.name_of_others())] {
                 let label = format!("{name}: {}", grouped(counts[usize::from(kind)]));
                 cloud.set_label(kind, &label);
             }
             return Some(cloud);
         }
         cloud.set_label(READ, &describe("reads", self.reads(quantity)));
-        cloud.set_label(WRITE, &describe("writes", self.writes(quantity)));
-        for (kind, name) in [(HELD_READ, "reads"), (HELD_READ + 1, "writes")] {
+        let others = self.name_of_others();
+        cloud.set_label(WRITE, &describe(others, self.writes(quantity)));
+        for (kind, name) in [(HELD_READ, "reads"), (HELD_READ + 1, others)] {
             let n = grouped(counts[usize::from(kind)]);
             cloud.set_label(
                 kind,

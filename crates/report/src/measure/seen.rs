@@ -15,6 +15,9 @@ pub(super) struct Seen {
     /// Latency, delay, response time; of reads, of others.
     pub(super) times: [[Distribution; 2]; 3],
     pub(super) records: u64,
+    /// Of these, the writes, and the discards, flushes and others.
+    pub(super) writes: u64,
+    pub(super) others: u64,
     pub(super) failures: BTreeMap<Failure, u64>,
     pub(super) beyond: [Beyond; 2],
     pub(super) first_start: Option<Nanos>,
@@ -26,6 +29,9 @@ pub(super) struct Seen {
     pub(super) late: [u64; 3],
     pub(super) delays: u64,
 }
+
+/// Delays that are counted: requests are late beyond the first two, and overloaded beyond the last.
+pub(crate) const LATE: [Nanos; 3] = [Nanos::from_micros(100), Nanos::MILLISECOND, Nanos::SECOND];
 
 /// How many requests exceed a limit, and since when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -20,7 +20,7 @@ pub(super) fn figures_and_times(inputs: &[Measured]) -> String {
         for quantity in [Quantity::Latency, Quantity::Delay] {
             for (name, of) in [
                 ("reads", input.reads(quantity)),
-                ("writes", input.writes(quantity)),
+                (input.name_of_others(), input.writes(quantity)),
             ] {
                 let is_zero = of.moments.max().is_none_or(|max| max == Nanos::ZERO);
                 if of.count() > 0 && !(quantity == Quantity::Delay && is_zero) {

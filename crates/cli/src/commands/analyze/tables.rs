@@ -59,9 +59,10 @@ pub(super) fn text(measured: &Measured) -> String {
     match &measured.outcome {
         Some(outcome) => {
             text += "\n";
-            text += &outcomes(outcome);
+            let others = measured.load.name_of_others();
+            text += &outcomes(outcome, others);
             text += "\n";
-            text += &activity(&outcome.activity);
+            text += &activity(&outcome.activity, others);
         }
         None => text += "\nThe trace has no latencies or outcomes.\n",
     }
@@ -91,7 +92,10 @@ fn conclusion(measured: &Measured) -> String {
         Bytes::new(load.distinct_sectors.saturating_mul(SECTOR_BYTES))
     );
     if let Some(outcome) = &measured.outcome {
-        for (name, of) in [("reads", &outcome.reads), ("writes", &outcome.writes)] {
+        for (name, of) in [
+            ("reads", &outcome.reads),
+            (load.name_of_others(), &outcome.writes),
+        ] {
             let times = &of.response_time;
             let p99 = times.histogram.quantile(0.99);
             match p99.filter(|_| times.histogram.supports_quantile(0.99)) {
@@ -330,14 +334,11 @@ fn miss_ratios(load: &LoadSummary) -> String {
     format!("with an LRU cache of {}; {first}", curve.join(", "))
 }
 
-fn outcomes(outcome: &OutcomeSummary) -> String {
+fn outcomes(outcome: &OutcomeSummary, others: &str) -> String {
     let mut text = String::from("Outcome\n");
     for (title, of) in [("response time", 0), ("latency", 1), ("delay", 2)] {
         let mut table = Table::of_times(title);
-        for (name, outcomes) in [
-            ("reads", &outcome.reads),
-            ("writes and other", &outcome.writes),
-        ] {
+        for (name, outcomes) in [("reads", &outcome.reads), (others, &outcome.writes)] {
             let distribution = match of {
                 0 => &outcomes.response_time,
                 1 => &outcomes.latency,
@@ -351,7 +352,7 @@ fn outcomes(outcome: &OutcomeSummary) -> String {
     }
     let mut table = Table::of_times("latency by size");
     for (class, [reads, writes]) in &outcome.by_size {
-        for (name, distribution) in [("reads", reads), ("writes", writes)] {
+        for (name, distribution) in [("reads", reads), (others, writes)] {
             if distribution.count() > 0 {
                 let size = counted(u64::from(*class), ["sector", "sectors"]);
                 table.times(&format!("{name} up to {size}"), distribution);
@@ -391,7 +392,7 @@ fn in_flight(outcome: &OutcomeSummary) -> String {
                 },
             ),
             (
-                "damaged I/O",
+                "overlapping",
                 format!(
                     "{} overlap with a request in flight; {} of them involve a write, {} two writes",
                     percent(all, timed),
@@ -399,8 +400,9 @@ fn in_flight(outcome: &OutcomeSummary) -> String {
                     percent(writes, timed)
                 ),
             ),
-            ("not measured", known(outcome.untimed)),
-            ("not completed", known(outcome.not_done)),
+            ("left out", known(outcome.skipped)),
+            ("not measured", known(outcome.untimed - outcome.skipped)),
+            ("not completed", known(outcome.not_done - outcome.skipped)),
         ],
     );
     rows.trim_start_matches('\n').to_owned()

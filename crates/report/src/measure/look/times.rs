@@ -3,11 +3,11 @@
 use iosonar_analysis::objective::OnRecording;
 use iosonar_stats::Sections;
 use iosonar_trace::{Metadata, Op, Record, Status};
-use iosonar_units::{Nanos, SECTOR_BYTES};
+use iosonar_units::SECTOR_BYTES;
 
 use super::LookOptions;
 use crate::measure::clouds::{Clouds, FAILED, kind_of};
-use crate::measure::seen::{Failure, Seen};
+use crate::measure::seen::{Failure, LATE, Seen};
 use crate::measure::{Quantity, View};
 
 /// What is known of each request by itself.
@@ -26,6 +26,11 @@ impl Times {
         let Record { request, outcome } = record;
         let seen = &mut self.seen;
         seen.records += 1;
+        match record.request.op {
+            Op::Read => {}
+            Op::Write => seen.writes += 1,
+            Op::Discard | Op::Flush | Op::WriteZeroes => seen.others += 1,
+        }
         seen.first_start = Some(
             seen.first_start
                 .map_or(request.start, |f| f.min(request.start)),
@@ -73,8 +78,7 @@ impl Times {
             clouds.push(View::Delay, kind, start, delay.as_secs_f64());
             seen.delays += 1;
             if !outcome.pushed_back {
-                let limits = [Nanos::from_micros(100), Nanos::MILLISECOND, Nanos::SECOND];
-                for (late, limit) in seen.late.iter_mut().zip(limits) {
+                for (late, limit) in seen.late.iter_mut().zip(LATE) {
                     *late += u64::from(delay > limit);
                 }
             }

@@ -8,10 +8,7 @@ use iosonar_report::grouped;
 use crate::commands::info::lines;
 use crate::render::table::Table;
 
-pub(super) fn decomposition(
-    name: &'static str,
-    of: &Decomposition,
-) -> Option<(&'static str, String)> {
+pub(super) fn decomposition<'a>(name: &'a str, of: &Decomposition) -> Option<(&'a str, String)> {
     if of.one.0 == 0 || of.two.0 == 0 {
         return None;
     }
@@ -52,7 +49,7 @@ fn busiest(groups: &[ActivityGroup]) -> Vec<&ActivityGroup> {
 }
 
 /// The periods as a table.
-fn periods(activity: &Activity) -> String {
+fn periods(activity: &Activity, others: &str) -> String {
     let mut text = String::new();
     let mut table = Table::new(&[
         "from",
@@ -63,7 +60,7 @@ fn periods(activity: &Activity) -> String {
         "p75",
         "utilisation",
         "reads",
-        "writes",
+        others,
         "busy",
         "response p50",
         "p95",
@@ -100,13 +97,13 @@ fn periods(activity: &Activity) -> String {
     text + &table.text()
 }
 
-pub(super) fn activity(activity: &Activity) -> String {
+pub(super) fn activity(activity: &Activity, others: &str) -> String {
     let options = &activity.options;
     let mut text = format!(
         "Disk activity (intervals of {}, periods of {}, blocks of {})\n",
         options.interval, options.group, options.block
     );
-    text += &periods(activity);
+    text += &periods(activity, others);
     if activity.is_too_fast() {
         text += &format!(
             "  The median response time is below the interval of {}: 'concurrent' and 'utilisation' therefore \
@@ -114,16 +111,18 @@ pub(super) fn activity(activity: &Activity) -> String {
             options.interval
         );
     }
-    let mut rows: Vec<(&'static str, String)> = [
+    let others_at_peak = format!("{others} at peak");
+    let mut rows: Vec<(&str, String)> = [
         ("reads", &activity.decomposition.reads),
-        ("writes", &activity.decomposition.writes),
+        (others, &activity.decomposition.writes),
     ]
     .into_iter()
     .filter_map(|(name, of)| decomposition(name, of))
     .collect();
     if let Some(peak) = &activity.peak {
         rows.extend(decomposition("reads at peak", &peak.decomposition.reads));
-        rows.extend(decomposition("writes at peak", &peak.decomposition.writes));
+        let of_others = &peak.decomposition.writes;
+        rows.extend(decomposition(&others_at_peak, of_others));
         rows.push(("peak", format!("from {} until {}", peak.from, peak.until)));
     }
     if let Some((slope, error)) = activity.first_io_trend
