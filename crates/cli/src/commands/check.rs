@@ -14,7 +14,7 @@ use crate::exit::{Ending, print, print_data, warn};
 use crate::low::Check;
 use crate::render::messages::{Warning, codes};
 use crate::render::style::Tone;
-use crate::render::table::Table;
+use crate::render::table::{Cell, Table};
 use iosonar_stats::Output;
 
 const QUANTILES: [(&str, f64); 7] = [
@@ -160,11 +160,11 @@ fn describe(found: &Found) -> String {
         ("latency", &found.latency_differences),
     ] {
         if !differences.is_empty() {
-            let mut row = vec![name.to_owned()];
+            let mut row = vec![Cell::Text(name.to_owned())];
             row.extend(QUANTILES.map(|(_, p)| {
-                Found::quantile(differences, p).map_or_else(String::new, microseconds)
+                Found::quantile(differences, p).map_or_else(|| Cell::Text(String::new()), cell)
             }));
-            table.row(row);
+            table.cells(row);
         }
     }
     if !found.start_differences.is_empty() {
@@ -174,13 +174,16 @@ fn describe(found: &Found) -> String {
     text + &conclusion(found)
 }
 
-/// How far submissions were from the intended times at most: a load whose times differ is another one.
-fn largest(differences: &[i64]) -> String {
+/// How far submissions were from the intended times at most: a load whose times differ is another one. Only without the
+/// median are they known, as the clocks have different origins.
+fn largest(found: &Found) -> String {
+    let differences = &found.start_differences;
     let most = differences.iter().map(|d| d.unsigned_abs()).max();
     most.map_or_else(String::new, |most| {
         format!(
-            ", and their submission times differ by at most {}",
-            Nanos::new(most)
+            ", and their submission times differ by at most {} after subtracting the median difference of {}",
+            Nanos::new(most),
+            signed(found.shift)
         )
     })
 }
@@ -195,7 +198,7 @@ fn conclusion(found: &Found) -> String {
                 n => format!("{} requests", grouped(n)),
             },
             Tone::Good.of("all requests match"),
-            largest(&found.start_differences)
+            largest(found)
         ),
         false => format!(
             "{}: {} missing, {} extra.\n",
@@ -216,8 +219,19 @@ fn described(request: &Request) -> String {
     )
 }
 
-fn microseconds(nanoseconds: i64) -> String {
-    format!("{:.2} µs", nanoseconds as f64 / 1e3)
+/// A difference, which may be below zero.
+fn signed(nanoseconds: i64) -> String {
+    let sign = if nanoseconds < 0 { "-" } else { "" };
+    format!("{sign}{}", Nanos::new(nanoseconds.unsigned_abs()))
+}
+
+/// The same in a table.
+fn cell(nanoseconds: i64) -> Cell {
+    Cell::Time {
+        before: if nanoseconds < 0 { "-" } else { "" },
+        time: Nanos::new(nanoseconds.unsigned_abs()),
+        after: String::new(),
+    }
 }
 
 fn to_json(found: &Found) -> Output {
@@ -241,6 +255,10 @@ fn to_json(found: &Found) -> Output {
     ] {
         json.figure(name, &none, MetricUnit::One, value as f64);
     }
+    if !found.start_differences.is_empty() {
+        let shift = found.shift as f64 / 1e6;
+        json.figure("start_shift", &none, MetricUnit::Milliseconds, shift);
+    }
     for (name, differences) in [
         ("start_difference", &found.start_differences),
         ("latency_difference", &found.latency_differences),
@@ -256,4 +274,30 @@ fn to_json(found: &Found) -> Output {
         json.metric(Metric::new(name, &none, MetricUnit::Milliseconds, measure));
     }
     json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_have_a_unit_that_suits_them_and_no_median() {
+        let found = Found {
+            expected: 3,
+            seen: 3,
+            matched: 3,
+            start_differences: vec![-2_060_000_000, 0, 2_065_000_000],
+            shift: 2_060_000_000,
+            ..Found::default()
+        };
+        let text = describe(&found);
+        assert!(
+            text.contains(
+                "differ by at most 2.065 s after subtracting the median difference of 2.06 s"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("-2.060 s"), "{text}");
+        assert!(!text.contains("µs"), "{text}");
+    }
 }
