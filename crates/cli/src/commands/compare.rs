@@ -219,13 +219,14 @@ fn request_by_request(samples: &[Sample], pairs: &Paired) -> String {
         " (too few requests for an interval)".to_owned()
     };
     format!(
-        "  request by request, from {} to {}: {}{interval} on average; of {} pairs, {} were slower and {} faster\n",
+        "  request by request, from {} to {}: {}{interval} on average; of {} pairs, {} were slower, {} faster and {} equal\n",
         samples[0].name,
         samples[1].name,
         signed(pairs.difference_ns.mean),
         iosonar_report::grouped(pairs.n),
         iosonar_report::grouped(pairs.longer),
         iosonar_report::grouped(pairs.shorter),
+        iosonar_report::grouped(pairs.n - pairs.longer - pairs.shorter),
     )
 }
 
@@ -255,16 +256,42 @@ fn conclusion(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) ->
             text += &format!(", and the p99 is {factor}");
         }
         text += ".\n";
-        let by_pairs = pairs.is_some_and(|pairs| {
-            let of = &pairs.difference_ns;
-            of.mean.abs() > of.half_width_95()
-        });
-        if !of.mean_ns.half_width_95().is_finite() && !by_pairs {
-            text += "There is no confidence interval for this difference, so it may be chance: compare longer runs, or several.\n";
-        }
+        text += match Chance::of(&of.mean_ns, pairs) {
+            Chance::Excluded => "",
+            Chance::ByPairs => {
+                "Request by request, the 95 % interval of the difference contains zero, so it may be chance.\n"
+            }
+            Chance::Unknown => {
+                "There is no confidence interval for this difference, so it may be chance: compare longer runs, or several.\n"
+            }
+        };
         Some(text)
     };
     others.iter().filter_map(of).collect()
+}
+
+/// Whether a difference of means may be chance.
+#[derive(Debug, PartialEq, Eq)]
+enum Chance {
+    /// An interval does not contain zero.
+    Excluded,
+    /// The interval from pairs, which is the narrower one, contains zero.
+    ByPairs,
+    /// There is no interval.
+    Unknown,
+}
+
+impl Chance {
+    /// Of a difference whose own interval, if it has one, does not contain zero.
+    fn of(mean_ns: &Estimate, pairs: Option<&Paired>) -> Self {
+        let by_pairs = pairs.map(|pairs| &pairs.difference_ns);
+        match by_pairs.filter(|of| of.half_width_95().is_finite()) {
+            Some(of) if of.mean.abs() <= of.half_width_95() => Self::ByPairs,
+            Some(_) => Self::Excluded,
+            None if mean_ns.half_width_95().is_finite() => Self::Excluded,
+            None => Self::Unknown,
+        }
+    }
 }
 
 /// How many times that of `name` a time is; the time itself, where that is zero.
@@ -384,4 +411,37 @@ fn draw(args: &Compare, inputs: &Inputs, dir: &Path, samples: &[Sample]) -> anyh
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(mean: f64, stderr: f64) -> Estimate {
+        Estimate {
+            mean,
+            stderr,
+            values: 30,
+        }
+    }
+
+    #[test]
+    fn a_difference_is_chance_by_the_interval_that_is_known() {
+        let pairs = |mean, stderr| Paired {
+            n: 100,
+            difference_ns: estimate(mean, stderr),
+            longer: 50,
+            shorter: 40,
+        };
+        let unknown = estimate(10.0, f64::NAN);
+        for (mean, pairs, expected) in [
+            (unknown, None, Chance::Unknown),
+            (unknown, Some(pairs(10.0, f64::NAN)), Chance::Unknown),
+            (unknown, Some(pairs(10.0, 10.0)), Chance::ByPairs),
+            (unknown, Some(pairs(10.0, 1.0)), Chance::Excluded),
+            (estimate(10.0, 1.0), None, Chance::Excluded),
+        ] {
+            assert_eq!(Chance::of(&mean, pairs.as_ref()), expected);
+        }
+    }
 }
