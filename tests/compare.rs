@@ -351,3 +351,22 @@ fn an_interval_of_more_than_a_factor_of_ten_is_not_printed_as_one() {
         "{text}"
     );
 }
+
+#[test]
+fn loads_that_differ_are_named_and_equal_loads_are_not() {
+    let scratch = Scratch::new();
+    let slow = recorded(&scratch, "slow.ios", "load.arrivals.poisson_per_s=10");
+    let fast = recorded(&scratch, "fast.ios", "load.arrivals.poisson_per_s=40");
+    let text = out(&run("compare", &[&slow, &fast], &[]));
+    assert!(
+        text.contains(
+            "The loads of slow and fast differ in the rate (10.1/s and 40.5/s) and the duration ("
+        ),
+        "{text}"
+    );
+    let scheduler = recorded(&scratch, "scheduler.ios", "disk.scheduler=sptf");
+    let usual = recorded(&scratch, "usual.ios", "disk.scheduler=fcfs");
+    let text = out(&run("compare", &[&usual, &scheduler], &[]));
+    assert!(!text.contains("The loads"), "{text}");
+    assert!(!text.contains("The replay"), "{text}");
+}

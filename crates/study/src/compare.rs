@@ -4,6 +4,7 @@
 //! quantiles with their intervals from sections of the run; a [`Difference`] has the distance of the curves
 //! and of the means of two of them. [`paired`] compares simulations of the same requests one by one.
 
+mod load;
 mod metrics;
 mod quantiles;
 
@@ -14,6 +15,7 @@ use iosonar_stats::{
 use iosonar_trace::{Batch, Op, Outcome, Record, TraceError, TraceReader};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
+pub use load::SampleLoad;
 pub use metrics::metrics;
 pub use quantiles::quantiles_against;
 
@@ -43,6 +45,8 @@ pub struct Class {
 pub struct Sample {
     /// What it is called.
     pub name: String,
+    /// The load of its records.
+    pub load: SampleLoad,
     classes: Vec<Class>,
 }
 
@@ -59,6 +63,7 @@ impl Sample {
         };
         Self {
             name: name.to_owned(),
+            load: SampleLoad::default(),
             classes: names.map(class).collect(),
         }
     }
@@ -75,6 +80,7 @@ impl Sample {
         let mut batch = Batch::default();
         while reader.next_batch(&mut batch)? > 0 {
             for record in batch.records() {
+                self.load.push(&record);
                 // How long a failure took is not a time of the device's.
                 if let Some(t) = time(&record.outcome).filter(|_| record.outcome.status.is_timed())
                 {
@@ -86,6 +92,7 @@ impl Sample {
                 }
             }
         }
+        self.load.about(reader.metadata());
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use iosonar_plot::{Size, Theme};
-use iosonar_report::{Arrange, Measured, Quantity, find, needs_of, verdicts};
+use iosonar_report::{Arrange, Measured, Quantity, find, joined, needs_of, verdicts};
 use iosonar_stats::Estimate;
 use iosonar_study::compare::{
     Class, Difference, PairError, Paired, Sample, metrics, paired, quantiles_against,
@@ -267,7 +267,36 @@ fn conclusion(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) ->
         };
         Some(text)
     };
-    others.iter().filter_map(of).collect()
+    let differences: String = others.iter().filter_map(of).collect();
+    differences + &doubts(samples)
+}
+
+/// What times of the inputs depend on besides their devices: loads that differ, and replays that did not keep up.
+fn doubts(samples: &[Sample]) -> String {
+    let mut text = String::new();
+    for sample in samples {
+        if let Some(flaw) = sample.load.flaw() {
+            text += &format!(
+                "The replay {} {flaw}, so its times are not those of the whole load as demanded.\n",
+                sample.name
+            );
+        }
+    }
+    let Some((first, others)) = samples.split_first() else {
+        return text;
+    };
+    for other in others {
+        let differences = first.load.differences(&other.load);
+        if !differences.is_empty() {
+            text += &format!(
+                "The loads of {} and {} differ in {}, which may explain a difference in times.\n",
+                first.name,
+                other.name,
+                joined(&differences)
+            );
+        }
+    }
+    text
 }
 
 /// Whether a difference of means may be chance.

@@ -1,8 +1,10 @@
 //! What a page begins with: what was measured, how long it took, and whether the load was kept up with.
 
 use iosonar_plot::{counted, grouped};
+use iosonar_trace::{Metadata, Outcome, Status};
 use iosonar_units::Nanos;
 
+use crate::measure::seen::LATE;
 use crate::measure::{Failure, Measured, Quantity};
 use crate::words::{joined, quantile};
 
@@ -13,7 +15,7 @@ pub(super) enum Pace {
     Empty,
     /// No request has a measured time.
     Unmeasured,
-    /// No request was completed: so many failed, of those that were submitted.
+    /// No request was completed: the number that failed, of those that were submitted.
     Failed { failed: u64, of: u64 },
     /// The delays are known: the shares of requests that were submitted more than 100 us, 1 ms and 1 s late although no
     /// other held them back, and the longest delay.
@@ -68,6 +70,57 @@ pub(super) enum Submitted {
     NeverLate,
     /// It was not recorded when requests were due.
     Unknown,
+}
+
+/// How the requests of a file were submitted: whether it is a replay that did not do so on time.
+#[derive(Clone, Debug, Default)]
+pub struct Submission {
+    is_replay: bool,
+    late: [u64; 3],
+    of: u64,
+    never_submitted: u64,
+}
+
+impl Submission {
+    /// Adds a request.
+    pub fn push(&mut self, outcome: &Outcome) {
+        self.never_submitted += u64::from(outcome.status == Status::Missed);
+        let Some(delay) = outcome.delay.filter(|_| outcome.status.is_timed()) else {
+            return;
+        };
+        self.of += 1;
+        if outcome.pushed_back {
+            return;
+        }
+        for (late, limit) in self.late.iter_mut().zip(LATE) {
+            *late += u64::from(delay > limit);
+        }
+    }
+
+    /// What the file says of itself.
+    pub fn about(&mut self, metadata: &Metadata) {
+        self.is_replay =
+            metadata.about.contains_key("replayed") && !metadata.about.contains_key("simulated");
+    }
+
+    /// Why its times are not those of the whole load as it was demanded: words that follow its name.
+    pub fn flaw(&self) -> Option<String> {
+        if !self.is_replay {
+            return None;
+        }
+        let lateness = match Lateness::of(self.late, self.of) {
+            Lateness::InTime => None,
+            Lateness::Late => Some("was late"),
+            Lateness::Overloaded => Some("was overloaded"),
+        };
+        let early = (self.never_submitted > 0).then_some("ended early");
+        let flaws: Vec<String> = lateness
+            .into_iter()
+            .chain(early)
+            .map(str::to_owned)
+            .collect();
+        (!flaws.is_empty()).then(|| joined(&flaws))
+    }
 }
 
 /// How late requests were submitted.
@@ -248,7 +301,7 @@ impl Backlog {
         }
     }
 
-    /// The verdict on a backlog of so many requests.
+    /// The verdict on a backlog with these counts.
     fn text(self, submitted: Submitted, counts: &str) -> String {
         let delays = match submitted {
             Submitted::Simulated => "",
@@ -329,7 +382,7 @@ fn percent(share: f64) -> String {
 }
 
 /// A rate, in a short form.
-pub(crate) fn per_second(rate: f64) -> String {
+pub fn per_second(rate: f64) -> String {
     match rate {
         ..100.0 => format!("{rate:.1}/s"),
         _ => format!("{}/s", grouped(rate.round() as u64)),
@@ -412,7 +465,7 @@ fn times(input: &Measured) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use iosonar_trace::{Metadata, Outcome, Record, Request, Status};
+    use iosonar_trace::{Record, Request};
     use iosonar_units::Sectors;
 
     use super::*;

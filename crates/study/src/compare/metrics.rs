@@ -12,6 +12,7 @@ pub fn metrics(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -
     let mut metrics = Vec::new();
     for sample in samples {
         add_times(&mut metrics, sample, quantity);
+        metrics.extend(sample.load.metrics(&sample.name));
     }
     let Some((reference, others)) = samples.split_first() else {
         return metrics;
@@ -28,6 +29,12 @@ pub fn metrics(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -
         metrics.push(difference);
         let n = pairs.n as f64;
         metrics.push(Metric::figure("pairs", &labels, MetricUnit::One, n));
+        for (name, n) in [
+            ("pairs_slower", pairs.longer),
+            ("pairs_faster", pairs.shorter),
+        ] {
+            metrics.push(Metric::figure(name, &labels, MetricUnit::One, n as f64));
+        }
     }
     metrics
 }
