@@ -1,6 +1,6 @@
 //! What a scenario means, and how much work it offers to each station.
 
-use iosonar_scenario::Offered;
+use iosonar_scenario::{Offered, Prepared, Stability};
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
 use serde_json::json;
@@ -33,7 +33,10 @@ pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
         }
         let mut text = format!("# {name}\n{}\n", simulation.explain());
         match offered {
-            Some(offered) => text += &table(&offered),
+            Some(offered) => {
+                text += &table(&offered);
+                text += stability(simulation);
+            }
             None => {
                 text += "# The offered load is not known in advance: requests come from \
                          a trace or wait for each other.\n";
@@ -64,10 +67,18 @@ fn table(offered: &[Offered]) -> String {
             o.station, o.stderr
         );
     }
-    if offered.iter().any(|o| o.lower - 3.0 * o.stderr >= 1.0) {
-        text += "# UNSTABLE: the queue of the busiest station keeps growing.\n";
-    } else if offered.iter().any(|o| o.upper >= 1.0) {
-        text += "# The system may be unstable: an upper bound is 1 or more.\n";
-    }
     text
+}
+
+/// Whether the busiest station keeps up, where that is not certain.
+fn stability(simulation: &Prepared) -> &'static str {
+    match simulation.busiest() {
+        Some((_, Stability::Unstable)) => {
+            "# UNSTABLE: the queue of the busiest station keeps growing.\n"
+        }
+        Some((_, Stability::Doubtful)) => {
+            "# The system may be unstable: an upper bound is 1 or more.\n"
+        }
+        Some((_, Stability::Stable)) | None => "",
+    }
 }
