@@ -45,6 +45,12 @@ pub struct MeasuredWindow {
     pub completed: u64,
     /// Requests in the system when it ended.
     pub present_at_end: u64,
+    /// Sectors of complete or arriving writes that were in the cache, and not on the disks yet, when it began.
+    pub dirty_at_start: u64,
+    /// Sectors that entered the cache in it.
+    pub cached: u64,
+    /// Sectors in the cache that were not on the disks yet when it ended.
+    pub dirty_at_end: u64,
     /// The reads and writes among the completed ones that did not fail.
     pub served: u64,
     /// Their sectors.
@@ -86,6 +92,8 @@ pub(super) struct Window {
     /// Whether the load has ended, and the window goes on to the last completion.
     extended: bool,
     present: u64,
+    /// Sectors in the cache that are not on the disks.
+    dirty: u64,
     since: Nanos,
     counted: MeasuredWindow,
 }
@@ -98,6 +106,7 @@ impl Window {
             state: State::Before,
             extended: false,
             present: 0,
+            dirty: 0,
             since: Nanos::ZERO,
             counted: MeasuredWindow::default(),
         }
@@ -135,6 +144,7 @@ impl Window {
             from: now,
             until: now,
             present_at_start: self.present,
+            dirty_at_start: self.dirty,
             ..MeasuredWindow::default()
         };
     }
@@ -154,6 +164,21 @@ impl Window {
             self.counted.found += self.present;
         }
         self.present += 1;
+    }
+
+    /// Sectors enter the cache.
+    #[inline]
+    pub(super) fn cache(&mut self, sectors: u64) {
+        self.dirty += sectors;
+        if self.is_open() {
+            self.counted.cached += sectors;
+        }
+    }
+
+    /// Sectors of the cache are on the disks.
+    #[inline]
+    pub(super) fn destage(&mut self, sectors: u64) {
+        self.dirty -= sectors;
     }
 
     /// A request is completed; `completion` says whether it is [measured](Self::measures).
@@ -208,6 +233,7 @@ impl Window {
         }
         self.counted.until = now;
         self.counted.present_at_end = self.present;
+        self.counted.dirty_at_end = self.dirty;
         self.state = State::Over;
     }
 

@@ -86,6 +86,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
             }
             self.cache.waiting.pop_front();
             self.cache.dirty += sectors;
+            self.measurement.window.cache(sectors);
             self.receive(slot, now)?;
         }
         if self.cache.dirty >= u64::from(cache.high.get()) || !self.cache.waiting.is_empty() {
@@ -115,6 +116,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
     /// A write that was in the cache is on the disks.
     pub(super) fn destaged(&mut self, sectors: Sectors, now: Nanos) -> Result<(), S::Error> {
         self.cache.dirty -= u64::from(sectors.get());
+        self.measurement.window.destage(u64::from(sectors.get()));
         self.cache.issued -= u64::from(sectors.get());
         self.fill_cache(now)
     }
