@@ -101,7 +101,7 @@ fn devices_that_are_simulated_as_one_are_named() {
         seen.contains("2 devices (sda, sdb) are simulated as one"),
         "{seen}"
     );
-    assert!(seen.contains("[W069]"), "{seen}");
+    assert!(seen.contains("[W089]"), "{seen}");
     let one = run(&["--device", "sdb"]);
-    assert!(!one.contains("W069"), "{one}");
+    assert!(!one.contains("W089"), "{one}");
 }

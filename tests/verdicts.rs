@@ -302,7 +302,7 @@ fn a_run_is_unsteady_only_where_its_queue_grows() {
         (trace(0, 0.03), false),
         (trace(0, 0.001), true),
     ] {
-        assert_eq!(run.contains("NOT STEADY"), grows, "{run}");
+        assert_eq!(run.contains("[W062]"), grows, "{run}");
     }
 }
 

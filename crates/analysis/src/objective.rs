@@ -17,7 +17,7 @@ use iosonar_stats::metric::MetricUnit;
 use iosonar_trace::{Quantity, Requests};
 use iosonar_units::Nanos;
 
-pub use attained::{Attained, Judgement};
+pub use attained::{Attained, Flaw, Judgement};
 pub use on_recording::OnRecording;
 
 /// What must hold.

@@ -65,7 +65,7 @@ pub use run::{
     records_path_of, replaced_by_records,
 };
 pub use source::Span;
-pub use steady::NotSteady;
+pub use steady::{NotCleaned, NotSteady};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

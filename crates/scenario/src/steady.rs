@@ -1,8 +1,11 @@
 //! Whether a result depends on how long the run was.
 
-use iosonar_raid::MeasuredWindow;
+use std::ops::RangeInclusive;
 
-use crate::{LoadModel, Prepared, REQUESTS_PER_USER, SimulationResult};
+use iosonar_raid::MeasuredWindow;
+use iosonar_ssd_model::FlashProfile;
+
+use crate::{Devices, LoadModel, Prepared, REQUESTS_PER_USER, SimulationResult, Stability};
 
 /// Why a result depends on how long the run was.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,9 +25,51 @@ pub enum NotSteady {
         /// The users.
         users: u64,
     },
+    /// Most of what a cache gained in the window was still in it at the end, so writes did not wait for the disks yet.
+    CacheFills {
+        /// The share of what entered it.
+        share: f64,
+    },
+    /// The busiest station is so near to saturation that its queue forgets only in a longer run how it began.
+    NearSaturation {
+        /// Its offered load.
+        offered: f64,
+        /// The requests of a run that is long enough.
+        requests: u64,
+    },
+    /// The busiest station is offered more than it can do, so its queue grows for ever.
+    Unstable {
+        /// Its offered load.
+        offered: f64,
+    },
+}
+
+/// Why flash that was written was never cleaned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotCleaned {
+    /// The drive was fresh, and had room for all that was written.
+    Fresh,
+    /// It began as after long use, but the run was too short for cleaning to begin.
+    TooShort,
 }
 
 impl Prepared {
+    /// Why its flash was not cleaned; `None` if it was, or was not written.
+    pub fn not_cleaned(&self, result: &SimulationResult) -> Option<NotCleaned> {
+        let is_used = match &self.array.devices {
+            Devices::Ssds(ssds) => ssds
+                .profile
+                .flash
+                .as_ref()
+                .is_some_and(FlashProfile::is_used),
+            Devices::Disks(_) | Devices::Servers(_) | Devices::Registered(_) => false,
+        };
+        result.is_not_cleaned().then_some(match is_used {
+            true => NotCleaned::TooShort,
+            false => NotCleaned::Fresh,
+        })
+    }
+
     /// Why its result depends on how long the run was; `None` if nothing points to that.
     pub fn not_steady(&self, result: &SimulationResult) -> Option<NotSteady> {
         match self.load() {
@@ -33,11 +78,55 @@ impl Prepared {
                 outstanding,
                 requests,
                 ..
-            } => first_of_users(u64::from(*outstanding), *requests, result.warmup_requests),
+            } => first_of_users(u64::from(*outstanding), *requests, result.warmup_requests)
+                .or_else(|| cache_fills(result, true)),
             LoadModel::Alone { .. } => None,
-            LoadModel::Synthetic { .. } | LoadModel::Trace { .. } => queue_grows(result),
+            LoadModel::Synthetic { .. } => queue_grows(result)
+                .or_else(|| cache_fills(result, true))
+                .or_else(|| self.near_saturation()),
+            // What a cache holds at the end of a recording it would have held of the recorded load, too.
+            LoadModel::Trace { .. } => queue_grows(result).or_else(|| cache_fills(result, false)),
         }
     }
+
+    /// Whether arrivals that are given by laws offer too much, or nearly so much that runs are too short for it.
+    fn near_saturation(&self) -> Option<NotSteady> {
+        /// A queue forgets where it began within some 1 / (1 - rho)^2 requests (Whitt, "Planning queueing simulations",
+        /// Management Science 35, 1989); a run takes this multiple of that.
+        const RELAXATIONS: f64 = 100.0;
+        let LoadModel::Synthetic { requests, .. } = self.load() else {
+            return None;
+        };
+        let (busiest, stability) = self.busiest()?;
+        let offered = busiest.lower.min(busiest.upper);
+        if stability == Stability::Unstable {
+            return Some(NotSteady::Unstable { offered });
+        }
+        let left = (1.0 - offered).max(1e-6);
+        let enough = (RELAXATIONS / (left * left)).ceil() as u64;
+        (*requests < enough).then_some(NotSteady::NearSaturation {
+            offered,
+            requests: enough,
+        })
+    }
+}
+
+/// The share of what arrived, or was written, from which growth is reported.
+const MUCH: f64 = 0.05;
+
+/// The share of the time that a device is busy at least which cannot keep up.
+const ALWAYS: f64 = 0.95;
+
+/// A write-back cache that filled. As long as it does, writes take no notice of the disks, however much too slow these are.
+/// With laws of arrivals a run has to last (`must_last`) until as much leaves the cache as enters it; a recording ends where it
+/// ends, but its disks must not have been busy all the time.
+fn cache_fills(result: &SimulationResult, must_last: bool) -> Option<NotSteady> {
+    let sum = |of: fn(&MeasuredWindow) -> u64| result.windows.iter().map(of).sum::<u64>();
+    let (start, end) = (sum(|w| w.dirty_at_start), sum(|w| w.dirty_at_end));
+    let share = end.saturating_sub(start) as f64 / sum(|w| w.cached).max(1) as f64;
+    let used = result.utilisation.iter().map(|used| used.mean);
+    let is_always_busy = used.fold(0.0, f64::max) >= ALWAYS;
+    (share > MUCH && (must_last || is_always_busy)).then_some(NotSteady::CacheFills { share })
 }
 
 fn first_of_users(users: u64, requests: u64, warmup: u64) -> Option<NotSteady> {
@@ -53,16 +142,15 @@ fn first_of_users(users: u64, requests: u64, warmup: u64) -> Option<NotSteady> {
 ///
 /// A batch or burst that arrives last is there too, however low the load is; only a queue that grows
 ///
-/// - keeps a device busy all the time, or,
+/// - keeps a device busy all the time, at which it waits, or,
 /// - where something other than a device holds requests up, adds to the number in the system throughout the window,
-///   which is half of the growth on average, where a batch at utilisation ρ adds ρ/2 of its size.
+///   which is half of the growth on average, where a batch at utilisation ρ adds ρ/2 of its size. A system that is merely
+///   not empty soon has its usual number of requests, and has it for most of the window.
 fn queue_grows(result: &SimulationResult) -> Option<NotSteady> {
-    /// The share of what arrived from which growth is reported.
-    const MUCH: f64 = 0.05;
-    /// The share of the time that the device with a queue that only grows is busy at least.
-    const ALWAYS: f64 = 0.95;
-    /// The average number in the system, by the growth: less than the half, as no growth is quite linear.
-    const THROUGHOUT: f64 = 0.45;
+    /// The average number of jobs at the devices that are always busy, by the growth: the half if all of it is there.
+    const THERE: f64 = 0.1;
+    /// The average number in the system, by the growth: around the half, as no growth is quite linear.
+    const THROUGHOUT: RangeInclusive<f64> = 0.45..=0.75;
     /// The arrivals of a run from which growth is looked for.
     const FEWEST: u64 = 100;
     /// The arrivals of a run from which the share alone decides.
@@ -83,9 +171,13 @@ fn queue_grows(result: &SimulationResult) -> Option<NotSteady> {
     if arrived < MANY * u64::from(result.replications) && grown <= by_chance {
         return None;
     }
-    let busiest = result.busy.iter().map(|busy| busy.mean);
-    let is_always_busy = busiest.fold(0.0, f64::max) >= ALWAYS;
     let in_each = grown / f64::from(result.replications);
-    let is_throughout = result.mean_in_system.mean >= THROUGHOUT * in_each;
+    // In a short run some of many devices are always busy by chance, but what grew does not wait for these.
+    let devices = result.busy.iter().zip(&result.mean_jobs);
+    let always_busy = devices.filter(|(busy, _)| busy.mean >= ALWAYS);
+    let waiting: f64 = always_busy.map(|(_, jobs)| jobs.mean).sum();
+    let is_always_busy = waiting >= THERE * in_each;
+    let begun = start as f64 / f64::from(result.replications);
+    let is_throughout = THROUGHOUT.contains(&((result.mean_in_system.mean - begun) / in_each));
     (is_always_busy || is_throughout).then_some(NotSteady::QueueGrows { share })
 }

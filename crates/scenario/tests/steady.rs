@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use iosonar_scenario::{NoSteadyState, Outputs, Overrides, Prepared, Watch};
+use iosonar_scenario::{NoSteadyState, NotSteady, Outputs, Overrides, Prepared, Stability, Watch};
 
 fn disk(arrivals: &str) -> Prepared {
     let text = format!(
@@ -34,4 +34,86 @@ fn a_pilot_estimates_how_long_runs_take_and_changes_nothing() {
     assert!(closed.estimate_duration().is_some());
     assert_eq!(closed.replications(), 2);
     assert_eq!(closed.load().requests(), Some(3_000));
+}
+
+/// A scenario that is run as it is, and why its result depends on how long that took.
+fn not_steady(text: &str) -> Option<NotSteady> {
+    let simulation = Prepared::from_toml(text, Path::new("x.toml"), &Overrides::default()).unwrap();
+    let result = simulation.run(1, None).unwrap();
+    simulation.not_steady(&result)
+}
+
+#[test]
+fn a_run_is_long_enough_by_its_offered_load() {
+    let of = |rate: f64, requests: u64| {
+        not_steady(&format!(
+            "[load]\nrequests = {requests}\nrate_per_s = {rate}\nsize = \"4KiB\"\n[array]\nlevel = \"raid0\"\n\
+             disks = 1\n[device]\ncapacity = \"1TB\"\nservice = {{ exponential_ms = 10.0 }}\n"
+        ))
+    };
+    // 100 / (1 - rho)^2 requests.
+    assert_eq!(of(50.0, 20_000), None);
+    assert_eq!(of(90.0, 10_001), None);
+    for (rate, needed) in [(90.0, 10_000), (99.0, 1_000_000)] {
+        match of(rate, needed - 100) {
+            Some(NotSteady::NearSaturation { offered, requests }) => {
+                assert!((offered - rate / 100.0).abs() < 1e-9, "{offered}");
+                assert!(requests.abs_diff(needed) <= 1, "{requests}");
+            }
+            other => panic!("{rate}: {other:?}"),
+        }
+    }
+    assert!(matches!(of(101.0, 2_000), Some(NotSteady::Unstable { .. })));
+}
+
+#[test]
+fn a_cache_that_still_fills_is_not_steady() {
+    let of = |rate: f64, requests: u64, cache: &str| {
+        not_steady(&format!(
+            "[load]\nrequests = {requests}\nrate_per_s = {rate}\nsize = \"4KiB\"\nread_share = 0.0\n[array]\n\
+             level = \"raid5\"\ndisks = 4\n[controller]\ncache = \"{cache}\"\n[disk]\n\
+             profile = \"seagate-st3500630ns\"\n"
+        ))
+    };
+    // The disks sustain about 73 writes per second.
+    assert_eq!(of(20.0, 20_000, "1MiB"), None);
+    for cache in ["256MiB", "10GiB"] {
+        let fills = of(103.1, 20_000, cache);
+        assert!(
+            matches!(fills, Some(NotSteady::CacheFills { share }) if share > 0.3),
+            "{cache}: {fills:?}"
+        );
+    }
+    assert!(of(103.1, 20_000, "1MiB").is_some(), "it is full");
+}
+
+#[test]
+fn requests_in_service_at_the_end_of_a_short_run_are_no_queue_that_grows() {
+    let of = |disks: u32, rate: f64| {
+        not_steady(&format!(
+            "[load]\nrequests = 1000\nrate_per_s = {rate}\nsize = \"4KiB\"\n[array]\nlevel = \"jbod\"\n\
+             disks = {disks}\n[device]\ncapacity = \"1TB\"\nservice = {{ constant_ms = 20.0 }}\n"
+        ))
+    };
+    let grows = |of| matches!(of, Some(NotSteady::QueueGrows { .. }));
+    // 400 devices at half of what they can do: some are always busy in the tenth of a second that this takes.
+    assert!(!grows(of(400, 10_000.0)));
+    assert!(grows(of(4, 10_000.0)));
+}
+
+#[test]
+fn the_busiest_of_many_devices_is_not_the_one_with_the_largest_error() {
+    let of = |rate: f64| {
+        let text = format!(
+            "[load]\nrequests = 1000\nrate_per_s = {rate}\nsize = \"4KiB\"\n[array]\nlevel = \"jbod\"\n\
+             disks = 400\n[device]\ncapacity = \"1TB\"\nservice = {{ constant_ms = 20.0 }}\n"
+        );
+        let prepared = Prepared::from_toml(&text, Path::new("x.toml"), &Overrides::default());
+        prepared.unwrap().busiest().unwrap()
+    };
+    // 400 requests for each device: a standard error of 5 %.
+    let (offered, stability) = of(10_000.0);
+    assert!((offered.upper - 0.5).abs() < 0.1, "{offered:?}");
+    assert_eq!(stability, Stability::Stable);
+    assert_eq!(of(26_000.0).1, Stability::Unstable);
 }

@@ -94,17 +94,23 @@ impl Growth {
         Some(self.found.best.as_ref()?.load)
     }
 
-    /// Whether it is not known how much more the load may grow: it is too short, there is no room for more copies, or no more
-    /// were tried.
+    /// Whether it is not known how much more the load may grow: it is too short, more is too close to call, there is no room
+    /// for more copies, or no more were tried.
     pub fn is_at_least(&self) -> bool {
         self.factor().is_some() && self.breaks_at().is_none()
     }
 
-    /// The least growth that is not known to meet the targets, for another reason than the length of the load.
+    /// Whether the nearest larger growth is too close to call.
+    pub fn is_unclear(&self) -> bool {
+        let next = self.found.next.as_ref();
+        next.is_some_and(|next| next.verdict() == Judgement::Unclear)
+    }
+
+    /// The nearest larger growth, where it certainly does not meet the targets.
     pub fn breaks_at(&self) -> Option<f64> {
         self.factor()?;
         let next = self.found.next.as_ref()?;
-        (next.verdict() != Judgement::TooShort).then_some(next.load)
+        next.is_ruled_out().then_some(next.load)
     }
 
     /// The number of the target that is missed first.

@@ -43,7 +43,8 @@ fn attained(
 }
 
 /// What a simulation says of an objective; `None` if there are no requests that it is about. Runs whose result depends on
-/// how long they are meet nothing, nor does a system that never served some of its requests; one that lost data misses everything.
+/// how long they are meet nothing and have no interval, nor does a system meet anything that never served some of its requests,
+/// or is offered more than it can do; one that lost data misses everything.
 pub fn judged(
     objective: &Objective,
     simulation: &Prepared,
@@ -51,14 +52,15 @@ pub fn judged(
 ) -> Option<Attained> {
     let mut attained = attained(objective, simulation, result)?;
     if result.loses_data() {
-        attained.verdict = Judgement::Misses;
+        let counts = &result.device_events;
+        attained = attained.with_data_loss(counts.failed, counts.lost_from_cache);
     }
-    if attained.verdict != Judgement::Misses {
-        if result.unserved.is_some() {
-            attained.verdict = Judgement::Unstable;
-        } else if attained.verdict == Judgement::Meets && simulation.not_steady(result).is_some() {
-            attained.verdict = Judgement::TooShort;
-        }
+    if simulation.not_steady(result).is_some() {
+        attained = attained.of_short_runs();
+    }
+    let is_unstable = result.unserved.is_some() || simulation.check_stability().is_err();
+    if is_unstable && attained.verdict != Judgement::Misses {
+        attained.verdict = Judgement::Unstable;
     }
     Some(attained)
 }

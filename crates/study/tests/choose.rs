@@ -149,7 +149,8 @@ fn growth_lies_where_a_grid_of_simulations_has_it() {
     let all = run(&spec);
     let evaluation = all[0].outcome.as_ref().unwrap();
     let growth = evaluation.growth.as_ref().unwrap();
-    let (best, next) = (growth.factor().unwrap(), growth.breaks_at().unwrap());
+    let next = growth.found.next.as_ref().unwrap().load;
+    let best = growth.factor().unwrap();
     assert!(best > 1.0 && next / best <= 1.0201, "{best} {next}");
     // Simulations of the whole load, without giving up.
     let met = |factor: f64| {

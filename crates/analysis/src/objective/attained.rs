@@ -65,6 +65,20 @@ impl Judgement {
     }
 }
 
+/// What is wrong with the runs that a statistic comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// Requests failed, or complete writes were lost, with devices that failed: the statistic is about the others only.
+    DataLoss {
+        /// The requests that failed.
+        failed: u64,
+        /// The writes that had been complete in a cache.
+        lost: u64,
+    },
+    /// A longer run would find another figure, so this one has no interval.
+    TooShort,
+}
+
 /// An objective, and what was found of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attained {
@@ -78,6 +92,8 @@ pub struct Attained {
     pub interval_95: Option<(f64, f64)>,
     /// What follows.
     pub verdict: Judgement,
+    /// What is wrong with the runs, where something is.
+    pub flaw: Option<Flaw>,
 }
 
 impl Attained {
@@ -92,6 +108,37 @@ impl Attained {
             verdict: interval_95.map_or(Judgement::Unclear, |ends| {
                 Judgement::of_interval(&objective, ends)
             }),
+            flaw: None,
+        }
+    }
+
+    /// The same of a system that lost data, which misses every objective.
+    #[must_use]
+    pub fn with_data_loss(self, failed: u64, lost: u64) -> Self {
+        Self {
+            verdict: Judgement::Misses,
+            flaw: Some(Flaw::DataLoss { failed, lost }),
+            ..self
+        }
+    }
+
+    /// The same of runs that are too short: nothing is known of how far the figure is from that of a long run, so it meets
+    /// nothing. One that is too large is so in a longer run, too.
+    #[must_use]
+    pub fn of_short_runs(self) -> Self {
+        let verdict = match self.verdict {
+            Judgement::Meets | Judgement::Unclear => Judgement::TooShort,
+            known @ (Judgement::Misses | Judgement::TooShort | Judgement::Unstable) => known,
+        };
+        Self {
+            estimate: Estimate {
+                stderr: f64::NAN,
+                ..self.estimate
+            },
+            interval_95: None,
+            verdict,
+            flaw: self.flaw.or(Some(Flaw::TooShort)),
+            ..self
         }
     }
 
@@ -125,6 +172,7 @@ impl Attained {
                     estimate: in_ms(quantile_of(whole, parts, p)),
                     interval_95,
                     verdict,
+                    flaw: None,
                 })
             }
         }
@@ -300,6 +348,25 @@ mod tests {
         };
         assert_eq!(verdict(|run, i| 1000 * run + i), (None, Judgement::Unclear));
         assert_eq!(verdict(|_, i| 5 * i).1, Judgement::Meets);
+    }
+
+    #[test]
+    fn short_runs_meet_nothing_and_data_loss_misses_everything() {
+        use Judgement::{Meets, Misses, TooShort};
+        let (whole, parts) = runs(5000, [0; 5]);
+        let of = |text| Attained::of_times(objective(text), &whole, &parts).unwrap();
+        let (met, missed) = (of("p99 < 20ms"), of("p99 < 100us"));
+        assert_eq!((met.verdict, missed.verdict), (Meets, Misses));
+        assert_eq!((met.flaw, missed.flaw), (None, None));
+        let short = [met.of_short_runs(), missed.of_short_runs()];
+        assert_eq!(short.map(|of| of.verdict), [TooShort, Misses]);
+        for of in short {
+            assert_eq!((of.interval_95, of.flaw), (None, Some(Flaw::TooShort)));
+        }
+        let (failed, lost) = (3, 0);
+        let lossy = met.with_data_loss(failed, lost).of_short_runs();
+        let flaw = Some(Flaw::DataLoss { failed, lost });
+        assert_eq!((lossy.verdict, lossy.flaw), (Misses, flaw));
     }
 
     #[test]

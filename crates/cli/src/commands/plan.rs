@@ -142,10 +142,15 @@ fn as_json(headline: &str, targets: &Objectives, answer: &Answer) -> Output {
     let load = |point: &Option<Point>| point.as_ref().map(|p| p.load);
     json.set("best", json!(load(&found.best)));
     json.set("next", json!(load(&found.next)));
+    json.set("only_confirmed", json!(found.is_only_confirmed()));
+    json.set("ruled_out", json!(found.ruled_out()));
     let first = found.missed_first().map(|i| targets.0[i].to_string());
     json.set("missed_first", json!(first));
     let answers = [&found.best, &found.next];
-    let not_cleaned = answers.into_iter().flatten().any(|p| p.not_cleaned);
+    let not_cleaned = answers
+        .into_iter()
+        .flatten()
+        .any(|p| p.not_cleaned.is_some());
     json.set("not_cleaned", json!(not_cleaned));
     json.set("by_theory", json!(found.by_theory));
     json.set("knee", json!(answer.knee));

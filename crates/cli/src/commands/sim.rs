@@ -32,6 +32,7 @@ use crate::render::objective::line;
 use crate::render::sim::distribution::{self, Drawn};
 use crate::render::sim::{self as shown, figures, headline};
 use crate::render::{picture, remarks};
+pub(crate) use checks::refuse_unstable;
 use checks::{
     check_fleets, check_inputs, check_outputs, check_records, check_served, check_stability,
     check_targets, check_traces, outputs,

@@ -7,13 +7,14 @@ use std::path::Path;
 
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Objectives};
 use iosonar_report::{AnswerPage, RowMark, counted, joined};
+use iosonar_scenario::NotCleaned;
 use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
 use iosonar_study::plan::{Bound, GrowBy, TargetOutcome};
 use iosonar_trace::Requests;
 
 pub(crate) use programs::{as_json, as_table};
 
-use super::objective::milliseconds;
+use super::objective::{data_loss, milliseconds};
 use super::sim::{assumed, reach_of};
 use super::table::Table;
 use iosonar_report::{found_of, interval_of, value_of};
@@ -71,6 +72,9 @@ fn why_at_least(growth: &Growth) -> &'static str {
         Some(Bound::Number) => ">=: larger numbers of copies were not tried",
         Some(Bound::Space) => {
             ">=: more copies would reach beyond the end of the candidate; --fit or --wrap makes them fit"
+        }
+        None if growth.is_unclear() => {
+            ">=: more growth is too close to call; raise --replications, or use a longer load"
         }
         Some(Bound::Recording) | None => {
             ">=: the load is too short to show how much further it can grow"
@@ -136,19 +140,38 @@ impl Answer<'_> {
                 }
             );
         }
-        for (group, says) in [
-            (
-                &of.unclear,
-                "not certain (too close to call, too few requests, or the load is too short)",
-            ),
-            (&of.unknown, "cannot be simulated with this load"),
-        ] {
-            if !group.is_empty() {
-                let names: Vec<_> = group.iter().map(|&i| self.name(i).to_owned()).collect();
-                text += &format!(" {}: {says}.", joined(&names));
-            }
+        let doubts: BTreeSet<_> = of.unclear.iter().map(|&i| self.doubt(i)).collect();
+        for doubt in doubts {
+            let of_this = of.unclear.iter().filter(|&&i| self.doubt(i) == doubt);
+            let names: Vec<_> = of_this.map(|&i| self.name(i).to_owned()).collect();
+            text += &format!(" {}: not certain: {doubt}.", joined(&names));
+        }
+        if !of.unknown.is_empty() {
+            let names: Vec<_> = of
+                .unknown
+                .iter()
+                .map(|&i| self.name(i).to_owned())
+                .collect();
+            text += &format!(" {}: cannot be simulated with this load.", joined(&names));
         }
         text
+    }
+
+    /// Why it is not certain whether a candidate meets the targets, and what to do about it.
+    fn doubt(&self, candidate: usize) -> &'static str {
+        let Ok(of) = &self.all[candidate].outcome else {
+            return "it cannot be simulated";
+        };
+        let worst = of.now.worst_target().map(|i| &of.now.outcomes[i]);
+        let attained = worst.and_then(TargetOutcome::attained);
+        let is_known = attained.is_some_and(|of| of.interval_95.is_some());
+        match of.verdict() {
+            Judgement::TooShort => {
+                "the load is too short for a result that does not depend on its length; use a longer load"
+            }
+            _ if is_known => "the limit lies within the 95 % interval; raise --replications",
+            _ => "too few requests for a confidence interval; use a longer load",
+        }
     }
 
     /// The first target that a candidate misses, and its value.
@@ -161,9 +184,9 @@ impl Answer<'_> {
         let mut outcomes = self.targets.0.iter().zip(outcomes);
         match outcomes.find(|(_, outcome)| is_missed(outcome)) {
             Some((target, outcome)) => match outcome.attained() {
-                Some(of) => {
+                Some(of) => data_loss(of).unwrap_or_else(|| {
                     format!("{} {}", target.name(), value_of(target, of.estimate.mean))
-                }
+                }),
                 None => "no steady state".to_owned(),
             },
             None => "-".to_owned(),
@@ -332,12 +355,18 @@ impl Answer<'_> {
                     )
                 ));
             }
-            if of.outcome.as_ref().is_ok_and(|of| of.now.not_cleaned) {
-                notes.push(format!(
-                    "{}: NOT CLEANED: no block was erased, so these are the times of a fresh drive; set a \
-                     precondition (+ssd.flash.precondition=steady-state)",
-                    of.name
-                ));
+            let outcome = of.outcome.as_ref().ok();
+            if let Some(of_flash) = outcome.and_then(|of| of.now.not_cleaned) {
+                let why = match of_flash {
+                    NotCleaned::Fresh => {
+                        "no block was erased, so these are the times of a fresh drive; set a precondition \
+                         (+ssd.flash.precondition=steady-state)"
+                    }
+                    NotCleaned::TooShort => {
+                        "the load is too short for cleaning to begin, so writes are slower under a longer load"
+                    }
+                };
+                notes.push(format!("{}: NOT CLEANED: {why}", of.name));
             }
         }
         notes.extend(self.advice());

@@ -1,7 +1,7 @@
 //! The outcome of objectives, in lines and for programs.
 
-use iosonar_analysis::objective::{Attained, Judgement};
-use iosonar_report::{Assessment, Word, distance_of, found_of, grouped, interval_of};
+use iosonar_analysis::objective::{Attained, Flaw, Judgement};
+use iosonar_report::{Assessment, Word, counted, distance_of, found_of, grouped, interval_of};
 use iosonar_stats::Labels;
 use iosonar_units::Nanos;
 use serde_json::{Value, json};
@@ -11,8 +11,12 @@ use super::style;
 /// The outcome of an objective, in a line.
 pub(crate) fn line(of: &Attained) -> String {
     let objective = &of.objective;
+    let verdict = style::judgement(of.verdict);
     let interval = match interval_of(of) {
         Some(interval) => format!("95 % interval {interval}"),
+        None if of.flaw == Some(Flaw::TooShort) => {
+            "the runs are too short for a 95 % interval".to_owned()
+        }
         None if of.verdict == Judgement::Unclear => {
             "no 95 % interval: use --replications, or more requests".to_owned()
         }
@@ -21,12 +25,26 @@ pub(crate) fn line(of: &Attained) -> String {
             grouped(of.requests)
         ),
     };
-    format!(
-        "{objective}: {}, {} ({interval}), {}",
-        style::judgement(of.verdict),
-        found_of(of),
-        distance_of(of)
-    )
+    let (found, distance) = (found_of(of), distance_of(of));
+    match data_loss(of) {
+        Some(loss) => format!("{objective}: {verdict}, {loss}; {found} of the others, {distance}"),
+        None => format!("{objective}: {verdict}, {found} ({interval}), {distance}"),
+    }
+}
+
+/// What was lost with devices, where that decides on an objective.
+pub(crate) fn data_loss(of: &Attained) -> Option<String> {
+    let Some(Flaw::DataLoss { failed, lost }) = of.flaw else {
+        return None;
+    };
+    let failures = counted(failed, ["request failed", "requests failed"]);
+    let losses = counted(lost, ["cached write was lost", "cached writes were lost"]);
+    let all: Vec<String> = [(failed, failures), (lost, losses)]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(_, text)| text)
+        .collect();
+    Some(format!("{} (data loss)", all.join(" and ")))
 }
 
 /// What a recording says of an objective, in a line.
@@ -70,7 +88,16 @@ pub(crate) fn as_json(labels: &Labels, of: &Attained) -> Value {
         "interval_95": of.interval_95,
         "requests": of.requests,
         "beyond": of.beyond(),
+        "why": why(of),
     })
+}
+
+/// The reason of a verdict that does not follow from the value, for programs.
+pub(crate) fn why(of: &Attained) -> Option<&'static str> {
+    match of.flaw? {
+        Flaw::DataLoss { .. } => Some("data loss"),
+        Flaw::TooShort => Some("runs too short"),
+    }
 }
 
 /// A time, `-` where it is not known.

@@ -84,11 +84,12 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
             "{name}: {headline}\n  no request was completed, so there are no results\n"
         );
     }
+    let not_steady = simulation.not_steady(result);
     let mut text = format!("{name}: {}\n", headline(simulation));
     text += &format!("  assuming      {}\n", assumed::line(simulation));
     text += &reach(simulation, result);
     text += &times(simulation, result).text();
-    text += &format!("  mean          {}\n", mean(simulation, result));
+    text += &format!("  mean          {}\n", mean(simulation, result, not_steady));
     if let Some(precision) = simulation.precision() {
         let reached = result.mean_ms.half_width_95() / result.mean_ms.mean;
         // Fewer than ten replications are not conclusive.
@@ -103,7 +104,9 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         }
     }
     for (label, p) in [("median", 0.5), ("p99", 0.99)] {
-        if let Some(interval) = result.quantile_interval_ms(p) {
+        if not_steady.is_none()
+            && let Some(interval) = result.quantile_interval_ms(p)
+        {
             let median = result.quantile_ms(p).mean;
             text += &format!("  {label:<12}  {}\n", within(median, interval));
         }
@@ -113,12 +116,9 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         .fleet
         .as_ref()
         .map_or_else(String::new, fleet::describe);
-    let overload = overload(simulation, result);
-    text += &if overload.is_empty() {
-        growth(simulation, result)
-    } else {
-        overload
-    };
+    text += &not_steady.map_or_else(String::new, |of| {
+        overload(simulation, result, of).unwrap_or_else(|| growth(of))
+    });
     if result.free > 0 {
         let words = match simulation.array().is_of_ssds() {
             true => ["flush or discard is", "flushes and discards are"],
@@ -130,7 +130,7 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         let left_out = counted(result.free, words);
         text += &format!("  {left_out} left out of all figures\n");
     }
-    text += &ssds::describe(result);
+    text += &ssds::describe(simulation, result);
     text += &media::describe(result);
     if !simulation.array().is_of_ssds() {
         let is_cached = simulation.array().controller.cache.is_some();
@@ -313,9 +313,15 @@ fn unit_of(mean_ms: f64) -> (f64, &'static str) {
     }
 }
 
-fn mean(simulation: &Prepared, result: &SimulationResult) -> String {
+fn mean(simulation: &Prepared, result: &SimulationResult, not_steady: Option<NotSteady>) -> String {
     let mean = result.mean_ms;
     let (factor, unit) = unit_of(mean.mean);
+    if not_steady.is_some() {
+        return format!(
+            "{:.3} {unit} (the run is too short for a confidence interval)",
+            mean.mean * factor
+        );
+    }
     let Some((lower, upper)) = mean.positive_interval_95() else {
         let why = match result.no_interval() {
             Some(NoInterval::TooFew) => {
@@ -367,7 +373,17 @@ fn add_split(table: &mut Table, split: &ResponseSplit) {
     table.times("  join delay", &split.join_delay);
 }
 
-fn overload(simulation: &Prepared, result: &SimulationResult) -> String {
+/// That more arrives than is completed, where a queue grows and the load has a rate to compare with.
+fn overload(
+    simulation: &Prepared,
+    result: &SimulationResult,
+    not_steady: NotSteady,
+) -> Option<String> {
+    // What is in service when a short run ends is not in a queue.
+    let grows = matches!(
+        not_steady,
+        NotSteady::QueueGrows { .. } | NotSteady::Unstable { .. }
+    );
     // A bursty load need not come at its mean rate within a run, nor few requests of any.
     let steady = match simulation.load() {
         LoadModel::Synthetic { classes, .. } => classes.iter().all(|class| {
@@ -382,44 +398,54 @@ fn overload(simulation: &Prepared, result: &SimulationResult) -> String {
     let enough = steady
         && result.failed == 0
         && result.response_time.count() >= 1000 * u64::from(result.replications);
-    match simulation.load().requests_per_s().filter(|_| enough) {
-        Some(rate) if result.throughput_per_s.mean < 0.95 * rate => format!(
-            "  OVERLOADED    {} requests/s arrive, {:.2} are completed: the queue keeps growing, and \
-             the times above depend on the length of the run{}\n",
-            short(rate),
-            result.throughput_per_s.mean,
-            Warning::Overloaded.tag()
-        ),
-        _ => String::new(),
-    }
+    let rate = simulation.load().requests_per_s();
+    let rate = rate.filter(|rate| grows && enough && result.throughput_per_s.mean < 0.95 * rate)?;
+    Some(format!(
+        "  OVERLOADED    {} requests/s arrive, {:.2} are completed: the queue keeps growing, and \
+         the times above depend on the length of the run{}\n",
+        short(rate),
+        result.throughput_per_s.mean,
+        Warning::Overloaded.tag()
+    ))
 }
 
-/// Says so where the result depends on how long the run is.
-fn growth(simulation: &Prepared, result: &SimulationResult) -> String {
-    let not_steady = simulation.not_steady(result);
-    let tag = not_steady
-        .as_ref()
-        .map_or_else(String::new, |of| codes::of_not_steady(of).tag());
-    match not_steady {
-        None => String::new(),
-        Some(NotSteady::QueueGrows { share }) => format!(
-            "  NOT STEADY    {:.1} % of the requests were still in the system when the load ended: \
-             throughput and times depend on the length of the run{tag}\n",
+/// That the result depends on how long the run is.
+fn growth(not_steady: NotSteady) -> String {
+    let tag = codes::of_not_steady(&not_steady).tag();
+    let what = match not_steady {
+        NotSteady::QueueGrows { share } => format!(
+            "{:.1} % of the requests were still in the system when the load ended: \
+             throughput and times depend on the length of the run",
             100.0 * share
         ),
-        Some(NotSteady::FirstOfUsers {
+        NotSteady::FirstOfUsers {
             first,
             requests,
             users,
-        }) => format!(
-            "  NOT STEADY    {} of {} requests are the first requests of their users, who start in an empty system: \
-             raise load.requests to {}, or warmup_requests to {}{tag}\n",
+        } => format!(
+            "{} of {} requests are the first requests of their users, who start in an empty system: \
+             raise load.requests to {}, or warmup_requests to {}",
             grouped(first),
             grouped(requests),
             grouped(REQUESTS_PER_USER * users),
             grouped(users)
         ),
-    }
+        NotSteady::CacheFills { share } => format!(
+            "{:.1} % of what entered the cache was still in it when the load ended, so writes have hardly waited for the \
+             disks yet: raise load.requests",
+            100.0 * share
+        ),
+        NotSteady::NearSaturation { offered, requests } => format!(
+            "the offered load of the busiest station is {offered:.3} times its capacity, so the times of a run this short \
+             are too short: raise load.requests to {}",
+            grouped(requests)
+        ),
+        NotSteady::Unstable { offered } => format!(
+            "the offered load of the busiest station is {offered:.3} times its capacity, so its queue keeps growing: \
+             the times above depend on the length of the run"
+        ),
+    };
+    format!("  NOT STEADY    {what}{tag}\n")
 }
 
 /// What writes to parts of stripes found. With a cache, these are writes of destaging, so the shares do not describe requests.

@@ -143,3 +143,10 @@ pub enum Scheduling {
     /// Operations of the host in the order of arrival, then cleaning.
     Fcfs,
 }
+
+impl FlashProfile {
+    /// Whether it begins as after long use.
+    pub fn is_used(&self) -> bool {
+        self.precondition == Filling::SteadyState
+    }
+}

@@ -48,18 +48,25 @@ impl Sought {
         }
     }
 
-    /// What is said of the best one, with this number of targets.
-    pub fn name(self, targets: usize) -> String {
-        let name = match self {
-            Self::Rate => "highest rate that meets",
-            Self::Growth => "largest growth that meets",
-            Self::Copies => "most copies that meet",
-            Self::Disks => "fewest disks that meet",
-            Self::MostJobs => "most jobs that meet",
-            Self::FewestJobs => "fewest jobs that reach",
+    /// What is said of the best one, with this number of targets: that it is the best, or only the best one that was
+    /// confirmed.
+    pub fn name(self, targets: usize, is_only_confirmed: bool) -> String {
+        let (what, meets) = match self {
+            Self::Rate => ("highest rate", "meets"),
+            Self::Growth => ("largest growth", "meets"),
+            Self::Copies => ("most copies", "meet"),
+            Self::Disks => ("fewest disks", "meet"),
+            Self::MostJobs => ("most jobs", "meet"),
+            Self::FewestJobs => ("fewest jobs", "reach"),
         };
-        let what = if targets == 1 { "it" } else { "all targets" };
-        format!("{name} {what}")
+        let targets = if targets == 1 { "it" } else { "all targets" };
+        match is_only_confirmed {
+            false => format!("{what} that {meets} {targets}"),
+            true => format!(
+                "{what} confirmed to {} {targets}",
+                meets.trim_end_matches('s')
+            ),
+        }
     }
 
     fn jobs(targets: &[Objective]) -> Self {

@@ -74,7 +74,7 @@ pub fn chart(headline: &str, targets: &[Objective], answer: &Answer) -> Chart {
     if let Some(best) = &found.best {
         notes.push(format!(
             "{}: {} {}",
-            answer.sought.name(targets.len()),
+            answer.sought.name(targets.len(), found.is_only_confirmed()),
             load_text(best.load),
             load_unit
         ));

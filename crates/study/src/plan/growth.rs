@@ -5,7 +5,7 @@ use iosonar_scenario::{
 };
 
 use super::search::LEAST;
-use super::subject::{is_long_enough, theory_of};
+use super::subject::theory_of;
 use super::{Bound, Found, PlanError, Point, Simulated, Subject, TargetOutcome, highest, most};
 use crate::objective::give_up;
 use iosonar_analysis::objective::{Objective, Statistic};
@@ -250,10 +250,6 @@ impl GrowingLoad {
 }
 
 impl Subject for GrowingLoad {
-    fn is_long_enough(&self, load: f64) -> Result<bool, PlanError> {
-        Ok(is_long_enough(&self.at(load)?))
-    }
-
     fn theory(&self, load: f64, target: &Objective) -> Result<Option<f64>, PlanError> {
         Ok(theory_of(&self.at(load)?, target))
     }

@@ -1,6 +1,7 @@
 //! A load that was looked at, and the outcome of each target there.
 
 use iosonar_analysis::objective::{Attained, Judgement};
+use iosonar_scenario::NotCleaned;
 
 /// What simulations of a load found of a target.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,8 +45,8 @@ pub struct Point {
     pub theory: Vec<Option<f64>>,
     /// The outcome of each target, in their order.
     pub outcomes: Vec<TargetOutcome>,
-    /// Whether flash was written and never cleaned: a drive that is fuller is slower.
-    pub not_cleaned: bool,
+    /// Why flash was written and never cleaned: a drive that is fuller is slower.
+    pub not_cleaned: Option<NotCleaned>,
 }
 
 impl Point {
@@ -57,6 +58,14 @@ impl Point {
     /// Whether it meets all targets.
     pub fn meets(&self) -> bool {
         self.verdict() == Judgement::Meets
+    }
+
+    /// Whether it certainly does not meet all targets.
+    pub fn is_ruled_out(&self) -> bool {
+        match self.verdict() {
+            Judgement::Misses | Judgement::Unstable => true,
+            Judgement::Meets | Judgement::Unclear | Judgement::TooShort => false,
+        }
     }
 
     /// Whether it meets the target of this number.
@@ -131,6 +140,27 @@ impl Found {
         self.next.as_ref()?.worst_target()
     }
 
+    /// Whether a better load than the best one may meet the targets, too: of the nearest one this is not certain.
+    pub fn is_only_confirmed(&self) -> bool {
+        let is_unsure = |next: &Point| !next.is_ruled_out();
+        self.best.is_some() && self.next.as_ref().is_some_and(is_unsure)
+    }
+
+    /// The nearest load beyond the best one that certainly does not meet the targets.
+    pub fn ruled_out(&self) -> Option<f64> {
+        let (best, next) = (self.best.as_ref()?.load, self.next.as_ref()?.load);
+        let is_beyond = |point: &&Point| match next > best {
+            true => point.load > best,
+            false => point.load < best,
+        };
+        let ruled_out = self.points.iter().filter(is_beyond);
+        let loads = ruled_out.filter(|point| point.is_ruled_out());
+        let away = |load: &f64| (load - best).abs();
+        loads
+            .map(|point| point.load)
+            .min_by(|a, b| away(a).total_cmp(&away(b)))
+    }
+
     /// The load that comes nearest to meeting all targets.
     pub fn nearest(&self) -> Option<&Point> {
         let known = self.points.iter();
@@ -176,7 +206,7 @@ mod tests {
                 known("mean < 10ms", mean_ms),
                 known("throughput > 100", per_s),
             ],
-            not_cleaned: false,
+            not_cleaned: None,
         }
     }
 

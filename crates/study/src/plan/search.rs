@@ -356,7 +356,7 @@ mod tests {
             .map(|target| Simulated::of_estimate(target, 1000, estimate));
         Simulated {
             outcomes: outcomes.collect(),
-            not_cleaned: false,
+            not_cleaned: None,
         }
     }
 
@@ -470,7 +470,7 @@ mod tests {
                 });
                 Ok(Simulated {
                     outcomes: outcomes.collect(),
-                    not_cleaned: false,
+                    not_cleaned: None,
                 })
             }
         }
@@ -585,7 +585,7 @@ mod tests {
             };
             Ok(Simulated {
                 outcomes: targets.iter().map(outcome).collect(),
-                not_cleaned: false,
+                not_cleaned: None,
             })
         }
     }

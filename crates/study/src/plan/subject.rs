@@ -5,13 +5,14 @@ use std::path::Path;
 use iosonar_scenario::networked::{NetworkPoint, NetworkedRaid, Services, Structure};
 use iosonar_scenario::theory::{Standing, Theory};
 use iosonar_scenario::{
-    LoadModel, Outputs, Overrides, Prepared, REQUESTS_PER_USER, ScenarioError, SimulationResult,
+    LoadModel, NotCleaned, Outputs, Overrides, Prepared, REQUESTS_PER_USER, ScenarioError,
+    SimulationResult,
 };
 use iosonar_stats::Estimate;
 
 use super::{PlanError, Point, TargetOutcome};
 use crate::objective::{by_theory, judged};
-use iosonar_analysis::objective::{Attained, Judgement, Objective, Statistic};
+use iosonar_analysis::objective::{Attained, Objective, Statistic};
 
 use iosonar_trace::Requests;
 
@@ -20,8 +21,8 @@ use iosonar_trace::Requests;
 pub struct Simulated {
     /// The outcome of each target, in their order.
     pub outcomes: Vec<TargetOutcome>,
-    /// Whether flash was written and never cleaned.
-    pub not_cleaned: bool,
+    /// Why flash was written and never cleaned.
+    pub not_cleaned: Option<NotCleaned>,
 }
 
 impl Simulated {
@@ -44,7 +45,7 @@ impl Simulated {
                 .iter()
                 .map(outcome)
                 .collect::<Result<_, PlanError>>()?,
-            not_cleaned: result.is_not_cleaned(),
+            not_cleaned: simulation.not_cleaned(result),
         })
     }
 
@@ -52,7 +53,7 @@ impl Simulated {
     pub(super) fn all(targets: &[Objective], outcome: TargetOutcome) -> Self {
         Self {
             outcomes: vec![outcome; targets.len()],
-            not_cleaned: false,
+            not_cleaned: None,
         }
     }
 
@@ -87,14 +88,6 @@ pub trait Subject {
     /// If there is no such system, or it cannot be simulated.
     fn simulate(&self, load: f64, targets: &[Objective]) -> Result<Simulated, PlanError>;
 
-    /// Whether runs at a load are long enough to confirm anything.
-    ///
-    /// # Errors
-    /// If there is no such system.
-    fn is_long_enough(&self, _load: f64) -> Result<bool, PlanError> {
-        Ok(true)
-    }
-
     /// Whether theory leaves it open that this load is good enough although a larger one is worse.
     ///
     /// # Errors
@@ -121,22 +114,11 @@ pub trait Subject {
         targets: &[Objective],
         simulated: Simulated,
     ) -> Result<Point, PlanError> {
-        let mut outcomes = simulated.outcomes;
-        let meets = |outcome: &TargetOutcome| outcome.verdict() == Some(Judgement::Meets);
-        if outcomes.iter().any(meets) && !self.is_long_enough(load)? {
-            for outcome in &mut outcomes {
-                if let TargetOutcome::Known(attained) = outcome
-                    && attained.verdict == Judgement::Meets
-                {
-                    attained.verdict = Judgement::TooShort;
-                }
-            }
-        }
         let theory = targets.iter().map(|target| self.theory(load, target));
         Ok(Point {
             load,
             theory: theory.collect::<Result<_, _>>()?,
-            outcomes,
+            outcomes: simulated.outcomes,
             not_cleaned: simulated.not_cleaned,
         })
     }
@@ -218,26 +200,7 @@ impl<'a> ArraySubject<'a> {
     }
 }
 
-/// A queue forgets where it began within some 1 / (1 - rho)^2 requests (Whitt, "Planning queueing simulations",
-/// Management Science 35, 1989); a run takes this multiple of that.
-const RELAXATIONS: f64 = 100.0;
-
-/// Whether runs of a scenario are long enough to forget how they began.
-pub(super) fn is_long_enough(simulation: &Prepared) -> bool {
-    let (LoadModel::Synthetic { requests, .. }, Some((busiest, _))) =
-        (simulation.load(), simulation.busiest())
-    else {
-        return true;
-    };
-    let left = (1.0 - busiest.lower.min(busiest.upper)).max(1e-9);
-    *requests as f64 >= RELAXATIONS / (left * left)
-}
-
 impl Subject for ArraySubject<'_> {
-    fn is_long_enough(&self, load: f64) -> Result<bool, PlanError> {
-        Ok(is_long_enough(&self.at(load)?))
-    }
-
     /// More users are never better, but more disks may be: a request that fills a stripe of few disks is a partial
     /// write on many. Only an approximation whose error is known rules a number of disks out.
     fn may_meet(&self, load: f64, objective: &Objective) -> Result<bool, PlanError> {
@@ -376,7 +339,7 @@ impl Subject for NetworkSubject {
         };
         Ok(Simulated {
             outcomes: targets.iter().map(outcome).collect::<Result<_, _>>()?,
-            not_cleaned: false,
+            not_cleaned: None,
         })
     }
 }

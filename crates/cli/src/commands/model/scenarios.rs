@@ -13,7 +13,7 @@ use iosonar_study::answered::{
 use serde_json::json;
 
 use super::{outputs, overrides, threads};
-use crate::commands::sim::simulate;
+use crate::commands::sim::{refuse_unstable, simulate};
 use crate::exit::{Ending, note, print_beside, print_data_beside, write_table};
 use crate::low::Model;
 use crate::render::picture;
@@ -29,7 +29,11 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
         let simulation = Prepared::read(path, &overrides(args))?;
         apart::refuse_overwritten(&simulation.inputs(), &outputs(args))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        all.push(Answered::by_theory(&name, path, simulation)?);
+        let answered = Answered::by_theory(&name, path, simulation)?;
+        if args.with_sim {
+            refuse_unstable(&name, path, &answered.simulation)?;
+        }
+        all.push(answered);
     }
     let measured = args.measured.as_deref().map(recorded).transpose();
     let measured = measured.map_err(|error| match error {

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use iosonar_analysis::objective::{Judgement, Objective, Objectives};
+use iosonar_analysis::objective::{Attained, Flaw, Judgement, Objective, Objectives};
+use iosonar_scenario::NotCleaned;
 use iosonar_study::plan::{Answer, Bound, Found, Point, Sought, TargetOutcome, load_text};
 
 use crate::render::table::Table;
@@ -67,7 +68,7 @@ fn table(targets: &Objectives, unit: &str, points: &[Point]) -> String {
         for (i, (target, outcome)) in targets.0.iter().zip(&point.outcomes).enumerate() {
             let interval = match outcome {
                 TargetOutcome::Known(of) => {
-                    interval_of(of).unwrap_or_else(|| "too few requests".to_owned())
+                    interval_of(of).unwrap_or_else(|| no_interval(of).to_owned())
                 }
                 TargetOutcome::Over | TargetOutcome::Stopped | TargetOutcome::Unsteady => {
                     "-".to_owned()
@@ -87,6 +88,14 @@ fn table(targets: &Objectives, unit: &str, points: &[Point]) -> String {
     table.text()
 }
 
+/// Why nothing is known of how far a value is from that of a long run.
+fn no_interval(of: &Attained) -> &'static str {
+    match of.flaw {
+        Some(Flaw::TooShort) => "runs too short",
+        Some(Flaw::DataLoss { .. }) | None => "too few requests",
+    }
+}
+
 /// Why a point does not count as one that meets the targets.
 pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> String {
     let Some(worst) = next.worst_target() else {
@@ -104,10 +113,10 @@ pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> Str
         }
         Judgement::Unclear => "the target lies within the interval: raise --replications",
         Judgement::TooShort if is_recording => {
-            "the recording is too short for a queue to build up: use a longer recording"
+            "the recording is too short for a queue to build up, or for a cache to fill: use a longer recording"
         }
         Judgement::TooShort => {
-            "the simulation is too short for a load this close to saturation: raise load.requests"
+            "the simulation is too short for a load this close to saturation, or for a cache to fill: raise load.requests"
         }
         Judgement::Unstable => return "there is no steady state".to_owned(),
         Judgement::Misses | Judgement::Meets if targets.0.len() > 1 => {
@@ -160,6 +169,15 @@ fn why_none(targets: &Objectives, unit: &str, found: &Found) -> String {
     text
 }
 
+/// That a better load than the best one that was confirmed is not ruled out.
+fn open(sought: Sought) -> &'static str {
+    match sought {
+        Sought::Rate | Sought::Growth => "a higher one may, too",
+        Sought::Copies | Sought::MostJobs => "more may, too",
+        Sought::Disks | Sought::FewestJobs => "fewer may, too",
+    }
+}
+
 /// Why more may meet the targets.
 fn beyond(bound: Bound) -> &'static str {
     match bound {
@@ -181,10 +199,17 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
     }
     text += found.bound.map_or("", beyond);
     let answers = [&found.best, &found.next];
-    if answers.into_iter().flatten().any(|p| p.not_cleaned) {
-        text += "  NOT CLEANED: no block was erased, so these are the write times of a fresh drive; set a \
-                 precondition for the SSD\n";
-    }
+    let mut not_cleaned = answers.into_iter().flatten().filter_map(|p| p.not_cleaned);
+    text += match not_cleaned.next() {
+        Some(NotCleaned::Fresh) => {
+            "  NOT CLEANED: no block was erased, so these are the write times of a fresh drive; set a \
+             precondition for the SSD\n"
+        }
+        Some(NotCleaned::TooShort) => {
+            "  NOT CLEANED: the load is too short for cleaning to begin, so writes are slower in a longer run\n"
+        }
+        None => "",
+    };
     if let Some(load) = found.by_theory {
         let _ = writeln!(text, "  by theory alone: {} {unit}", load_text(load));
     }
@@ -197,8 +222,16 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
     // The answer comes last, where it is read first.
     match &found.best {
         Some(best) => {
-            let name = answer.sought.name(targets.0.len());
-            let _ = writeln!(text, "  {name}: {} {unit}", load_text(best.load));
+            let is_only_confirmed = found.is_only_confirmed();
+            let name = answer.sought.name(targets.0.len(), is_only_confirmed);
+            let more = match (is_only_confirmed, found.ruled_out()) {
+                (false, _) => String::new(),
+                (true, None) => format!("; {}", open(answer.sought)),
+                (true, Some(load)) => {
+                    format!("; {}, but not {}", open(answer.sought), load_text(load))
+                }
+            };
+            let _ = writeln!(text, "  {name}: {} {unit}{more}", load_text(best.load));
         }
         None => text += &why_none(targets, unit, found),
     }

@@ -112,7 +112,13 @@ fn describe(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned
         return text + &format!("  none of the tested loads meets {what}\n");
     };
     let name = sought.map_or("best".to_owned(), |answer| {
-        answer.sought.name(targets.0.len())
+        let is_unsure = |of: &&Planned| {
+            let answer = of.answer.as_ref();
+            answer.is_ok_and(|answer| answer.found.is_only_confirmed())
+        };
+        answer
+            .sought
+            .name(targets.0.len(), best.iter().any(is_unsure))
     });
     let load = first.best().map_or_else(String::new, load_text);
     let most = if best.iter().any(|of| of.is_most()) {

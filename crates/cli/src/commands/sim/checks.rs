@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use iosonar_scenario::{
-    Fleet, LoadModel, NoSteadyState, Offered, REPLICATION, ScenarioError, Warmup, records_go_to,
-    records_path_of, replaced_by_records,
+    Fleet, LoadModel, NoSteadyState, Offered, Prepared, REPLICATION, ScenarioError, Warmup,
+    records_go_to, records_path_of, replaced_by_records,
 };
 use iosonar_study::objective::refuse_delays;
 use iosonar_trace::{TraceError, output};
@@ -212,22 +212,28 @@ pub(super) fn check_records(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses what can only grow, and says where that is not certain.
+/// Refuses what can only grow, unless that is asked for, and says where that is not certain.
 pub(super) fn check_stability(args: &Sim, named: &Named) -> Result<(), ScenarioError> {
-    if args.unstable {
-        return Ok(());
+    match args.unstable {
+        true => Ok(()),
+        false => refuse_unstable(&named.name, &named.path, &named.simulation),
     }
-    match named.simulation.check_stability() {
+}
+
+/// Refuses what can only grow, and says where that is not certain.
+pub(crate) fn refuse_unstable(
+    name: &str,
+    path: &Path,
+    simulation: &Prepared,
+) -> Result<(), ScenarioError> {
+    match simulation.check_stability() {
         Err(NoSteadyState::Unstable(offered)) => Err(ScenarioError::Unstable {
-            path: named.path.clone(),
+            path: path.to_owned(),
             station: offered.station,
             offered: offered.lower,
         }),
         Ok(Some(offered)) => {
-            warn(
-                Warning::MayBeUnstable,
-                &may_be_unstable(&named.name, &offered),
-            );
+            warn(Warning::MayBeUnstable, &may_be_unstable(name, &offered));
             Ok(())
         }
         Ok(None) | Err(NoSteadyState::Deadlock(_)) => Ok(()),

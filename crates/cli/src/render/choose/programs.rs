@@ -10,6 +10,7 @@ use iosonar_units::{Column, Table};
 use serde_json::{Value, json};
 
 use super::Answer;
+use crate::render::objective::why;
 
 /// The answer for programs.
 pub(crate) fn as_json(answer: &Answer<'_>) -> Output {
@@ -123,6 +124,7 @@ fn verdict(labels: &Labels, target: &Objective, growth: f64, outcome: &TargetOut
         "growth": growth,
         "verdict": outcome.verdict().map(Judgement::name),
         "interval_95": outcome.attained().and_then(|of| of.interval_95),
+        "why": outcome.attained().and_then(why),
     })
 }
 

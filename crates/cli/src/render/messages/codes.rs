@@ -98,6 +98,9 @@ pub(crate) fn of_not_steady(of: &NotSteady) -> Warning {
     match of {
         NotSteady::QueueGrows { .. } => Warning::QueueGrows,
         NotSteady::FirstOfUsers { .. } => Warning::FirstOfUsers,
+        NotSteady::CacheFills { .. } => Warning::CacheFills,
+        NotSteady::NearSaturation { .. } => Warning::NearSaturation,
+        NotSteady::Unstable { .. } => Warning::Overloaded,
     }
 }
 

@@ -334,12 +334,11 @@ SmallReach = "W068" "the load lies within a small part of the array" {
     "Seeks are short, and caches may hold much of the data. Response times are therefore shorter than if the data were spread out."
     "If the real data will lie this close together, no action is needed. Otherwise spread the load with --scatter."
     "iosonar sim array.toml --trace web.load --scatter 1000000000,2048" }
-DevicesAsOne = "W069" "requests of several devices were simulated as those of one" {
-    "The trace has requests to several devices, and the simulated system has one address space for all of them."
-    "Data of different devices lie at the same addresses, and the system gets the load of all devices together."
-    "Simulate each device separately with --device, or place them side by side first. An array for each device is \
-     simulated with array.count."
-    "iosonar sim array.toml --trace day.ios --device sda" }
+CacheFills = "W069" "the cache was still filling at the end" {
+    "Much of what was written was still in the write-back cache when the load ended."
+    "Writes have hardly waited for the disks yet. In a longer run the cache is full, and the disks may be too slow for the load."
+    "Simulate more requests, until as much leaves the cache as enters it."
+    "iosonar sim array.toml --set load.requests=1000000" }
 PoorFit = "W070" "the fitted model does not match the device" {
     "For the held-out half of the requests, the model's times differ clearly from the measured ones."
     "Predictions with this profile will have errors of the same size."
@@ -385,6 +384,11 @@ NoBus = "W078" "the bus transfer times are not known" {
     "The simulated times of short requests may be slightly too short."
     "Also give the file that describes the bus, or set the times with --bus-read-ms and --bus-write-ms."
     "iosonar import disksim drive.diskspecs --bus-read-ms 0.1" }
+NearSaturation = "W079" "the runs are too short for a load this close to saturation" {
+    "The queue of the busiest station forgets how it began only within many more requests than a run has."
+    "The run begins with an empty queue, so its times are too short, and an interval of them would be wrong."
+    "Simulate as many requests as the message asks for, or lower the rate."
+    "iosonar sim array.toml --set load.requests=1000000" }
 NoCompletions = "W080" "no completion was recorded" {
     "Requests were recorded, but no completions. The device may be hanging, the recording may have been too short, or \
      the driver may have no tracepoint for completions."
@@ -427,6 +431,12 @@ InputLeftOut = "W088" "an input was left out of the report" {
     "The report covers only the other inputs."
     "Correct the problem that the message names, or remove the file."
     "iosonar info broken.ios" }
+DevicesAsOne = "W089" "requests of several devices were simulated as those of one" {
+    "The trace has requests to several devices, and the simulated system has one address space for all of them."
+    "Data of different devices lie at the same addresses, and the system gets the load of all devices together."
+    "Simulate each device separately with --device, or place them side by side first. An array for each device is \
+     simulated with array.count."
+    "iosonar sim array.toml --trace day.ios --device sda" }
 RunsChanged = "W090" "existing runs used a different scenario or different options" {
     "The folder contains results for the same points, but they were computed with a different scenario or with different options."
     "The tables mix old and new results."

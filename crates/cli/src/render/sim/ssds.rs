@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use iosonar_raid::ResponseSplit;
 use iosonar_report::{counted, grouped};
-use iosonar_scenario::SimulationResult;
+use iosonar_scenario::{NotCleaned, Prepared, SimulationResult};
 use iosonar_ssd_model::{SsdReport, Stage};
 use iosonar_units::Nanos;
 
@@ -15,7 +15,7 @@ fn percent(share: f64) -> String {
 }
 
 /// The lines for people.
-pub(crate) fn describe(result: &SimulationResult) -> String {
+pub(crate) fn describe(simulation: &Prepared, result: &SimulationResult) -> String {
     let Some(report) = &result.ssd else {
         return String::new();
     };
@@ -67,7 +67,7 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
             grouped(hits + misses)
         );
     }
-    text += &flash(report, result.is_not_cleaned());
+    text += &flash(report, simulation.not_cleaned(result));
     if report.failed_commands > 0 {
         text += &format!(
             "  errors            {}; {} left out of all figures\n",
@@ -105,7 +105,7 @@ fn stations(report: &SsdReport) -> String {
 }
 
 /// What the flash was asked for, and what cleaning adds to that.
-fn flash(report: &SsdReport, is_not_cleaned: bool) -> String {
+fn flash(report: &SsdReport, not_cleaned: Option<NotCleaned>) -> String {
     let Some(ftl) = &report.ftl else {
         return String::new();
     };
@@ -140,9 +140,15 @@ fn flash(report: &SsdReport, is_not_cleaned: bool) -> String {
         );
     }
     if flash.programs > 0 {
-        if is_not_cleaned {
-            text += "  NOT CLEANED       no block has been erased yet: these are the write times of a fresh drive\n";
-        }
+        text += match not_cleaned {
+            Some(NotCleaned::Fresh) => {
+                "  NOT CLEANED       no block has been erased yet: these are the write times of a fresh drive\n"
+            }
+            Some(NotCleaned::TooShort) => {
+                "  NOT CLEANED       the load is too short for cleaning to begin: writes are slower in a longer run\n"
+            }
+            None => "",
+        };
         text += &format!(
             "  write amplification {:.4}; {} logical pages written, {} copied\n",
             flash.write_amplification(),

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use iosonar_report::counted;
+use iosonar_scenario::LoadModel;
 use iosonar_scenario::theory::{Accuracy, Answer, Regime, Standing, Theory};
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
@@ -167,7 +168,10 @@ pub(super) fn describe(
 fn conclusion(answered: &Answered) -> String {
     let (theory, simulated) = (&answered.theory, answered.result.as_ref());
     let simulated = simulated.map(|result| result.mean_ms.mean);
-    let by_theory = theory.response.as_ref().or(theory.alone.as_ref());
+    // What a request takes alone is no answer for a load in which it meets others.
+    let is_alone = matches!(answered.simulation.load(), LoadModel::Alone { .. });
+    let lone = theory.alone.as_ref();
+    let by_theory = theory.response.as_ref().or(lone.filter(|_| is_alone));
     match (by_theory.map(|of| (of.mean_ms(), of.standing)), simulated) {
         (Some((mean, standing)), Some(simulated)) => format!(
             "{}: the mean is {} ({}), which differs by {} from the simulated {}.\n",
@@ -185,15 +189,19 @@ fn conclusion(answered: &Answered) -> String {
                 standing.name()
             )
         }
-        (None, Some(simulated)) => format!(
-            "{}: queueing theory has no formula for the response times; the simulated mean is {}.\n",
-            answered.name,
-            ms(simulated)
-        ),
-        (None, None) => format!(
-            "{}: queueing theory has no formula for the response times.\n",
-            answered.name
-        ),
+        (None, simulated) => {
+            let lone = lone.map_or_else(String::new, |of| {
+                let (mean, standing) = (ms(of.mean_ms()), of.standing.name());
+                format!("; a request alone takes {mean} on average ({standing})")
+            });
+            let simulated = simulated.map_or_else(String::new, |mean| {
+                format!("; the simulated mean is {}", ms(mean))
+            });
+            format!(
+                "{}: queueing theory has no formula for the response times under this load{lone}{simulated}.\n",
+                answered.name
+            )
+        }
     }
 }
 
