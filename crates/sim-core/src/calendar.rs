@@ -397,6 +397,36 @@ mod tests {
         assert_eq!(rest, (0..100_000).step_by(10).collect::<Vec<_>>());
     }
 
+    #[test]
+    fn events_come_before_those_that_were_looked_at_if_they_are_earlier() {
+        for spacing in [10, 1_000, 1 << 20] {
+            let mut calendar = Calendar::default();
+            let mut expected: Vec<(u64, usize)> =
+                (0..400).map(|i| (i * spacing, i as usize)).collect();
+            for &(at, event) in &expected {
+                calendar.schedule(Nanos::new(at), event);
+            }
+            let mut popped = Vec::new();
+            while let Some((now, event)) = calendar.pop() {
+                popped.push((now.get(), event));
+                let next = calendar.next_time();
+                // A burst before the next event, now and then: more than is kept sorted.
+                if popped.len() % 300 == 30
+                    && let Some(next) = next
+                {
+                    for i in 0..100 {
+                        let at = now.get() + (next - now).get() * (i * 37 % 100) / 100;
+                        expected.push((at, expected.len()));
+                        calendar.schedule(Nanos::new(at), expected.len() - 1);
+                    }
+                }
+            }
+            expected.sort_unstable();
+            assert!(expected.len() > 500);
+            assert_eq!(popped, expected, "{spacing}");
+        }
+    }
+
     /// What a test does to a calendar.
     #[derive(Clone, Debug)]
     enum Step {
