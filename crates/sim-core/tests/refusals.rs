@@ -491,6 +491,26 @@ fn what_cannot_wait_must_not_come_to_a_finite_queue() {
 }
 
 #[test]
+fn what_finds_no_room_may_come_to_another_finite_queue() {
+    // Who finds no room in either waits where it comes from, but who has lost patience has left.
+    let with = |queue: Queue| {
+        let mut b = builder();
+        let (source, first) = (b.source("source", poisson(0)), b.station("first", server()));
+        let one = b.station("one", queue.room_for(1));
+        let two = b.station("two", server().room_for(1));
+        let sink = b.sink("sink");
+        b.chain(&[source, first, one, sink]).chain(&[two, sink]);
+        b.unserved(one, two);
+        b
+    };
+    runs(with(server()));
+    assert!(matches!(
+        refused(with(server().patience(ms(5)))),
+        BuildError::CannotWait { node, queue, .. } if node == "one" && queue == "two"
+    ));
+}
+
+#[test]
 fn ways_for_unserved_jobs_need_a_reason() {
     let mut b = builder();
     let (source, sink) = (b.source("source", poisson(0)), b.sink("sink"));
