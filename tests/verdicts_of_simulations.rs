@@ -285,7 +285,7 @@ fn a_drive_in_steady_state_is_not_said_to_need_a_precondition() {
                  read_share = 0.5\n[ssd]\nprofile = \"nvme-gen4-tlc\"\n";
     let used = format!("{fresh}[ssd.flash]\nprecondition = \"steady-state\"\n");
     let choose = |scenario: &str| {
-        let file = scratch.file("ssd.toml", scenario.to_owned());
+        let file = scratch.file("ssd.toml", scenario);
         let file = text(&file);
         out(&run(&["choose", file, file, "--target", "p99 < 1s"]))
     };

@@ -367,14 +367,12 @@ impl Prepared {
     /// that of others.
     pub fn busiest(&self) -> Option<(Offered, Stability)> {
         let mut measured = self.offered()?;
-        let busiest = match measured.len() {
-            1 => 0,
-            _ => {
-                let seen = self.offered_by("busiest station")?;
-                let stations = seen.iter().enumerate();
-                stations.max_by(|a, b| a.1.upper.total_cmp(&b.1.upper))?.0
-            }
-        };
+        let mut busiest = 0;
+        if measured.len() > 1 {
+            let seen = self.offered_by("busiest station")?;
+            let stations = seen.iter().enumerate();
+            busiest = stations.max_by(|a, b| a.1.upper.total_cmp(&b.1.upper))?.0;
+        }
         let busiest = measured.swap_remove(busiest);
         let stability = if busiest.lower - 3.0 * busiest.stderr >= 1.0 {
             Stability::Unstable
