@@ -89,7 +89,7 @@ impl Prepared {
         }
     }
 
-    /// Whether arrivals that are given by laws offer too much, or nearly so much that runs are too short for it.
+    /// Whether the offered load of arrivals that are given by laws is too high, or too close to saturation for the runs.
     fn near_saturation(&self) -> Option<NotSteady> {
         /// A queue forgets where it began within some 1 / (1 - rho)^2 requests (Whitt, "Planning queueing simulations",
         /// Management Science 35, 1989); a run takes this multiple of that.

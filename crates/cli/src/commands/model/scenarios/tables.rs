@@ -168,7 +168,7 @@ pub(super) fn describe(
 fn conclusion(answered: &Answered) -> String {
     let (theory, simulated) = (&answered.theory, answered.result.as_ref());
     let simulated = simulated.map(|result| result.mean_ms.mean);
-    // What a request takes alone is no answer for a load in which it meets others.
+    // Under a load in which a request meets others, it takes longer than alone.
     let is_alone = matches!(answered.simulation.load(), LoadModel::Alone { .. });
     let lone = theory.alone.as_ref();
     let by_theory = theory.response.as_ref().or(lone.filter(|_| is_alone));
