@@ -56,21 +56,32 @@ fn intervals_of_times_stay_above_zero() {
 
 #[test]
 fn a_missing_interval_is_explained() {
-    // 20,000 requests, all of which wait for those before: not few, but dependent.
-    let one_run = |requests: u32| {
+    let one_run = |requests: u32, per_s: f64| {
         sim(&format!(
-            "[load]\nrequests = {requests}\narrivals = {{ poisson_per_s = 129.0 }}\nsize = {{ blocks = 1 }}\n\
+            "[load]\nrequests = {requests}\narrivals = {{ poisson_per_s = {per_s:?} }}\nsize = {{ blocks = 1 }}\n\
              [array]\nlevel = 'raid0'\ndisks = 1\n[disk]\nprofile = 'seagate-st3500630ns'\n"
         ))
     };
-    let text = one_run(20_000);
+    // More arrive than the disk serves, and almost as many.
+    let text = one_run(20_000, 129.0);
+    assert!(
+        line(&text, "mean ").contains("a queue that only grows has no mean"),
+        "{text}"
+    );
+    let text = one_run(20_000, 60.0);
+    assert!(
+        line(&text, "mean ").contains("the run is too short"),
+        "{text}"
+    );
+    // Requests of a burst wait for those before: not few, but dependent.
+    let text = sim(&bursts(1).replace("requests = 3000", "requests = 8000"));
     let mean = line(&text, "mean ");
     assert!(
         mean.contains("too strongly correlated") && mean.contains("--replications"),
         "{mean}"
     );
     assert!(!text.contains("too few"), "{text}");
-    let text = one_run(500);
+    let text = one_run(500, 30.0);
     let mean = line(&text, "mean ");
     assert!(
         mean.contains("needs at least 4 096 requests, or --replications"),

@@ -87,7 +87,10 @@ fn the_table_ends_with_the_answer_and_has_none_where_none_meets_it() {
     let met = plan(&[&vary[..], &["--target", "p90 < 60ms"]].concat());
     assert_eq!(met.status.code(), Some(0));
     let last = out(&met).lines().last().unwrap().trim().to_owned();
-    assert!(last.starts_with("highest rate that meets it: "), "{last}");
+    assert!(
+        last.starts_with("highest rate confirmed to meet it: "),
+        "{last}"
+    );
     assert!(last.contains("with array.stripe_unit="), "{last}");
     // Less than a request takes that waits for no other.
     let never = plan(&[&vary[..], &["--target", "p90 < 6ms"]].concat());

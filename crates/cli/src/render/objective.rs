@@ -14,6 +14,9 @@ pub(crate) fn line(of: &Attained) -> String {
     let verdict = style::judgement(of.verdict);
     let interval = match interval_of(of) {
         Some(interval) => format!("95 % interval {interval}"),
+        None if of.verdict == Judgement::Unstable => {
+            "no 95 % interval, as the queue only grows".to_owned()
+        }
         None if of.flaw == Some(Flaw::TooShort) => {
             "the runs are too short for a 95 % interval".to_owned()
         }

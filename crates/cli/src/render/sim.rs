@@ -316,11 +316,15 @@ fn unit_of(mean_ms: f64) -> (f64, &'static str) {
 fn mean(simulation: &Prepared, result: &SimulationResult, not_steady: Option<NotSteady>) -> String {
     let mean = result.mean_ms;
     let (factor, unit) = unit_of(mean.mean);
-    if not_steady.is_some() {
-        return format!(
-            "{:.3} {unit} (the run is too short for a confidence interval)",
-            mean.mean * factor
-        );
+    if let Some(of) = not_steady {
+        let why = match of {
+            NotSteady::Unstable { .. } => "a queue that only grows has no mean",
+            NotSteady::QueueGrows { .. }
+            | NotSteady::FirstOfUsers { .. }
+            | NotSteady::CacheFills { .. }
+            | NotSteady::NearSaturation { .. } => "the run is too short for a confidence interval",
+        };
+        return format!("{:.3} {unit} ({why})", mean.mean * factor);
     }
     let Some((lower, upper)) = mean.positive_interval_95() else {
         let why = match result.no_interval() {
@@ -436,8 +440,8 @@ fn growth(not_steady: NotSteady) -> String {
             100.0 * share
         ),
         NotSteady::NearSaturation { offered, requests } => format!(
-            "the offered load of the busiest station is {offered:.3} times its capacity, so the times of a run this short \
-             are too short: raise load.requests to {}",
+            "the offered load of the busiest station is {offered:.3} times its capacity, and a run this short ends before \
+             its queue has reached its usual length: raise load.requests to {}",
             grouped(requests)
         ),
         NotSteady::Unstable { offered } => format!(

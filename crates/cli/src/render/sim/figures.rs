@@ -1,10 +1,10 @@
 //! The result of a simulation for programs.
 
 use iosonar_analysis::objective::Attained;
-use iosonar_scenario::{Assumption, Prepared, SimulationResult};
+use iosonar_scenario::{Assumption, NotSteady, Prepared, SimulationResult};
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::assumed;
 use super::{headline, per_second};
@@ -31,19 +31,20 @@ pub(crate) fn add_to(
 ) {
     json.set("seed", json!(simulation.seed()));
     json.set("hash", json!(result.hash.to_string()));
-    json.append(
-        "scenarios",
-        json!({
-            "name": name,
-            "seed": simulation.seed(),
-            "replications": result.replications,
-            "warmup_requests": result.warmup_requests,
-            "hash": result.hash.to_string(),
-            "system": headline(simulation),
-            "assuming": assumed::line(simulation),
-            "remarks": remarks::of_load(&result.remarks, &result.fitted),
-        }),
-    );
+    let mut scenario = json!({
+        "name": name,
+        "seed": simulation.seed(),
+        "replications": result.replications,
+        "warmup_requests": result.warmup_requests,
+        "hash": result.hash.to_string(),
+        "system": headline(simulation),
+        "assuming": assumed::line(simulation),
+        "remarks": remarks::of_load(&result.remarks, &result.fitted),
+    });
+    if let Some(of) = simulation.not_steady(result) {
+        scenario["not_steady"] = of_not_steady(of);
+    }
+    json.append("scenarios", scenario);
     add_assumptions(json, name, simulation);
     json.metrics(result.metrics(name, simulation));
     for of in targets {
@@ -54,6 +55,21 @@ pub(crate) fn add_to(
             "deadlocks",
             json!({ "scenario": name, "why": unserved.why }),
         );
+    }
+}
+
+/// Why a result depends on how long the run was.
+fn of_not_steady(of: NotSteady) -> Value {
+    match of {
+        NotSteady::QueueGrows { share } => json!({ "why": "queue-grows", "share": share }),
+        NotSteady::FirstOfUsers { first, users, .. } => {
+            json!({ "why": "first-of-users", "first": first, "users": users })
+        }
+        NotSteady::CacheFills { share } => json!({ "why": "cache-fills", "share": share }),
+        NotSteady::NearSaturation { offered, requests } => {
+            json!({ "why": "near-saturation", "offered_load": offered, "requests": requests })
+        }
+        NotSteady::Unstable { offered } => json!({ "why": "unstable", "offered_load": offered }),
     }
 }
 
