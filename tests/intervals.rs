@@ -65,7 +65,7 @@ fn a_missing_interval_is_explained() {
     // More arrive than the disk serves, and almost as many.
     let text = one_run(20_000, 129.0);
     assert!(
-        line(&text, "mean ").contains("a queue that only grows has no mean"),
+        line(&text, "mean ").contains("no confidence interval, as the queue grew"),
         "{text}"
     );
     let text = one_run(20_000, 60.0);

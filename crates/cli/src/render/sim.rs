@@ -318,9 +318,10 @@ fn mean(simulation: &Prepared, result: &SimulationResult, not_steady: Option<Not
     let (factor, unit) = unit_of(mean.mean);
     if let Some(of) = not_steady {
         let why = match of {
-            NotSteady::Unstable { .. } => "a queue that only grows has no mean",
-            NotSteady::QueueGrows { .. }
-            | NotSteady::FirstOfUsers { .. }
+            NotSteady::QueueGrows { .. } | NotSteady::Unstable { .. } => {
+                "no confidence interval, as the queue grew"
+            }
+            NotSteady::FirstOfUsers { .. }
             | NotSteady::CacheFills { .. }
             | NotSteady::NearSaturation { .. } => "the run is too short for a confidence interval",
         };

@@ -108,7 +108,7 @@ pub(super) const PAGES: &[Page] = &[
             },
             Example {
                 what: "Check a profile against its data sheet",
-                lines: &["iosonar profiles exos-x18 --check"],
+                lines: &["iosonar profiles seagate-exos-x18-18tb --check"],
             },
         ],
     },
