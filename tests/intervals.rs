@@ -80,7 +80,7 @@ fn a_missing_interval_is_explained() {
         mean.contains("too strongly correlated") && mean.contains("--replications"),
         "{mean}"
     );
-    assert!(!text.contains("too few"), "{text}");
+    assert!(!mean.contains("too few"), "{mean}");
     let text = one_run(500, 30.0);
     let mean = line(&text, "mean ");
     assert!(
