@@ -378,3 +378,24 @@ fn flushes_are_no_writes() {
     assert!(page.contains("latency of others"));
     assert!(!page.contains("latency of writes"));
 }
+
+/// A request that was left out has no latency, except in a file that contradicts itself.
+#[test]
+fn a_latency_of_a_request_that_was_left_out_is_no_missing_one() {
+    let scratch = Scratch::new();
+    let trace = scratch.file(
+        "odd.csv",
+        "time_ns,sector,sectors,op,latency_us,status\n0,0,8,read,100,done\n1000000,8,8,read,0,skipped\n\
+         2000000,16,8,read,50,skipped\n3000000,24,8,read,,dropped\n",
+    );
+    let analyzed = iosonar()
+        .args(["analyze", "-q"])
+        .arg(trace)
+        .output()
+        .unwrap();
+    let text = out(&analyzed);
+    assert!(analyzed.status.success(), "{}", err(&analyzed));
+    for row in ["left out       2", "not measured   1", "not completed  1"] {
+        assert!(text.contains(&format!("\n  {row}\n")), "{row}: {text}");
+    }
+}

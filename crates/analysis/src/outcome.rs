@@ -35,6 +35,7 @@ pub struct OutcomeMetrics {
     untimed: u64,
     not_done: u64,
     skipped: u64,
+    missing: u64,
     include_skipped: bool,
     sweep: Sweep,
     in_flight: u64,
@@ -85,6 +86,7 @@ impl OutcomeMetrics {
             untimed: 0,
             not_done: 0,
             skipped: 0,
+            missing: 0,
             include_skipped: false,
             sweep: Sweep::default(),
             in_flight: 0,
@@ -136,6 +138,7 @@ impl OutcomeMetrics {
         self.skipped += u64::from(outcome.status == Status::Skipped);
         let Some(latency) = outcome.latency else {
             self.untimed += 1;
+            self.missing += u64::from(outcome.status != Status::Skipped);
             if self.include_skipped || outcome.status != Status::Skipped {
                 self.timeline.demanded(request, None);
             }
@@ -294,6 +297,7 @@ impl OutcomeMetrics {
             untimed: self.untimed,
             not_done: self.not_done,
             skipped: self.skipped,
+            missing: self.missing,
             in_flight: self.weighted / duration.get().max(1) as f64,
             most_in_flight: self.most_in_flight,
             unfinished,
@@ -322,6 +326,8 @@ pub struct OutcomeSummary {
     pub not_done: u64,
     /// Those of them that were left out on purpose.
     pub skipped: u64,
+    /// Requests without a latency that were not left out: a damaged file may have one for a request that was.
+    pub missing: u64,
     /// Requests in flight, averaged over time.
     pub in_flight: f64,
     /// The most requests in flight.

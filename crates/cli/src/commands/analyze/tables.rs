@@ -401,7 +401,7 @@ fn in_flight(outcome: &OutcomeSummary) -> String {
                 ),
             ),
             ("left out", known(outcome.skipped)),
-            ("not measured", known(outcome.untimed - outcome.skipped)),
+            ("not measured", known(outcome.missing)),
             ("not completed", known(outcome.not_done - outcome.skipped)),
         ],
     );
