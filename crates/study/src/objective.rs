@@ -2,7 +2,7 @@
 
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Statistic};
 use iosonar_scenario::theory::Answer;
-use iosonar_scenario::{GiveUp, LoadModel, Prepared, SimulationResult};
+use iosonar_scenario::{GiveUp, LoadModel, NotSteady, Prepared, SimulationResult};
 use iosonar_stats::Estimate;
 use iosonar_trace::{Quantity, Requests};
 use iosonar_units::Nanos;
@@ -42,27 +42,51 @@ fn attained(
     }
 }
 
-/// What a simulation says of an objective; `None` if there are no requests that it is about. Runs whose result depends on
-/// how long they are meet nothing and have no interval, nor does a system meet anything that never served some of its requests,
-/// or is offered more than it can do; one that lost data misses everything.
-pub fn judged(
-    objective: &Objective,
-    simulation: &Prepared,
-    result: &SimulationResult,
-) -> Option<Attained> {
-    let mut attained = attained(objective, simulation, result)?;
-    if result.loses_data() {
-        let counts = &result.device_events;
-        attained = attained.with_data_loss(counts.failed, counts.lost_from_cache);
+/// What a simulation says of objectives. Runs whose result depends on how long they are meet nothing and have no interval, nor
+/// does a system meet anything that never served some of its requests, or is offered more than it can do; one that lost data
+/// misses everything.
+pub struct Judge<'a> {
+    simulation: &'a Prepared,
+    result: &'a SimulationResult,
+    is_steady: bool,
+    is_unstable: bool,
+}
+
+impl<'a> Judge<'a> {
+    /// Judges by this result. The offered load, which takes a look at many requests, is worked out once for all objectives.
+    pub fn of(simulation: &'a Prepared, result: &'a SimulationResult) -> Self {
+        let not_steady = simulation.not_steady(result);
+        let is_offered_too_much = match not_steady {
+            Some(NotSteady::Unstable { .. }) => true,
+            // The offered load was not looked at.
+            Some(NotSteady::QueueGrows { .. } | NotSteady::CacheFills { .. }) => {
+                simulation.check_stability().is_err()
+            }
+            Some(NotSteady::NearSaturation { .. } | NotSteady::FirstOfUsers { .. }) | None => false,
+        };
+        Self {
+            simulation,
+            result,
+            is_steady: not_steady.is_none(),
+            is_unstable: result.unserved.is_some() || is_offered_too_much,
+        }
     }
-    if simulation.not_steady(result).is_some() {
-        attained = attained.of_short_runs();
+
+    /// The outcome of an objective; `None` if there are no requests that it is about.
+    pub fn judged(&self, objective: &Objective) -> Option<Attained> {
+        let mut attained = attained(objective, self.simulation, self.result)?;
+        if self.result.loses_data() {
+            let counts = &self.result.device_events;
+            attained = attained.with_data_loss(counts.failed, counts.lost_from_cache);
+        }
+        if !self.is_steady {
+            attained = attained.of_short_runs();
+        }
+        if self.is_unstable && attained.verdict != Judgement::Misses {
+            attained.verdict = Judgement::Unstable;
+        }
+        Some(attained)
     }
-    let is_unstable = result.unserved.is_some() || simulation.check_stability().is_err();
-    if is_unstable && attained.verdict != Judgement::Misses {
-        attained.verdict = Judgement::Unstable;
-    }
-    Some(attained)
 }
 
 /// By Little's law the throughput of a closed loop has the relative error of the response time. Of one run with open

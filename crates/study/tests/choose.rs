@@ -7,7 +7,7 @@ use iosonar_scenario::{Overrides, Prepared};
 use iosonar_study::choose::{
     Candidate, ChooseError, ChooseSpec, Conclusion, Considered, GrowthSpec, choose,
 };
-use iosonar_study::objective::judged;
+use iosonar_study::objective::Judge;
 use iosonar_study::plan::GrowBy;
 use iosonar_trace::Requests;
 
@@ -95,7 +95,7 @@ fn each_verdict_is_that_of_a_simulation_of_its_own() {
         );
         assert_eq!(
             evaluation.now.outcomes[0].attained().copied(),
-            judged(&spec.targets[0], &simulation, &alone)
+            Judge::of(&simulation, &alone).judged(&spec.targets[0])
         );
         assert_eq!(evaluation.result.as_ref().unwrap().hash, alone.hash);
         assert!(evaluation.growth.is_none());
@@ -156,9 +156,10 @@ fn growth_lies_where_a_grid_of_simulations_has_it() {
     let met = |factor: f64| {
         let grown = evaluation.simulation.clone().grown(factor).unwrap();
         let result = grown.run(2, None).unwrap();
+        let judge = Judge::of(&grown, &result);
         spec.targets
             .iter()
-            .all(|target| judged(target, &grown, &result).unwrap().verdict == Judgement::Meets)
+            .all(|target| judge.judged(target).unwrap().verdict == Judgement::Meets)
     };
     assert!(met(best));
     assert!(!met(next));

@@ -66,7 +66,7 @@ fn disksim(args: &ImportDisksim) -> anyhow::Result<Ending> {
         return Ok(Ending::Done);
     };
     // With those that they include.
-    apart::refuse_unusable(&imported.files, &[out])?;
+    apart::refuse_overwritten(&imported.files, &[out])?;
     write_file(out, &text, "write the profile")?;
     if !args.output.quiet {
         let profile = &imported.profile;

@@ -38,7 +38,7 @@ use checks::{
     check_targets, check_traces, outputs,
 };
 use iosonar_stats::Output;
-use iosonar_study::objective::judged;
+use iosonar_study::objective::Judge;
 use iosonar_study::plan::PlanError;
 pub(crate) use sensitivity::table as sensitivity_table;
 
@@ -270,9 +270,13 @@ fn described(named: &Named, result: &SimulationResult, targets: &[Attained]) -> 
 
 /// The outcome of each target.
 fn judge(args: &Sim, named: &Named, result: &SimulationResult) -> anyhow::Result<Vec<Attained>> {
-    let targets = args.target.iter().flat_map(|of| &of.0);
-    let judged = targets.map(|target| {
-        judged(target, &named.simulation, result).ok_or_else(|| {
+    // Without a target there is nothing to judge.
+    let Some(targets) = &args.target else {
+        return Ok(Vec::new());
+    };
+    let judge = Judge::of(&named.simulation, result);
+    let judged = targets.0.iter().map(|target| {
+        judge.judged(target).ok_or_else(|| {
             let refused = PlanError::NoSuchRequests { target: *target };
             Usage(format!("{}: {refused}", named.path.display())).into()
         })

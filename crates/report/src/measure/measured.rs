@@ -211,7 +211,7 @@ impl Measured {
 
     /// Of how many requests the delay is known.
     pub(crate) fn delays(&self) -> u64 {
-        self.seen.delays
+        self.seen.delays.count
     }
 
     pub(crate) fn self_check(&self) -> &[SelfCheckRow] {
@@ -225,7 +225,7 @@ impl Measured {
     /// Of requests that were not held back: how many were more than 100 us, 1 ms, 1 s late; and of how many
     /// the delay is known.
     pub fn lateness(&self) -> ([u64; 3], u64) {
-        (self.seen.late, self.seen.delays)
+        (self.seen.delays.late, self.seen.delays.count)
     }
 
     /// The points of a view, labelled; `None` if they were not wanted.

@@ -26,12 +26,31 @@ pub(super) struct Seen {
     pub(super) metadata: Metadata,
     pub(super) origin: Origin,
     pub(super) self_check: Vec<SelfCheckRow>,
-    pub(super) late: [u64; 3],
-    pub(super) delays: u64,
+    pub(super) delays: Delays,
 }
 
 /// Delays that are counted: requests are late beyond the first two, and overloaded beyond the last.
-pub(crate) const LATE: [Nanos; 3] = [Nanos::from_micros(100), Nanos::MILLISECOND, Nanos::SECOND];
+const LATE: [Nanos; 3] = [Nanos::from_micros(100), Nanos::MILLISECOND, Nanos::SECOND];
+
+/// Known delays.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delays {
+    pub(crate) count: u64,
+    /// Those beyond each limit of [`LATE`], of requests that no other held back.
+    pub(crate) late: [u64; 3],
+}
+
+impl Delays {
+    /// Adds the delay of a request that was held back by another one, or was not.
+    pub(crate) fn push(&mut self, delay: Nanos, pushed_back: bool) {
+        self.count += 1;
+        if !pushed_back {
+            for (late, limit) in self.late.iter_mut().zip(LATE) {
+                *late += u64::from(delay > limit);
+            }
+        }
+    }
+}
 
 /// How many requests exceed a limit, and since when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use iosonar_plot::{counted, grouped};
 use iosonar_trace::{Metadata, Outcome, Status};
 use iosonar_units::Nanos;
 
-use crate::measure::seen::LATE;
+use crate::measure::seen::Delays;
 use crate::measure::{Failure, Measured, Quantity};
 use crate::words::{joined, quantile};
 
@@ -76,8 +76,7 @@ pub(super) enum Submitted {
 #[derive(Clone, Debug, Default)]
 pub struct Submission {
     is_replay: bool,
-    late: [u64; 3],
-    of: u64,
+    delays: Delays,
     never_submitted: u64,
 }
 
@@ -85,15 +84,8 @@ impl Submission {
     /// Adds a request.
     pub fn push(&mut self, outcome: &Outcome) {
         self.never_submitted += u64::from(outcome.status == Status::Missed);
-        let Some(delay) = outcome.delay.filter(|_| outcome.status.is_timed()) else {
-            return;
-        };
-        self.of += 1;
-        if outcome.pushed_back {
-            return;
-        }
-        for (late, limit) in self.late.iter_mut().zip(LATE) {
-            *late += u64::from(delay > limit);
+        if let Some(delay) = outcome.delay.filter(|_| outcome.status.is_timed()) {
+            self.delays.push(delay, outcome.pushed_back);
         }
     }
 
@@ -108,7 +100,7 @@ impl Submission {
         if !self.is_replay {
             return None;
         }
-        let lateness = match Lateness::of(self.late, self.of) {
+        let lateness = match Lateness::of(self.delays.late, self.delays.count) {
             Lateness::InTime => None,
             Lateness::Late => Some("was late"),
             Lateness::Overloaded => Some("was overloaded"),

@@ -234,7 +234,7 @@ mod tests {
         levels(13, 4, 36, &[(2, 6), (3, 4), (4, 3)]);
         // Of level 2 only half of that is there: a mean of 3.
         levels(10, 4, 30, &[(2, 3), (3, 4), (4, 3)]);
-        // So much room that empty blocks are left over: a mean of 1 of 2.
+        // With room for empty blocks, too: a mean of 1 of 2.
         levels(4, 2, 4, &[(0, 1), (1, 2), (2, 1)]);
         // Hardly any: all are full but for one page.
         levels(10, 4, 39, &[(3, 1), (4, 9)]);

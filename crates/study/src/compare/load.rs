@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// Requests every so many milliseconds, of which every `write`th is a write.
+    /// N requests, one every `interval_ms`, of which every `write`th is a write.
     fn load(n: u64, interval_ms: u64, sectors: u32, write: u64, outcome: Outcome) -> SampleLoad {
         let mut load = SampleLoad::default();
         for i in 0..n {

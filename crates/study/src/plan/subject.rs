@@ -11,7 +11,7 @@ use iosonar_scenario::{
 use iosonar_stats::Estimate;
 
 use super::{PlanError, Point, TargetOutcome};
-use crate::objective::{by_theory, judged};
+use crate::objective::{Judge, by_theory};
 use iosonar_analysis::objective::{Attained, Objective, Statistic};
 
 use iosonar_trace::Requests;
@@ -35,8 +35,9 @@ impl Simulated {
         result: &SimulationResult,
         targets: &[Objective],
     ) -> Result<Self, PlanError> {
+        let judge = Judge::of(simulation, result);
         let outcome = |target: &Objective| {
-            let attained = judged(target, simulation, result);
+            let attained = judge.judged(target);
             let attained = attained.ok_or(PlanError::NoSuchRequests { target: *target })?;
             Ok(TargetOutcome::Known(attained))
         };

@@ -14,7 +14,7 @@ use iosonar_units::Nanos;
 
 use super::Wanted;
 use super::figure::{Curves, Shown};
-use crate::objective::judged;
+use crate::objective::Judge;
 
 /// What is kept of a simulation.
 #[derive(Clone, Debug)]
@@ -130,8 +130,10 @@ impl Found {
         let shown = curves.map_or(&[][..], |curves| &curves.shown);
         let mut metrics = result.rate_metrics(labels).to_vec();
         metrics.push(result.response_time_metric(labels));
+        // A sweep without targets needs no judgement.
+        let judge = (!wanted.targets.is_empty()).then(|| Judge::of(simulation, &result));
         let targets = wanted.targets.iter();
-        let targets = targets.map(|target| judged(target, simulation, &result));
+        let targets = targets.map(|target| judge.as_ref()?.judged(target));
         Self {
             throughput_per_s: result.throughput_per_s,
             megabytes_per_s: result.megabytes_per_s(),

@@ -7,7 +7,7 @@ use iosonar_units::SECTOR_BYTES;
 
 use super::LookOptions;
 use crate::measure::clouds::{Clouds, FAILED, kind_of};
-use crate::measure::seen::{Failure, LATE, Seen};
+use crate::measure::seen::{Failure, Seen};
 use crate::measure::{Quantity, View};
 
 /// What is known of each request by itself.
@@ -76,12 +76,7 @@ impl Times {
             seen.times[1][direction].push(delay);
             seen.beyond[1].push(delay, self.options.bad_delay, request.start);
             clouds.push(View::Delay, kind, start, delay.as_secs_f64());
-            seen.delays += 1;
-            if !outcome.pushed_back {
-                for (late, limit) in seen.late.iter_mut().zip(LATE) {
-                    *late += u64::from(delay > limit);
-                }
-            }
+            seen.delays.push(delay, outcome.pushed_back);
         }
         if let (Some(delay), Some(latency)) = (outcome.delay, outcome.latency) {
             let (delay, latency) = (delay.as_secs_f64(), latency.as_secs_f64());
