@@ -364,23 +364,30 @@ impl Prepared {
     /// The station with the highest upper offered load, and whether its queue only grows.
     ///
     /// The largest of many figures with errors is too large. So the station is looked for with some requests, and its load is
-    /// that of others.
+    /// that of others. If it is not known to be overloaded, the one with the highest lower load may be.
     pub fn busiest(&self) -> Option<(Offered, Stability)> {
-        let mut measured = self.offered()?;
-        let mut busiest = 0;
-        if measured.len() > 1 {
-            let seen = self.offered_by("busiest station")?;
-            let stations = seen.iter().enumerate();
-            busiest = stations.max_by(|a, b| a.1.upper.total_cmp(&b.1.upper))?.0;
-        }
-        let busiest = measured.swap_remove(busiest);
-        let stability = if busiest.lower - 3.0 * busiest.stderr >= 1.0 {
+        let measured = self.offered()?;
+        let seen = match measured.len() {
+            1 => None,
+            _ => Some(self.offered_by("busiest station")?),
+        };
+        let highest = |of: fn(&Offered) -> f64| {
+            let stations = seen.as_ref().unwrap_or(&measured).iter().enumerate();
+            stations.max_by(|a, b| of(a.1).total_cmp(&of(b.1)))
+        };
+        let [by_upper, by_lower] = [highest(|of| of.upper)?.0, highest(|of| of.lower)?.0];
+        let is_unstable = |of: &Offered| of.lower - 3.0 * of.stderr >= 1.0;
+        let busiest = match is_unstable(&measured[by_lower]) && !is_unstable(&measured[by_upper]) {
+            true => &measured[by_lower],
+            false => &measured[by_upper],
+        };
+        let stability = if is_unstable(busiest) {
             Stability::Unstable
         } else if busiest.upper >= 1.0 {
             Stability::Doubtful
         } else {
             Stability::Stable
         };
-        Some((busiest, stability))
+        Some((busiest.clone(), stability))
     }
 }
