@@ -321,3 +321,48 @@ fn a_calibration_that_made_it_worse_says_so_and_how_a_profile_is_used() {
     assert!(said.contains("WORSE: "), "{said}");
     assert!(said.contains("[disk]\n  profile = \"mine.toml\""), "{said}");
 }
+
+#[test]
+fn a_run_that_is_too_short_has_no_interval_in_any_output() {
+    let scratch = Scratch::new();
+    let disk = one_disk(&scratch);
+    // The disk serves 64.5 requests per second.
+    let of = |command: &[&str], rate: &str| {
+        let load = format!("load.arrivals.poisson_per_s={rate}");
+        let options = ["--replications", "3", "--set", &load];
+        let done = run(&[command, &[text(&disk)], &options].concat());
+        assert!(done.status.success(), "{}", err(&done));
+        out(&done)
+    };
+    let [steady, near] = ["6.0", "60.0"];
+    assert!(of(&["sim", "--json"], steady).contains("\"interval_95\":["));
+    assert!(!of(&["sim", "--json"], near).contains("interval_95\":["));
+    assert!(of(&["model", "--with-sim"], steady).contains(" ± "));
+    let theory = of(&["model", "--with-sim"], near);
+    assert!(!theory.contains(" ± "), "{theory}");
+    assert!(theory.contains("too short for a"), "{theory}");
+    let varied = |rate: &str| of(&["sim", "--vary", "seed=1,2", "--json"], rate);
+    assert!(varied(steady).contains("\"interval_95\":["));
+    assert!(!varied(near).contains("\"interval_95\":["));
+}
+
+#[test]
+fn a_precision_that_was_not_reached_is_no_reason_for_replications_of_runs_that_are_too_short() {
+    let of = |rate: &str| {
+        let load = format!("load.arrivals.poisson_per_s={rate}");
+        let options = [
+            "--replications",
+            "10",
+            "--precision",
+            "0.1%",
+            "--set",
+            &load,
+        ];
+        out(&on_one_disk("sim", &options))
+    };
+    let steady = of("6.0");
+    assert!(steady.contains("NOT REACHED"), "{steady}");
+    let near = of("60.0");
+    assert!(!near.contains("NOT REACHED"), "{near}");
+    assert!(near.contains("NOT STEADY"), "{near}");
+}

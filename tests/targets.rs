@@ -137,6 +137,7 @@ fn a_queue_that_grows_meets_no_target() {
     assert!(grows[0].contains("as the queue only grows"), "{grows:?}");
     let missed = of("2000", "mean < 1ms");
     assert!(missed[0].contains(": misses, "), "{missed:?}");
+    assert!(missed[0].contains("as the queue only grows"), "{missed:?}");
 }
 
 #[test]

@@ -19,6 +19,7 @@ use iosonar_trace::fit::Fitted;
 use iosonar_trace::{Op, Remark, Requests};
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
+use crate::NotSteady;
 use crate::source::Span;
 
 /// One run.
@@ -195,8 +196,8 @@ pub struct Unserved {
     pub why: String,
 }
 
-/// Why one run gives no confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a result has no confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoInterval {
     /// Fewer requests than [batch means](BatchMeans::FEWEST_SAMPLES) need.
     TooFew,
@@ -206,6 +207,8 @@ pub enum NoInterval {
     Events,
     /// The runs are of arrays with different loads.
     Unlike,
+    /// The result depends on how long the run was.
+    NotSteady(NotSteady),
 }
 
 /// One of several arrays.
@@ -352,6 +355,8 @@ pub struct SimulationResult {
     pub device_events: DeviceEventCounts,
     /// The largest number of requests at once in any replication.
     pub most_in_flight: usize,
+    /// Why it depends on how long the run was, as far as that was [assessed](Self::assessed).
+    pub not_steady: Option<NotSteady>,
     /// How many replications.
     pub replications: u32,
     /// How many requests at the beginning of each were not measured.
@@ -380,28 +385,60 @@ impl SimulationResult {
         self.device_events.failed + self.device_events.lost_from_cache > 0
     }
 
-    /// The same without standard errors: the runs are of different loads.
-    pub(crate) fn without_errors(mut self) -> Self {
-        let one = [
+    /// Without the standard errors and confidence intervals of what depends on how long the run was, if
+    /// [`Prepared::not_steady`](crate::Prepared::not_steady) says that something does: so no table, chart or file shows an
+    /// interval that a longer run would leave. A station that is always busy, or nearly, still has a rate at which it works.
+    #[must_use]
+    pub fn assessed(self, not_steady: Option<NotSteady>) -> Self {
+        let mut result = match not_steady {
+            None => return self,
+            Some(NotSteady::FirstOfUsers { .. } | NotSteady::CacheFills { .. }) => {
+                self.without_errors()
+            }
+            Some(
+                NotSteady::QueueGrows { .. }
+                | NotSteady::Unstable { .. }
+                | NotSteady::NearSaturation { .. },
+            ) => self.without_errors_of_times(),
+        };
+        result.not_steady = not_steady;
+        for sections in [
+            &mut result.sections,
+            &mut result.read_sections,
+            &mut result.write_sections,
+        ] {
+            sections.clear();
+        }
+        result
+    }
+
+    /// The same without standard errors.
+    pub(crate) fn without_errors(self) -> Self {
+        let mut result = self.without_errors_of_times();
+        let rates = [
+            &mut result.mean_utilisation,
+            &mut result.throughput_per_s,
+            &mut result.sectors_per_s,
+        ];
+        let shares = [&mut result.utilisation, &mut result.busy];
+        forget_errors(rates);
+        forget_errors(shares.into_iter().flatten());
+        forget_errors(&mut result.write_amplification);
+        result.positioning_by_run = vec![result.positioning];
+        result
+    }
+
+    /// The same without standard errors of times, and of how many requests and jobs there are at a time.
+    fn without_errors_of_times(mut self) -> Self {
+        let of_requests = [
             &mut self.mean_ms,
             &mut self.sd_ms,
-            &mut self.mean_utilisation,
             &mut self.mean_in_system,
             &mut self.mean_found,
-            &mut self.throughput_per_s,
-            &mut self.sectors_per_s,
         ];
-        let many = [&mut self.utilisation, &mut self.busy, &mut self.mean_jobs];
-        let many = many.into_iter().flatten();
-        let estimates = one
-            .into_iter()
-            .chain(many)
-            .chain(&mut self.write_amplification);
-        for estimate in estimates {
-            estimate.stderr = f64::NAN;
-        }
+        forget_errors(of_requests);
+        forget_errors(&mut self.mean_jobs);
         self.split_sections.clear();
-        self.positioning_by_run = vec![self.positioning];
         self
     }
 
@@ -426,8 +463,11 @@ impl SimulationResult {
         self.ssd.as_ref().is_some_and(written)
     }
 
-    /// Why the mean of the only run has no standard error, if it has none.
+    /// Why the mean has no standard error, if it has none.
     pub fn no_interval(&self) -> Option<NoInterval> {
+        if let Some(why) = self.not_steady {
+            return Some(NoInterval::NotSteady(why));
+        }
         if self.fleet.is_some() && self.mean_ms.stderr.is_nan() {
             return Some(NoInterval::Unlike);
         }
@@ -477,5 +517,11 @@ impl SimulationResult {
     /// The distribution function of the response time with its 95 % band.
     pub fn band(&self) -> Vec<BandPoint> {
         cdf_band(&self.response_time, &self.sections, 400)
+    }
+}
+
+fn forget_errors<'a>(estimates: impl IntoIterator<Item = &'a mut Estimate>) {
+    for estimate in estimates {
+        estimate.stderr = f64::NAN;
     }
 }

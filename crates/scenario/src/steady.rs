@@ -25,17 +25,18 @@ pub enum NotSteady {
         /// The users.
         users: u64,
     },
-    /// Most of what a cache gained in the window was still in it at the end, so writes did not wait for the disks yet.
+    /// The dirty data in a cache grew throughout the window, so writes did not wait for the disks yet.
     CacheFills {
-        /// The share of what entered it.
+        /// By how much, as a share of what was written to the cache.
         share: f64,
     },
-    /// The busiest station is so near to saturation that its queue forgets only in a longer run how it began.
+    /// The busiest station is so near to saturation that its queue takes more requests than were measured to forget how it
+    /// began.
     NearSaturation {
         /// Its offered load.
         offered: f64,
-        /// The requests of a run that is long enough.
-        requests: u64,
+        /// The requests of a run that is long enough; `None` where no run is.
+        requests: Option<u64>,
     },
     /// The busiest station is offered more than it can do, so its queue grows for ever.
     Unstable {
@@ -83,17 +84,24 @@ impl Prepared {
             LoadModel::Alone { .. } => None,
             LoadModel::Synthetic { .. } => queue_grows(result)
                 .or_else(|| cache_fills(result, true))
-                .or_else(|| self.near_saturation()),
+                .or_else(|| self.near_saturation(result)),
             // What a cache holds at the end of a recording it would have held of the recorded load, too.
             LoadModel::Trace { .. } => queue_grows(result).or_else(|| cache_fills(result, false)),
         }
     }
 
     /// Whether the offered load of arrivals that are given by laws is too high, or too close to saturation for the runs.
-    fn near_saturation(&self) -> Option<NotSteady> {
+    fn near_saturation(&self, result: &SimulationResult) -> Option<NotSteady> {
         /// A queue forgets where it began within some 1 / (1 - rho)^2 requests (Whitt, "Planning queueing simulations",
-        /// Management Science 35, 1989); a run takes this multiple of that.
+        /// Management Science 35, 1989); a single run takes this multiple of that.
         const RELAXATIONS: f64 = 100.0;
+        /// Replications are independent, so each has only to begin in the steady state. From an empty system, the mean of a
+        /// single server comes within 0.1 % of it in this multiple, if interarrival and service times vary as exponential
+        /// ones do: 2.9 / (1 - rho)^2 requests is their time constant (Odoni and Roth, "An empirical investigation of the
+        /// transient behavior of stationary queueing systems", Operations Research 31, 1983).
+        const OF_WARMUP: f64 = 20.0;
+        /// From this many on no run is long enough.
+        const MOST: f64 = 1e10;
         let LoadModel::Synthetic { requests, .. } = self.load() else {
             return None;
         };
@@ -102,11 +110,16 @@ impl Prepared {
         if stability == Stability::Unstable {
             return Some(NotSteady::Unstable { offered });
         }
-        let left = (1.0 - offered).max(1e-6);
-        let enough = (RELAXATIONS / (left * left)).ceil() as u64;
-        (*requests < enough).then_some(NotSteady::NearSaturation {
+        let relaxation = (1.0 - offered).max(0.0).powi(-2);
+        let is_long = *requests as f64 >= RELAXATIONS * relaxation;
+        let begins_steady = result.warmup_requests as f64 >= OF_WARMUP * relaxation;
+        if is_long || result.replications > 1 && begins_steady {
+            return None;
+        }
+        let enough = (RELAXATIONS * relaxation).ceil();
+        Some(NotSteady::NearSaturation {
             offered,
-            requests: enough,
+            requests: (enough <= MOST).then_some(enough as u64),
         })
     }
 }
@@ -117,16 +130,36 @@ const MUCH: f64 = 0.05;
 /// The share of the time that a device is busy at least which cannot keep up.
 const ALWAYS: f64 = 0.95;
 
+/// The share of what arrived, or was written, that growth must exceed, by the number of requests in all runs.
+///
+/// Arrivals less completions of a busy device are a random walk. With Poisson arrivals and exponential services it has a
+/// variance of 2 per arrival, so where arrivals are few, growth is more than three standard deviations.
+fn much(requests: u64, replications: u32) -> f64 {
+    /// The requests of a run from which the share alone decides.
+    const MANY: u64 = 1000;
+    const SPREADS: f64 = 3.0;
+    if requests >= MANY * u64::from(replications) {
+        return MUCH;
+    }
+    MUCH.max(SPREADS * (2.0 / requests as f64).sqrt())
+}
+
 /// A write-back cache that filled. As long as it does, writes take no notice of the disks, however much too slow these are.
 /// With laws of arrivals a run has to last (`must_last`) until as much leaves the cache as enters it; a recording ends where it
-/// ends, but its disks must not have been busy all the time.
+/// ends, but its disks must not have been busy all the time. A cache that is emptied whenever it reaches a mark may hold
+/// anything at the end of a run, but no more than before.
 fn cache_fills(result: &SimulationResult, must_last: bool) -> Option<NotSteady> {
+    /// How much of the growth comes after an early moment, of the half or more where a cache fills at a constant rate.
+    const LATER: f64 = 0.25;
     let sum = |of: fn(&MeasuredWindow) -> u64| result.windows.iter().map(of).sum::<u64>();
     let (start, end) = (sum(|w| w.dirty_at_start), sum(|w| w.dirty_at_end));
-    let share = end.saturating_sub(start) as f64 / sum(|w| w.cached).max(1) as f64;
+    let grown = end.saturating_sub(start) as f64;
+    let share = grown / sum(|w| w.cached).max(1) as f64;
+    let is_much = share > much(result.writes.count(), result.replications);
+    let goes_on = end.saturating_sub(sum(|w| w.most_dirty_early)) as f64 >= LATER * grown;
     let used = result.utilisation.iter().map(|used| used.mean);
     let is_always_busy = used.fold(0.0, f64::max) >= ALWAYS;
-    (share > MUCH && (must_last || is_always_busy)).then_some(NotSteady::CacheFills { share })
+    (is_much && goes_on && (must_last || is_always_busy)).then_some(NotSteady::CacheFills { share })
 }
 
 fn first_of_users(users: u64, requests: u64, warmup: u64) -> Option<NotSteady> {
@@ -153,22 +186,13 @@ fn queue_grows(result: &SimulationResult) -> Option<NotSteady> {
     const THROUGHOUT: RangeInclusive<f64> = 0.45..=0.75;
     /// The arrivals of a run from which growth is looked for.
     const FEWEST: u64 = 100;
-    /// The arrivals of a run from which the share alone decides.
-    const MANY: u64 = 1000;
-    /// How many standard deviations of what grows and shrinks by chance are growth, where arrivals are few.
-    const SPREADS: f64 = 3.0;
     let sum = |of: fn(&MeasuredWindow) -> u64| result.windows.iter().map(of).sum::<u64>();
     let (start, end) = (sum(|w| w.present_at_start), sum(|w| w.present_at_end));
     let arrived = sum(|w| w.arrived);
     let grown = end.saturating_sub(start) as f64;
     let share = grown / arrived.max(1) as f64;
-    if arrived < FEWEST * u64::from(result.replications) || share <= MUCH {
-        return None;
-    }
-    // Arrivals less completions of a busy device are a random walk. With Poisson arrivals and exponential services it
-    // has a variance of 2 per arrival.
-    let by_chance = SPREADS * (2.0 * arrived as f64).sqrt();
-    if arrived < MANY * u64::from(result.replications) && grown <= by_chance {
+    let is_looked_for = arrived >= FEWEST * u64::from(result.replications);
+    if !is_looked_for || share <= much(arrived, result.replications) {
         return None;
     }
     let in_each = grown / f64::from(result.replications);

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use iosonar_scenario::{NoSteadyState, NotSteady, Outputs, Overrides, Prepared, Stability, Watch};
+use iosonar_scenario::{
+    NoInterval, NoSteadyState, NotSteady, Outputs, Overrides, Prepared, Stability, Watch,
+};
+use iosonar_stats::Metric;
 
 fn disk(arrivals: &str) -> Prepared {
     let text = format!(
@@ -56,7 +59,10 @@ fn a_run_is_long_enough_by_its_offered_load() {
     assert_eq!(of(90.0, 10_001), None);
     for (rate, needed) in [(90.0, 10_000), (99.0, 1_000_000)] {
         match of(rate, needed - 100) {
-            Some(NotSteady::NearSaturation { offered, requests }) => {
+            Some(NotSteady::NearSaturation {
+                offered,
+                requests: Some(requests),
+            }) => {
                 assert!((offered - rate / 100.0).abs() < 1e-9, "{offered}");
                 assert!(requests.abs_diff(needed) <= 1, "{requests}");
             }
@@ -64,6 +70,59 @@ fn a_run_is_long_enough_by_its_offered_load() {
         }
     }
     assert!(matches!(of(101.0, 2_000), Some(NotSteady::Unstable { .. })));
+    // No run is advised that nobody could wait for.
+    let endless = of(99.9999, 2_000);
+    let no_advice = matches!(
+        endless,
+        Some(NotSteady::NearSaturation { requests: None, .. })
+    );
+    assert!(no_advice, "{endless:?}");
+}
+
+#[test]
+fn replications_that_begin_in_the_steady_state_may_be_short() {
+    let of = |replications: u32, warmup: u64| {
+        not_steady(&format!(
+            "replications = {replications}\nwarmup_requests = {warmup}\n[load]\nrequests = 1000\nrate_per_s = 90.0\n\
+             size = \"4KiB\"\n[array]\nlevel = \"raid0\"\ndisks = 1\n[device]\ncapacity = \"1TB\"\n\
+             service = {{ exponential_ms = 10.0 }}\n"
+        ))
+    };
+    // 20 / (1 - rho)^2 requests.
+    assert_eq!(of(5, 2_001), None);
+    assert!(of(5, 1_900).is_some());
+    assert!(of(1, 2_001).is_some());
+}
+
+#[test]
+fn a_result_that_is_not_steady_has_no_interval_anywhere() {
+    let of = |rate: f64| {
+        let text = format!(
+            "replications = 5\n[load]\nrequests = 2000\nrate_per_s = {rate}\nsize = \"4KiB\"\n[array]\n\
+             level = \"raid0\"\ndisks = 1\n[device]\ncapacity = \"1TB\"\nservice = {{ exponential_ms = 10.0 }}\n"
+        );
+        let simulation = Prepared::from_toml(&text, Path::new("x.toml"), &Overrides::default());
+        let simulation = simulation.unwrap();
+        let result = simulation.run(1, None).unwrap();
+        let not_steady = simulation.not_steady(&result);
+        let result = result.assessed(not_steady);
+        (result.metrics("x", &simulation), result.no_interval())
+    };
+    let (steady, no_interval) = of(50.0);
+    let has_error = |of: &Metric| {
+        let of = format!("{of:?}");
+        of.contains("stderr: Some") || of.contains("interval_95: Some")
+    };
+    assert!(steady.iter().any(has_error));
+    assert_eq!(no_interval, None);
+    let (unsteady, no_interval) = of(95.0);
+    assert!(matches!(
+        no_interval,
+        Some(NoInterval::NotSteady(NotSteady::NearSaturation { .. }))
+    ));
+    for of in unsteady {
+        assert!(!has_error(&of), "{of:?}");
+    }
 }
 
 #[test]
@@ -85,6 +144,27 @@ fn a_cache_that_still_fills_is_not_steady() {
         );
     }
     assert!(of(103.1, 20_000, "1MiB").is_some(), "it is full");
+}
+
+#[test]
+fn a_cache_that_is_emptied_now_and_then_is_steady_whatever_it_holds_at_the_end() {
+    let of = |requests: u64, read_share: f64| {
+        not_steady(&format!(
+            "[load]\nrequests = {requests}\nrate_per_s = 20.0\nsize = \"4KiB\"\nread_share = {read_share}\n[array]\n\
+             level = \"raid5\"\ndisks = 4\n[controller]\ncache = \"2MiB\"\ndestage_above = 0.9\n\
+             destage_below = 0.1\n[disk]\nprofile = \"seagate-st3500630ns\"\n"
+        ))
+    };
+    // Emptied after every 410 writes or so: the window ends anywhere within that.
+    for requests in (2_000..4_000).step_by(100) {
+        assert_eq!(of(requests, 0.0), None, "{requests}");
+    }
+    // Before it is emptied for the first time, no write has waited for a disk.
+    for few in [of(400, 0.0), of(1_000, 0.95)] {
+        assert!(matches!(few, Some(NotSteady::CacheFills { .. })), "{few:?}");
+    }
+    // What ten writes leave behind says nothing.
+    assert_eq!(of(1_000, 0.99), None);
 }
 
 #[test]
@@ -116,4 +196,24 @@ fn the_busiest_of_many_devices_is_not_the_one_with_the_largest_error() {
     assert!((offered.upper - 0.5).abs() < 0.1, "{offered:?}");
     assert_eq!(stability, Stability::Stable);
     assert_eq!(of(26_000.0).1, Stability::Unstable);
+}
+
+#[test]
+fn a_station_that_is_certainly_overloaded_is_found_beside_one_that_may_be_busier() {
+    let of = |host_mb_per_s: f64| {
+        let text = format!(
+            "[load]\nrequests = 1000\nrate_per_s = 30.0\nsize = \"4KiB\"\nread_share = 0.0\n[array]\n\
+             level = \"raid5\"\ndisks = 4\n[controller]\nhost_mb_per_s = {host_mb_per_s}\n[disk]\n\
+             profile = \"seagate-st3500630ns\"\n"
+        );
+        let prepared = Prepared::from_toml(&text, Path::new("x.toml"), &Overrides::default());
+        prepared.unwrap().busiest().unwrap()
+    };
+    // Partial-stripe writes may or may not wait for full turns.
+    let (disks, stability) = of(1000.0);
+    assert!(disks.station.starts_with("disk/"), "{disks:?}");
+    assert_eq!(stability, Stability::Stable);
+    let (link, stability) = of(0.1);
+    assert!((link.lower - 1.2288).abs() < 1e-9, "{link:?}");
+    assert_eq!(stability, Stability::Unstable);
 }

@@ -430,6 +430,11 @@ fn evaluate(spec: &ChooseSpec, simulation: Prepared) -> Result<Evaluation, PlanE
         None => None,
     };
     let (simulation, result) = growing.into_parts();
+    let assessed = |result: Box<SimulationResult>| {
+        let not_steady = simulation.not_steady(&result);
+        Box::new(result.assessed(not_steady))
+    };
+    let result = result.map(assessed);
     Ok(Evaluation {
         simulation,
         capacity,

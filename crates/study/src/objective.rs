@@ -1,6 +1,6 @@
 //! Objectives of simulations: what is found of them, what theory says of them, and when a run has certainly missed one.
 
-use iosonar_analysis::objective::{Attained, Judgement, Objective, Statistic};
+use iosonar_analysis::objective::{Attained, Flaw, Objective, Statistic};
 use iosonar_scenario::theory::Answer;
 use iosonar_scenario::{GiveUp, LoadModel, NotSteady, Prepared, SimulationResult};
 use iosonar_stats::Estimate;
@@ -48,8 +48,8 @@ fn attained(
 pub struct Judge<'a> {
     simulation: &'a Prepared,
     result: &'a SimulationResult,
-    is_steady: bool,
-    is_unstable: bool,
+    not_steady: Option<NotSteady>,
+    flaw: Option<Flaw>,
 }
 
 impl<'a> Judge<'a> {
@@ -64,12 +64,24 @@ impl<'a> Judge<'a> {
             }
             Some(NotSteady::NearSaturation { .. } | NotSteady::FirstOfUsers { .. }) | None => false,
         };
+        let flaw = if result.unserved.is_some() {
+            Some(Flaw::Deadlock)
+        } else if is_offered_too_much {
+            Some(Flaw::Overload)
+        } else {
+            not_steady.is_some().then_some(Flaw::TooShort)
+        };
         Self {
             simulation,
             result,
-            is_steady: not_steady.is_none(),
-            is_unstable: result.unserved.is_some() || is_offered_too_much,
+            not_steady,
+            flaw,
         }
+    }
+
+    /// Why the result depends on how long the run was.
+    pub fn not_steady(&self) -> Option<NotSteady> {
+        self.not_steady
     }
 
     /// The outcome of an objective; `None` if there are no requests that it is about.
@@ -79,13 +91,17 @@ impl<'a> Judge<'a> {
             let counts = &self.result.device_events;
             attained = attained.with_data_loss(counts.failed, counts.lost_from_cache);
         }
-        if !self.is_steady {
-            attained = attained.of_short_runs();
-        }
-        if self.is_unstable && attained.verdict != Judgement::Misses {
-            attained.verdict = Judgement::Unstable;
-        }
-        Some(attained)
+        Some(match self.flaw {
+            Some(flaw) => attained.of_unsteady_runs(flaw, self.falls_short_by_chance(objective)),
+            None => attained,
+        })
+    }
+
+    /// Whether a longer run could attain what this one does not. Response times only grow with a queue or a cache that is not
+    /// full yet, but the rate of a short run is that of few arrivals.
+    fn falls_short_by_chance(&self, objective: &Objective) -> bool {
+        let is_closed = matches!(self.simulation.load(), LoadModel::Closed { .. });
+        objective.statistic == Statistic::Throughput && !is_closed
     }
 }
 

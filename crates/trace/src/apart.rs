@@ -111,7 +111,7 @@ pub fn takes_room(path: &Path) -> bool {
     path != Path::new("-") && path.metadata().map_or(true, |there| there.is_file())
 }
 
-/// Refuses an output that is a folder, or a device, or whose folder is not there or lets no file be created.
+/// Refuses an output that is a folder, or a device, or in whose folder no file can be created.
 fn refuse_unusable_place(output: &Path) -> Result<(), TraceError> {
     if output == Path::new("-") {
         return Ok(());

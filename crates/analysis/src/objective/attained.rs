@@ -77,6 +77,10 @@ pub enum Flaw {
     },
     /// A longer run would find another figure, so this one has no interval.
     TooShort,
+    /// More arrives than the system can do, so the figure depends on how long the runs are.
+    Overload,
+    /// Requests were never served.
+    Deadlock,
 }
 
 /// An objective, and what was found of it.
@@ -122,13 +126,17 @@ impl Attained {
         }
     }
 
-    /// The same of runs that are too short: nothing is known of how far the figure is from that of a long run, so it meets
-    /// nothing. One that is too large is so in a longer run, too.
+    /// The same of runs whose figures depend on how long they are: nothing is known of how far this one is from that of a long
+    /// run, so it meets nothing. A miss remains one, unless a run that was too short may have missed it by chance.
     #[must_use]
-    pub fn of_short_runs(self) -> Self {
+    pub fn of_unsteady_runs(self, flaw: Flaw, by_chance: bool) -> Self {
+        let is_short = flaw == Flaw::TooShort;
         let verdict = match self.verdict {
-            Judgement::Meets | Judgement::Unclear => Judgement::TooShort,
-            known @ (Judgement::Misses | Judgement::TooShort | Judgement::Unstable) => known,
+            Judgement::Misses if !is_short || !by_chance || self.flaw.is_some() => {
+                Judgement::Misses
+            }
+            _ if is_short => Judgement::TooShort,
+            _ => Judgement::Unstable,
         };
         Self {
             estimate: Estimate {
@@ -137,7 +145,7 @@ impl Attained {
             },
             interval_95: None,
             verdict,
-            flaw: self.flaw.or(Some(Flaw::TooShort)),
+            flaw: self.flaw.or(Some(flaw)),
             ..self
         }
     }
@@ -352,19 +360,27 @@ mod tests {
 
     #[test]
     fn short_runs_meet_nothing_and_data_loss_misses_everything() {
-        use Judgement::{Meets, Misses, TooShort};
+        use Judgement::{Meets, Misses, TooShort, Unstable};
         let (whole, parts) = runs(5000, [0; 5]);
         let of = |text| Attained::of_times(objective(text), &whole, &parts).unwrap();
         let (met, missed) = (of("p99 < 20ms"), of("p99 < 100us"));
         assert_eq!((met.verdict, missed.verdict), (Meets, Misses));
         assert_eq!((met.flaw, missed.flaw), (None, None));
-        let short = [met.of_short_runs(), missed.of_short_runs()];
-        assert_eq!(short.map(|of| of.verdict), [TooShort, Misses]);
-        for of in short {
-            assert_eq!((of.interval_95, of.flaw), (None, Some(Flaw::TooShort)));
+        for (flaw, by_chance, verdicts) in [
+            (Flaw::TooShort, false, [TooShort, Misses]),
+            (Flaw::TooShort, true, [TooShort, TooShort]),
+            (Flaw::Overload, true, [Unstable, Misses]),
+            (Flaw::Deadlock, false, [Unstable, Misses]),
+        ] {
+            let unsteady = [met, missed].map(|of| of.of_unsteady_runs(flaw, by_chance));
+            assert_eq!(unsteady.map(|of| of.verdict), verdicts, "{flaw:?}");
+            for of in unsteady {
+                assert_eq!((of.interval_95, of.flaw), (None, Some(flaw)));
+            }
         }
         let (failed, lost) = (3, 0);
-        let lossy = met.with_data_loss(failed, lost).of_short_runs();
+        let lossy = met.with_data_loss(failed, lost);
+        let lossy = lossy.of_unsteady_runs(Flaw::TooShort, true);
         let flaw = Some(Flaw::DataLoss { failed, lost });
         assert_eq!((lossy.verdict, lossy.flaw), (Misses, flaw));
     }

@@ -115,7 +115,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         }
         replications = result.replications;
         note_remarks(args, name, &result);
-        let targets = judge(args, named, &result)?;
+        let (result, targets) = judged(args, named, result)?;
         if targets.iter().any(|of| of.verdict == Judgement::Misses) {
             ending = Ending::Flagged;
         }
@@ -268,20 +268,23 @@ fn described(named: &Named, result: &SimulationResult, targets: &[Attained]) -> 
     text + &shown::conclusion::sentence(&named.name, &named.simulation, result, targets)
 }
 
-/// The outcome of each target.
-fn judge(args: &Sim, named: &Named, result: &SimulationResult) -> anyhow::Result<Vec<Attained>> {
-    // Without a target there is nothing to judge.
-    let Some(targets) = &args.target else {
-        return Ok(Vec::new());
-    };
-    let judge = Judge::of(&named.simulation, result);
-    let judged = targets.0.iter().map(|target| {
+/// A result as it is shown, and the outcome of each target.
+fn judged(
+    args: &Sim,
+    named: &Named,
+    result: SimulationResult,
+) -> anyhow::Result<(SimulationResult, Vec<Attained>)> {
+    let judge = Judge::of(&named.simulation, &result);
+    let targets = args.target.iter().flat_map(|of| &of.0);
+    let targets = targets.map(|target| {
         judge.judged(target).ok_or_else(|| {
             let refused = PlanError::NoSuchRequests { target: *target };
-            Usage(format!("{}: {refused}", named.path.display())).into()
+            Usage(format!("{}: {refused}", named.path.display()))
         })
     });
-    judged.collect()
+    let targets = targets.collect::<Result<_, _>>()?;
+    let not_steady = judge.not_steady();
+    Ok((result.assessed(not_steady), targets))
 }
 
 /// Writes the result where one is asked for.

@@ -14,19 +14,18 @@ pub(crate) fn line(of: &Attained) -> String {
     let verdict = style::judgement(of.verdict);
     let interval = match interval_of(of) {
         Some(interval) => format!("95 % interval {interval}"),
-        None if of.verdict == Judgement::Unstable => {
-            "no 95 % interval, as the queue only grows".to_owned()
-        }
-        None if of.flaw == Some(Flaw::TooShort) => {
-            "the runs are too short for a 95 % interval".to_owned()
-        }
-        None if of.verdict == Judgement::Unclear => {
-            "no 95 % interval: use --replications, or more requests".to_owned()
-        }
-        None => format!(
-            "judged by the share of {} requests within the limit",
-            grouped(of.requests)
-        ),
+        None => match of.flaw {
+            Some(Flaw::Overload) => "no 95 % interval, as the queue only grows".to_owned(),
+            Some(Flaw::Deadlock) => "no 95 % interval, as requests were never served".to_owned(),
+            Some(Flaw::TooShort) => "the runs are too short for a 95 % interval".to_owned(),
+            Some(Flaw::DataLoss { .. }) | None if of.verdict == Judgement::Unclear => {
+                "no 95 % interval: use --replications, or more requests".to_owned()
+            }
+            Some(Flaw::DataLoss { .. }) | None => format!(
+                "judged by the share of {} requests within the limit",
+                grouped(of.requests)
+            ),
+        },
     };
     let (found, distance) = (found_of(of), distance_of(of));
     match data_loss(of) {
@@ -100,6 +99,8 @@ pub(crate) fn why(of: &Attained) -> Option<&'static str> {
     match of.flaw? {
         Flaw::DataLoss { .. } => Some("data loss"),
         Flaw::TooShort => Some("runs too short"),
+        Flaw::Overload => Some("overload"),
+        Flaw::Deadlock => Some("deadlock"),
     }
 }
 

@@ -84,12 +84,11 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
             "{name}: {headline}\n  no request was completed, so there are no results\n"
         );
     }
-    let not_steady = simulation.not_steady(result);
     let mut text = format!("{name}: {}\n", headline(simulation));
     text += &format!("  assuming      {}\n", assumed::line(simulation));
     text += &reach(simulation, result);
     text += &times(simulation, result).text();
-    text += &format!("  mean          {}\n", mean(simulation, result, not_steady));
+    text += &format!("  mean          {}\n", mean(simulation, result));
     if let Some(precision) = simulation.precision() {
         let reached = result.mean_ms.half_width_95() / result.mean_ms.mean;
         // Fewer than ten replications are not conclusive.
@@ -104,9 +103,7 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         }
     }
     for (label, p) in [("median", 0.5), ("p99", 0.99)] {
-        if not_steady.is_none()
-            && let Some(interval) = result.quantile_interval_ms(p)
-        {
+        if let Some(interval) = result.quantile_interval_ms(p) {
             let median = result.quantile_ms(p).mean;
             text += &format!("  {label:<12}  {}\n", within(median, interval));
         }
@@ -116,7 +113,7 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         .fleet
         .as_ref()
         .map_or_else(String::new, fleet::describe);
-    text += &not_steady.map_or_else(String::new, |of| {
+    text += &result.not_steady.map_or_else(String::new, |of| {
         overload(simulation, result, of).unwrap_or_else(|| growth(of))
     });
     if result.free > 0 {
@@ -313,26 +310,24 @@ fn unit_of(mean_ms: f64) -> (f64, &'static str) {
     }
 }
 
-fn mean(simulation: &Prepared, result: &SimulationResult, not_steady: Option<NotSteady>) -> String {
+/// The mean response time with its confidence interval and what this comes from, or why there is none.
+pub(crate) fn mean(simulation: &Prepared, result: &SimulationResult) -> String {
     let mean = result.mean_ms;
     let (factor, unit) = unit_of(mean.mean);
-    if let Some(of) = not_steady {
-        let why = match of {
-            NotSteady::QueueGrows { .. } | NotSteady::Unstable { .. } => {
-                "no confidence interval, as the queue grew"
-            }
-            NotSteady::FirstOfUsers { .. }
-            | NotSteady::CacheFills { .. }
-            | NotSteady::NearSaturation { .. } => "the run is too short for a confidence interval",
-        };
-        return format!("{:.3} {unit} ({why})", mean.mean * factor);
-    }
     let Some((lower, upper)) = mean.positive_interval_95() else {
         let why = match result.no_interval() {
             Some(NoInterval::TooFew) => {
                 let fewest = grouped(BatchMeans::FEWEST_SAMPLES);
                 format!("a confidence interval needs at least {fewest} requests, or --replications")
             }
+            Some(NoInterval::NotSteady(
+                NotSteady::QueueGrows { .. } | NotSteady::Unstable { .. },
+            )) => "no confidence interval, as the queue grew".to_owned(),
+            Some(NoInterval::NotSteady(
+                NotSteady::FirstOfUsers { .. }
+                | NotSteady::CacheFills { .. }
+                | NotSteady::NearSaturation { .. },
+            )) => "the run is too short for a confidence interval".to_owned(),
             Some(NoInterval::Unlike) => {
                 "each array has its own load, so there is no confidence interval".to_owned()
             }
@@ -436,15 +431,20 @@ fn growth(not_steady: NotSteady) -> String {
             grouped(users)
         ),
         NotSteady::CacheFills { share } => format!(
-            "{:.1} % of what entered the cache was still in it when the load ended, so writes have hardly waited for the \
-             disks yet: raise load.requests",
+            "the dirty data in the cache grew until the load ended, by {:.1} % of what was written, so few writes have \
+             waited for the disks yet: raise load.requests",
             100.0 * share
         ),
-        NotSteady::NearSaturation { offered, requests } => format!(
-            "the offered load of the busiest station is {offered:.3} times its capacity, and a run this short ends before \
-             its queue has reached its usual length: raise load.requests to {}",
-            grouped(requests)
-        ),
+        NotSteady::NearSaturation { offered, requests } => {
+            let what_to_do = requests.map_or_else(
+                || "lower the load, as no run would be long enough".to_owned(),
+                |requests| format!("raise load.requests to {}", grouped(requests)),
+            );
+            format!(
+                "the offered load of the busiest station is {offered:.3} times its capacity, and a run this short depends on \
+                 how its queue began: {what_to_do}"
+            )
+        }
         NotSteady::Unstable { offered } => format!(
             "the offered load of the busiest station is {offered:.3} times its capacity, so its queue keeps growing: \
              the times above depend on the length of the run"

@@ -49,6 +49,9 @@ pub struct MeasuredWindow {
     pub dirty_at_start: u64,
     /// Sectors that entered the cache in it.
     pub cached: u64,
+    /// The most sectors in the cache that were not on the disks yet, up to a moment at which a quarter to a half of
+    /// [`cached`](Self::cached) had entered it.
+    pub most_dirty_early: u64,
     /// Sectors in the cache that were not on the disks yet when it ended.
     pub dirty_at_end: u64,
     /// The reads and writes among the completed ones that did not fail.
@@ -94,8 +97,31 @@ pub(super) struct Window {
     present: u64,
     /// Sectors in the cache that are not on the disks.
     dirty: u64,
+    peaks: DirtyPeaks,
     since: Nanos,
     counted: MeasuredWindow,
+}
+
+/// The highest level of dirty data up to moments between which twice as much entered the cache: so an early one is known
+/// whenever the window ends.
+#[derive(Clone, Copy, Debug, Default)]
+struct DirtyPeaks {
+    most: u64,
+    before_last: u64,
+    last: u64,
+    next_at: u64,
+}
+
+impl DirtyPeaks {
+    /// `cached` sectors have entered the cache in the window.
+    #[inline]
+    fn pass(&mut self, cached: u64) {
+        if cached >= self.next_at {
+            self.before_last = self.last;
+            self.last = self.most;
+            self.next_at = 2 * cached;
+        }
+    }
 }
 
 impl Window {
@@ -107,6 +133,7 @@ impl Window {
             extended: false,
             present: 0,
             dirty: 0,
+            peaks: DirtyPeaks::default(),
             since: Nanos::ZERO,
             counted: MeasuredWindow::default(),
         }
@@ -170,8 +197,10 @@ impl Window {
     #[inline]
     pub(super) fn cache(&mut self, sectors: u64) {
         self.dirty += sectors;
+        self.peaks.most = self.peaks.most.max(self.dirty);
         if self.is_open() {
             self.counted.cached += sectors;
+            self.peaks.pass(self.counted.cached);
         }
     }
 
@@ -234,6 +263,7 @@ impl Window {
         self.counted.until = now;
         self.counted.present_at_end = self.present;
         self.counted.dirty_at_end = self.dirty;
+        self.counted.most_dirty_early = self.peaks.before_last;
         self.state = State::Over;
     }
 

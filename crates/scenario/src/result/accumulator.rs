@@ -465,6 +465,7 @@ impl Accumulator {
             rebuild: self.rebuild,
             device_events: self.device_events,
             most_in_flight: self.most_in_flight,
+            not_steady: None,
             replications: runs as u32,
             warmup_requests: self.warmup_requests,
             requests: self.requests,

@@ -119,6 +119,11 @@ impl Found {
         wanted: &Wanted,
         labels: &Labels,
     ) -> Self {
+        let judge = Judge::of(simulation, &result);
+        let targets = wanted.targets.iter().map(|target| judge.judged(target));
+        let targets = targets.collect();
+        let not_steady = judge.not_steady();
+        let result = result.assessed(not_steady);
         let curves = wanted.curves.as_ref();
         let times = |requests| Times::of(&result, requests, curves);
         let flash = result.ssd.as_ref().map(|ssd| &ssd.flash);
@@ -130,10 +135,6 @@ impl Found {
         let shown = curves.map_or(&[][..], |curves| &curves.shown);
         let mut metrics = result.rate_metrics(labels).to_vec();
         metrics.push(result.response_time_metric(labels));
-        // A sweep without targets needs no judgement.
-        let judge = (!wanted.targets.is_empty()).then(|| Judge::of(simulation, &result));
-        let targets = wanted.targets.iter();
-        let targets = targets.map(|target| judge.as_ref()?.judged(target));
         Self {
             throughput_per_s: result.throughput_per_s,
             megabytes_per_s: result.megabytes_per_s(),
@@ -152,7 +153,7 @@ impl Found {
                 true => spots(&result),
                 false => Vec::new(),
             },
-            targets: targets.collect(),
+            targets,
             doubtful: simulation.check_stability().ok().flatten(),
             metrics,
             remarks: result.remarks,

@@ -49,7 +49,8 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
                 &OutputFiles::default(),
                 !args.common.output.quiet,
             )?;
-            answered.result = Some(result);
+            let not_steady = simulation.not_steady(&result);
+            answered.result = Some(result.assessed(not_steady));
         }
     }
     if args.common.output.json {

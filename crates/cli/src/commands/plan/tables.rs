@@ -92,6 +92,8 @@ fn table(targets: &Objectives, unit: &str, points: &[Point]) -> String {
 fn no_interval(of: &Attained) -> &'static str {
     match of.flaw {
         Some(Flaw::TooShort) => "runs too short",
+        Some(Flaw::Overload) => "queue grows",
+        Some(Flaw::Deadlock) => "deadlock",
         Some(Flaw::DataLoss { .. }) | None => "too few requests",
     }
 }

@@ -60,8 +60,8 @@ SameOutput = "E011" "two outputs are the same file" {
     "One output would overwrite the other."
     "Give each output a different name."
     "iosonar sim a.toml --cdf a.png --cdf-data a.csv" }
-OutputPlace = "E012" "an output is a folder, or its folder lets no file be created" {
-    "The path of the output is that of a folder, or its folder does not exist or lets no file be created."
+OutputPlace = "E012" "an output is a folder, or no file can be created in its folder" {
+    "The path of the output is that of a folder, or its folder does not exist, or no file can be created there."
     "The command stopped before it did any work, so no result is lost."
     "Choose a different name, or create the folder, or change its permissions."
     "mkdir -p results" }

@@ -335,7 +335,7 @@ SmallReach = "W068" "the load lies within a small part of the array" {
     "If the real data will lie this close together, no action is needed. Otherwise spread the load with --scatter."
     "iosonar sim array.toml --trace web.load --scatter 1000000000,2048" }
 CacheFills = "W069" "the cache was still filling at the end" {
-    "Much of what was written was still in the write-back cache when the load ended."
+    "The dirty data in the write-back cache grew until the load ended, by much of what was written."
     "Writes have hardly waited for the disks yet. In a longer run the cache is full, and the disks may be too slow for the load."
     "Simulate more requests, until as much leaves the cache as enters it."
     "iosonar sim array.toml --set load.requests=1000000" }
@@ -385,9 +385,10 @@ NoBus = "W078" "the bus transfer times are not known" {
     "Also give the file that describes the bus, or set the times with --bus-read-ms and --bus-write-ms."
     "iosonar import disksim drive.diskspecs --bus-read-ms 0.1" }
 NearSaturation = "W079" "the runs are too short for a load this close to saturation" {
-    "The queue of the busiest station forgets how it began only within many more requests than a run has."
-    "The run begins with an empty queue, so its times are too short, and an interval of them would be wrong."
-    "Simulate as many requests as the message asks for, or lower the rate."
+    "The busier a station is, the longer its queue depends on how it began. At this load it needs many more requests than \
+     a run has."
+    "The run begins with an empty queue, so its times may be too short, and a confidence interval would be wrong."
+    "Simulate as many requests as the message asks for, use replications with a long warm-up, or lower the rate."
     "iosonar sim array.toml --set load.requests=1000000" }
 NoCompletions = "W080" "no completion was recorded" {
     "Requests were recorded, but no completions. The device may be hanging, the recording may have been too short, or \

@@ -41,7 +41,7 @@ pub(crate) fn add_to(
         "assuming": assumed::line(simulation),
         "remarks": remarks::of_load(&result.remarks, &result.fitted),
     });
-    if let Some(of) = simulation.not_steady(result) {
+    if let Some(of) = result.not_steady {
         scenario["not_steady"] = of_not_steady(of);
     }
     json.append("scenarios", scenario);

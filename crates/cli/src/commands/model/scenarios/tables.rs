@@ -8,7 +8,7 @@ use iosonar_scenario::theory::{Accuracy, Answer, Regime, Standing, Theory};
 use iosonar_stats::Distribution;
 use iosonar_units::Nanos;
 
-use crate::render::sim::headline;
+use crate::render::sim::{headline, mean};
 use crate::render::table::{Table, significant};
 use iosonar_study::answered::{Answered, QUANTILES, family, how, remark};
 
@@ -129,11 +129,10 @@ pub(super) fn describe(
     if let Some(result) = result {
         let _ = writeln!(
             text,
-            "  simulated: {}, {} measured; mean {} ± {}",
+            "  simulated: {}, {} measured; mean {}",
             counted(result.replications.into(), ["run", "runs"]),
             counted(result.response_time.count(), ["request", "requests"]),
-            ms(result.mean_ms.mean),
-            ms(result.mean_ms.half_width_95())
+            mean(simulation, result)
         );
     }
     if let Some(response) = &theory.response {
