@@ -194,8 +194,8 @@ fn a_scenario_that_means_nothing_is_refused_with_its_line_and_key() {
         ),
         (
             "profile = 'seagate-st3500630ns'",
-            "profile = 'exos-x18'",
-            "unknown disk profile 'exos-x18': did you mean 'seagate-exos-x18-18tb'?",
+            "profile = 'exos'",
+            "unknown disk profile 'exos': write one of seagate-exos-7e8-8tb, seagate-exos-x18-18tb",
         ),
         ("[load]", "[[load]]", "load"),
     ] {

@@ -28,6 +28,21 @@ pub enum NoProfile {
     },
 }
 
+/// The one of the `known` profiles that a name stands for: the one of this name, or the only one whose name contains it.
+pub fn find_profile<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    if let Some(exact) = known.iter().find(|known| **known == name) {
+        return Some(exact);
+    }
+    let part = name.to_lowercase();
+    let mut with_it = known
+        .iter()
+        .filter(|known| known.to_lowercase().contains(&part));
+    match (with_it.next(), with_it.next()) {
+        (Some(one), None) if !part.is_empty() => Some(one),
+        _ => None,
+    }
+}
+
 /// What to write instead of `name`, which is not a profile, for messages: one of the `known` whose names contain it, or
 /// any of them.
 pub fn instead_of_profile(name: &str, known: &[&str]) -> String {
@@ -47,8 +62,8 @@ pub fn instead_of_profile(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// Where a profile is from, for messages, and its text: that of `built_in` with this name, or a file, whose name ends in
-/// `.toml` and is relative to `directory`.
+/// Where a profile is from, for messages, and its text: that of `built_in` with this name or the only one with this part of
+/// a name, or a file, whose name ends in `.toml` and is relative to `directory`.
 ///
 /// # Errors
 /// If there is no such profile, or the file cannot be read.
@@ -58,12 +73,13 @@ pub fn profile_text(
     name: &str,
     directory: &Path,
 ) -> Result<(String, Cow<'static, str>), NoProfile> {
-    if let Some((name, text)) = built_in.iter().find(|(known, _)| *known == name) {
+    let known: Vec<_> = built_in.iter().map(|(name, _)| *name).collect();
+    let found = find_profile(name, &known);
+    if let Some((name, text)) = built_in.iter().find(|(known, _)| found == Some(*known)) {
         return Ok(((*name).to_owned(), Cow::Borrowed(*text)));
     }
     let path = directory.join(name);
     if path.extension().is_none_or(|e| e != "toml") {
-        let known: Vec<_> = built_in.iter().map(|(name, _)| *name).collect();
         return Err(NoProfile::Unknown {
             kind,
             name: name.to_owned(),
@@ -79,6 +95,22 @@ pub fn profile_text(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_of_one_name_stands_for_it() {
+        let known = ["intel-d7", "intel-d7-p5500", "ibm-18es"];
+        for (name, found) in [
+            ("ibm", Some("ibm-18es")),
+            ("18ES", Some("ibm-18es")),
+            ("intel-d7", Some("intel-d7")),
+            ("p55", Some("intel-d7-p5500")),
+            ("intel", None),
+            ("seagate", None),
+            ("", None),
+        ] {
+            assert_eq!(find_profile(name, &known), found, "{name}");
+        }
+    }
 
     #[test]
     fn a_part_of_a_name_suggests_the_names_that_contain_it() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use iosonar_device::{Provenance, profile_text};
+use iosonar_device::{Provenance, find_profile, profile_text};
 use iosonar_units::plain_complaint;
 use serde::{Deserialize, Serialize};
 
@@ -227,15 +227,16 @@ impl DiskProfile {
         60_000.0 / self.revolution_ms
     }
 
-    /// A built-in profile by its name, or one from a file: `name` ends in `.toml` then, and is
+    /// A built-in profile by its name or a part of it, or one from a file: `name` ends in `.toml` then, and is
     /// relative to `directory`.
     ///
     /// # Errors
     /// If there is no such profile, or it makes no drive.
     pub fn load(name: &str, directory: &Path) -> Result<Self, ProfileError> {
         let (origin, text) = profile_text("disk", BUILT_IN, name, directory)?;
+        let known: Vec<_> = BUILT_IN.iter().map(|(name, _)| *name).collect();
         Ok(Self {
-            name: name.to_owned(),
+            name: find_profile(name, &known).unwrap_or(name).to_owned(),
             ..Self::parse(&text, &origin)?
         })
     }

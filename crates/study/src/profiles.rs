@@ -140,7 +140,7 @@ pub fn all() -> Result<Vec<KnownProfile>, KnownProfileError> {
         .collect()
 }
 
-/// The profile of a name or a file.
+/// The profile of a name, of a part of one that no other has, or of a file.
 ///
 /// # Errors
 /// If it does not exist, or is invalid.
@@ -149,10 +149,11 @@ pub fn named(name: &str) -> Result<KnownProfile, KnownProfileError> {
         return KnownProfile::read(name);
     }
     let mut all = all()?;
-    if let Some(at) = all.iter().position(|profile| profile.name == name) {
+    let known: Vec<&str> = all.iter().map(|profile| profile.name.as_str()).collect();
+    let found = iosonar_device::find_profile(name, &known);
+    if let Some(at) = found.and_then(|found| known.iter().position(|name| *name == found)) {
         return Ok(all.swap_remove(at));
     }
-    let known: Vec<&str> = all.iter().map(|profile| profile.name.as_str()).collect();
     let remedy = iosonar_device::instead_of_profile(name, &known);
     Err(refused(format!("unknown profile '{name}': {remedy}")))
 }

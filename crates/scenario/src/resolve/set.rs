@@ -4,6 +4,7 @@ use std::path::Path;
 
 use toml_edit::{DocumentMut, Item, Table, Value};
 
+use iosonar_device::find_profile;
 use iosonar_units::plain_complaint;
 
 use super::refusal::Refusal;
@@ -91,17 +92,26 @@ impl ProfileOf {
         }
     }
 
-    /// What a built-in profile, or a file relative to `directory`, is a profile of.
-    pub(super) fn named(name: &str, directory: &Path) -> Option<Self> {
-        let is_among = |all: &[(&str, &str)]| all.iter().any(|(known, _)| *known == name);
-        if is_among(iosonar_disk_model::BUILT_IN) {
-            Some(Self::Disk)
-        } else if is_among(iosonar_ssd_model::BUILT_IN) {
-            Some(Self::Ssd)
-        } else {
-            let path = directory.join(name);
-            path.extension().filter(|extension| *extension == "toml")?;
-            Self::text(&iosonar_units::read_text_file(&path).ok()?)
+    /// What a built-in profile of this name or part of a name, or a file relative to `directory`, is a profile of; `None`
+    /// if the part is one of both kinds.
+    pub fn named(name: &str, directory: &Path) -> Option<Self> {
+        let is_among = |all: &[(&'static str, &str)]| {
+            let known: Vec<_> = all.iter().map(|(known, _)| *known).collect();
+            find_profile(name, &known).is_some()
+        };
+        let (disk, ssd) = (
+            is_among(iosonar_disk_model::BUILT_IN),
+            is_among(iosonar_ssd_model::BUILT_IN),
+        );
+        match (disk, ssd) {
+            (true, true) => None,
+            (true, false) => Some(Self::Disk),
+            (false, true) => Some(Self::Ssd),
+            (false, false) => {
+                let path = directory.join(name);
+                path.extension().filter(|extension| *extension == "toml")?;
+                Self::text(&iosonar_units::read_text_file(&path).ok()?)
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use iosonar_device::{Provenance, profile_text};
+use iosonar_device::{Provenance, find_profile, profile_text};
 use serde::Deserialize;
 use toml::Table;
 
@@ -21,7 +21,7 @@ struct SheetFile {
 }
 
 impl SsdProfile {
-    /// A built-in profile by its name, or one from a file: `name` ends in `.toml` then, and is
+    /// A built-in profile by its name or a part of it, or one from a file: `name` ends in `.toml` then, and is
     /// relative to `directory`. Values in `changes` replace the profile's, key by key.
     ///
     /// # Errors
@@ -30,7 +30,10 @@ impl SsdProfile {
     pub fn load(name: &str, directory: &Path, changes: &Table) -> Result<Self, SsdProfileError> {
         let (origin, text) = profile_text("SSD", BUILT_IN, name, directory)?;
         let mut profile = Self::parse(&text, &origin, changes)?;
-        name.clone_into(&mut profile.name);
+        let known: Vec<_> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+        find_profile(name, &known)
+            .unwrap_or(name)
+            .clone_into(&mut profile.name);
         Ok(profile)
     }
 

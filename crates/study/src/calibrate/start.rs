@@ -51,13 +51,6 @@ impl Start {
 
 /// Whether a profile is of an SSD.
 fn is_flash(name: &str) -> bool {
-    if iosonar_ssd_model::BUILT_IN
-        .iter()
-        .any(|(known, _)| *known == name)
-    {
-        return true;
-    }
     // Loading it reports what cannot be read.
-    let text = iosonar_units::read_text_file(Path::new(name)).unwrap_or_default();
-    ProfileOf::text(&text) == Some(ProfileOf::Ssd)
+    ProfileOf::named(name, Path::new(".")) == Some(ProfileOf::Ssd)
 }

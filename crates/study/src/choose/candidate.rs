@@ -12,7 +12,8 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use iosonar_scenario::{ProfileOf, ScenarioError, read_text};
+use iosonar_device::find_profile;
+use iosonar_scenario::{Overrides, Prepared, ProfileOf, ScenarioError, read_text};
 
 use crate::vary::holds;
 
@@ -148,6 +149,24 @@ impl Candidate {
             ScenarioError::Incomplete { path, problem } if is_mine(path) => Some(problem.clone()),
             _ => None,
         }
+    }
+
+    /// The system by itself, with its own load or that of the overrides, which may also change it.
+    ///
+    /// # Errors
+    /// As [`Prepared::from_toml`], in terms of what was typed.
+    pub fn prepared(&self, overrides: &Overrides) -> Result<Prepared, ScenarioError> {
+        let mut overrides = overrides.clone();
+        overrides.set.splice(..0, self.set.iter().cloned());
+        Prepared::from_toml(&self.text, &self.path, &overrides).map_err(|error| {
+            match self.problem_of(&error) {
+                Some(problem) => ScenarioError::Incomplete {
+                    path: PathBuf::from(&self.name),
+                    problem,
+                },
+                None => error,
+            }
+        })
     }
 
     /// The file that it was read from, a scenario or a profile.
@@ -307,12 +326,14 @@ pub(super) fn profile(name: &str) -> Result<(ProfileOf, &'static str), String> {
     let all: Vec<_> = disks
         .chain(ssds.map(|(name, _)| (ProfileOf::Ssd, *name)))
         .collect();
-    if let Some(&exact) = all.iter().find(|(_, known)| *known == name) {
-        return Ok(exact);
+    let names: Vec<_> = all.iter().map(|(_, name)| *name).collect();
+    let found = find_profile(name, &names);
+    if let Some(&one) = all.iter().find(|(_, known)| found == Some(*known)) {
+        return Ok(one);
     }
-    let with_it = all.iter().filter(|(_, known)| known.contains(name));
+    let part = name.to_lowercase();
+    let with_it = all.iter().filter(|(_, known)| known.contains(&part));
     match with_it.copied().collect::<Vec<_>>().as_slice() {
-        [one] if !name.is_empty() => Ok(*one),
         [] => Err(format!(
             "unknown profile '{name}'; 'iosonar profiles' lists them"
         )),
