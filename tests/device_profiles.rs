@@ -243,3 +243,60 @@ fn a_volume_lets_its_burst_through_and_then_its_baseline() {
     // 3,000 requests with 10 credits: the baseline.
     assert!((throughput(&volume("10")) / 300.0 - 1.0).abs() < 0.01);
 }
+
+/// A part of a name stands for the profile wherever one is named, if no other name has it; several are listed.
+#[test]
+fn a_part_of_a_profiles_name_stands_for_it_in_every_command() {
+    let run = |arguments: &[&str]| iosonar().args(arguments).output().unwrap();
+    let whole = run(&["profiles", "seagate-exos-x18-18tb"]);
+    assert_eq!(out(&run(&["profiles", "exos-x18"])), out(&whole));
+    assert!(run(&["profiles", "exos-x18", "--check"]).status.success());
+    for arguments in [
+        &["profiles", "exos"][..],
+        &["validate", "exos", "x.load"],
+        &["calibrate", "x.load", "--profile", "exos"],
+    ] {
+        let refused = run(arguments);
+        let listed = "'exos': write one of seagate-exos-7e8-8tb, seagate-exos-x18-18tb";
+        assert!(err(&refused).contains(listed), "{}", err(&refused));
+    }
+    let scratch = Scratch::new();
+    let scenario = |table: &str, profile: &str| {
+        let load = "[load]\nrequests = 500\nrate_per_s = 20.0\nsize = '4KiB'\n";
+        let array = "[array]\nlevel = 'raid0'\ndisks = 1\n";
+        let text = format!("{load}{array}[{table}]\nprofile = '{profile}'\n");
+        sim(&scratch.file("s.toml", text), &[])
+    };
+    for (table, part, name) in [
+        ("disk", "exos-x18", "seagate-exos-x18-18tb"),
+        ("ssd", "intel-d7", "intel-d7-p5500-3840gb"),
+    ] {
+        let (part, name) = (scenario(table, part), scenario(table, name));
+        assert!(part.status.success(), "{}", err(&part));
+        assert_eq!(out(&part), out(&name));
+    }
+    let wrong = scenario("disk", "intel-d7");
+    assert!(
+        err(&wrong).contains("which is the profile of an SSD"),
+        "{}",
+        err(&wrong)
+    );
+}
+
+#[test]
+fn an_ssd_as_the_model_of_a_replay_is_refused_as_one() {
+    let scratch = Scratch::new();
+    let load = scratch.file("x.load", "0.0 ; 0 ; 8 ; R\n");
+    for name in ["nvme-gen4-tlc", "intel-d7"] {
+        let mut command = iosonar();
+        command.args(["replay", "--engine", "simulate", "--model", name]);
+        let refused = command.arg(&load).output().unwrap();
+        assert_eq!(refused.status.code(), Some(2));
+        let problem = format!("--model: '{name}' is the profile of an SSD");
+        let said = err(&refused);
+        assert!(
+            said.contains(&problem) && said.contains("iosonar sim"),
+            "{said}"
+        );
+    }
+}

@@ -6,6 +6,7 @@ use std::path::Path;
 use iosonar_device::{Access, Device, Job, RequestId, Station};
 use iosonar_disk_model::{DiskLaws, DiskProfile, SampledDisk};
 use iosonar_replay::{AccessKind, Answer, ConstantLatency, SimulatedDevice};
+use iosonar_scenario::ProfileOf;
 use iosonar_sim_core::Seed;
 use iosonar_units::{Nanos, Sector, Sectors};
 
@@ -25,7 +26,17 @@ pub(super) fn device(
         )));
     };
     let profile = DiskProfile::load(name, Path::new("."));
-    let profile = profile.map_err(|e| ReplayPlanError::Options(format!("--model: {e}")))?;
+    let profile = profile.map_err(|e| {
+        let problem = match ProfileOf::named(name, Path::new(".")) {
+            Some(ProfileOf::Ssd) => format!(
+                "'{name}' is the profile of an SSD, but --engine simulate models disks only: use the profile of a disk \
+                 ('iosonar profiles' lists them), --latency TIME for a constant latency, or 'iosonar sim' to simulate \
+                 the SSD"
+            ),
+            Some(ProfileOf::Disk) | None => e.to_string(),
+        };
+        ReplayPlanError::Options(format!("--model: {problem}"))
+    })?;
     let component = format!("disk/{number}");
     let seed = Seed::new(answer.seed.unwrap_or(1));
     let disk = SampledDisk::new(&DiskLaws::new(&profile), &seed, &component);
