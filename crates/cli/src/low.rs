@@ -262,7 +262,9 @@ pub(crate) struct Demo {
 
 #[derive(Args, Debug)]
 pub(crate) struct Sim {
-    /// The scenario files (.toml)
+    /// The scenario files (.toml), or systems as for choose
+    ///
+    /// A system is LEVEL:NxPROFILE or PROFILE, such as raid5:6xexos-x18+cache=1GiB, and needs --trace or --set load....
     #[arg(required = true, value_name = "SCENARIO")]
     pub(crate) scenarios: Vec<PathBuf>,
     /// Simulate this trace instead of the scenario's load

@@ -4,6 +4,7 @@ mod checks;
 mod explain;
 mod load_out;
 mod sensitivity;
+mod system;
 mod vary;
 
 use std::path::{Path, PathBuf};
@@ -51,8 +52,13 @@ struct Named {
 
 /// The name of a scenario.
 fn name_of(scenario: &Path) -> String {
-    let name = scenario.file_stem().unwrap_or_default();
-    name.to_string_lossy().into_owned()
+    // A dot in a system such as raid5:6xexos-x18+unit=1.5MiB begins no extension.
+    let name = match system::is_typed(scenario) && scenario.extension().is_none_or(|e| e != "toml")
+    {
+        true => scenario.file_name(),
+        false => scenario.file_stem(),
+    };
+    name.unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The picture of a scenario among all.
@@ -338,7 +344,11 @@ fn overrides(args: &Sim, set: Vec<(String, String)>) -> anyhow::Result<Overrides
 
 /// Reads a scenario with these changes, to be simulated as the options say.
 fn prepared(args: &Sim, path: &Path, overrides: &Overrides) -> Result<Prepared, ScenarioError> {
-    let mut simulation = Prepared::read(path, overrides)?
+    let simulation = match system::is_typed(path) {
+        true => system::read(path, overrides)?,
+        false => Prepared::read(path, overrides)?,
+    };
+    let mut simulation = simulation
         .with_split(args.split)
         .with_precision(args.precision);
     if args.precision.is_some() && args.replications.is_none() && !args.explain {
