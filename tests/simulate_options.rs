@@ -159,3 +159,94 @@ fn the_long_way_gives_the_same_result() {
         out(&sim(&scenario, &[]))
     );
 }
+
+/// A load for a system that is typed, as keys of a scenario.
+const TYPED_LOAD: [&str; 6] = [
+    "--set",
+    "load.requests=2000",
+    "--set",
+    "load.rate_per_s=20",
+    "--set",
+    "load.size=4KiB",
+];
+
+#[test]
+fn a_system_is_typed_as_for_choose_and_is_the_same_as_in_a_file() {
+    let scratch = Scratch::new();
+    let array = "[array]\nlevel = 'raid5'\ndisks = 6\n[disk]\nprofile = 'seagate-exos-x18-18tb'\n";
+    let cache = "[controller]\ncache = '1GiB'\n";
+    let scenario = scratch.file("s.toml", format!("{array}{cache}"));
+    let typed = std::path::Path::new("raid5:6xexos-x18+cache=1GiB");
+    assert_eq!(
+        hash(&sim(typed, &TYPED_LOAD)),
+        hash(&sim(&scenario, &TYPED_LOAD))
+    );
+    // --set changes the system that was typed, and --explain writes its scenario.
+    let more = [&TYPED_LOAD[..], &["--set", "array.disks=8"]].concat();
+    assert!(out(&sim(typed, &more)).contains("RAID 5 of 8 x"));
+    let explained = sim(typed, &[&TYPED_LOAD[..], &["--explain"]].concat());
+    let saved = scratch.file("saved.toml", out(&explained));
+    assert_eq!(hash(&sim(&saved, &[])), hash(&sim(&scenario, &TYPED_LOAD)));
+}
+
+#[test]
+fn a_system_that_cannot_be_simulated_is_refused_with_the_way() {
+    let scratch = Scratch::new();
+    for (typed, options, problem) in [
+        (
+            "raid5:6xexos-x18",
+            &[][..],
+            "raid5:6xexos-x18: the system has no load: add --trace FILE",
+        ),
+        (
+            "raid5:6xseagate",
+            &TYPED_LOAD,
+            "raid5:6xseagate: no such file, and not a system: 'seagate' is ambiguous: it matches seagate-st3500630ns",
+        ),
+        (
+            "raid5:2xexos-x18",
+            &TYPED_LOAD,
+            "raid5:2xexos-x18: 'array.disks' is 2, expected",
+        ),
+        (
+            "absent.toml",
+            &TYPED_LOAD,
+            "absent.toml: cannot read the scenario",
+        ),
+        ("absent", &TYPED_LOAD, "absent: cannot read the scenario"),
+    ] {
+        let mut command = scratch::iosonar();
+        command.current_dir(scratch.path("")).arg("sim").arg(typed);
+        let refused = command.args(options).output().unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{typed}");
+        assert!(
+            err(&refused).contains(problem),
+            "{typed}: {}",
+            err(&refused)
+        );
+    }
+}
+
+#[test]
+fn a_key_without_its_table_is_refused_with_its_full_name() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file("s.toml", SCENARIO);
+    for (key, full) in [
+        ("disks=12", "'array.disks'"),
+        ("cache=1GiB", "'controller.cache'"),
+        ("level=raid5", "'array.level'"),
+        ("scheduler=look", "'disk.scheduler'"),
+        ("unit=64KiB", "'array.stripe_unit'"),
+        ("profile=exos-x18", "'disk.profile' or 'ssd.profile'"),
+        ("load.disks=12", "'array.disks'"),
+    ] {
+        let refused = sim(&scenario, &["--set", key]);
+        assert_eq!(refused.status.code(), Some(2), "{key}");
+        let written = format!("is not a key of a scenario: write {full}\n");
+        assert!(err(&refused).contains(&written), "{key}: {}", err(&refused));
+    }
+    // A table of disks is another mistake.
+    let tables = scratch.file("t.toml", SCENARIO.replace("[disk]", "[disks]"));
+    let refused = sim(&tables, &[]);
+    assert!(err(&refused).contains("write [disk]"), "{}", err(&refused));
+}

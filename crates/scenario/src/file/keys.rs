@@ -54,7 +54,6 @@ macro_rules! table_of_keys {
             };)*
 
             /// All keys, in the order of the manual.
-            #[cfg(test)]
             pub(crate) const KEYS: &'static [$crate::file::Key] = &[$(Self::$field),*];
         }
     };

@@ -8,6 +8,9 @@ use iosonar_units::{Bytes, plain_complaint};
 use toml_edit::{Document, Item, TableLike, Value};
 
 use crate::ScenarioError;
+use crate::file::{
+    ArrayFile, ControllerFile, DeviceFile, DiskFile, LoadFile, MdFile, RebuildFile, ScenarioFile,
+};
 
 /// What is wrong with a key, to be said after its name.
 pub(super) struct Refusal {
@@ -41,7 +44,8 @@ impl Refusal {
         });
         let problem = if let Some(unknown) = unknown {
             let table = found.key.rsplit_once('.').map_or("", |(table, _)| table);
-            if let Some(remedy) = elsewhere(table, unknown, &found.value) {
+            let remedy = elsewhere(table, unknown, &found.value);
+            if let Some(remedy) = remedy.or_else(|| in_other_table(unknown)) {
                 format!("is not a key of a scenario: write {remedy}")
             } else {
                 let known = plain.find("expected").map_or("", |at| &plain[at..]);
@@ -151,6 +155,8 @@ fn elsewhere(table: &str, key: &str, value: &str) -> Option<String> {
     let remedy = match key {
         "raid" if table.is_empty() => "[array], with level = \"raid5\" and disks = 5".to_owned(),
         "workload" | "job" if table.is_empty() => "[load]".to_owned(),
+        // A number of disks is a key of [array].
+        "disks" if number().is_some() => return None,
         "disks" | "hdd" | "drive" if table.is_empty() => "[disk]".to_owned(),
         "nvme" | "flash" if table.is_empty() => "[ssd]".to_owned(),
         "bs" | "blocksize" | "block_size" | "request_size" if load => sizes(text),
@@ -178,6 +184,7 @@ fn elsewhere(table: &str, key: &str, value: &str) -> Option<String> {
         "chunk" | "chunk_size" | "stripe_size" | "strip_size" if table == "array" => {
             format!("stripe_unit = {value}")
         }
+        "unit" if table.is_empty() => "'array.stripe_unit'".to_owned(),
         "raid_level" | "raid" | "type" if table == "array" => {
             format!("level = \"{}\"", text.to_ascii_lowercase())
         }
@@ -190,6 +197,33 @@ fn elsewhere(table: &str, key: &str, value: &str) -> Option<String> {
         _ => return None,
     };
     Some(remedy)
+}
+
+/// The keys of this name in all tables: what was probably meant by one without its table, or with another.
+fn in_other_table(key: &str) -> Option<String> {
+    let tables = [
+        ("", ScenarioFile::KEYS),
+        ("load.", LoadFile::KEYS),
+        ("array.", ArrayFile::KEYS),
+        ("array.md.", MdFile::KEYS),
+        ("controller.", ControllerFile::KEYS),
+        ("rebuild.", RebuildFile::KEYS),
+        ("disk.", DiskFile::KEYS),
+        ("device.", DeviceFile::KEYS),
+    ];
+    let with_key = tables
+        .into_iter()
+        .filter(|(_, keys)| keys.iter().any(|of| of.name == key));
+    let mut with_key: Vec<_> = with_key.map(|(table, _)| table).collect();
+    // The keys of [ssd] are those of its profiles.
+    if key == "profile" {
+        with_key.push("ssd.");
+    }
+    let all: Vec<_> = with_key
+        .iter()
+        .map(|table| format!("'{table}{key}'"))
+        .collect();
+    (!all.is_empty()).then(|| all.join(" or "))
 }
 
 /// The block sizes of fio, `8k` or `8k,64k`, in which `k` is 1024.
