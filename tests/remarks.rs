@@ -89,19 +89,36 @@ fn devices_that_are_simulated_as_one_are_named() {
         "one.toml",
         "[array]\nlevel = 'raid0'\ndisks = 1\n[disk]\nprofile = 'seagate-constellation-es3-4tb'\n",
     );
-    let run = |more: &[&str]| {
-        let mut sim = iosonar();
-        sim.arg("sim").arg(&scenario).arg("--trace").arg(&trace);
-        let output = sim.args(more).output().unwrap();
-        assert!(output.status.success(), "{}", err(&output));
+    let target = ["--target", "p99 < 1s"];
+    let run = |command: &str, more: &[&str]| {
+        let mut of = iosonar();
+        of.arg(command);
+        match command {
+            "choose" => of.arg(&trace).arg(&scenario).arg("nvme-gen4-tlc"),
+            _ => of.arg(&scenario).arg("--trace").arg(&trace),
+        };
+        match command {
+            "plan" => of.args(target).args(["--find", "disks", "--most", "1"]),
+            "choose" => of.args(target),
+            _ => &mut of,
+        };
+        let output = of.args(more).output().unwrap();
+        assert!(output.status.success(), "{command}: {}", err(&output));
         err(&output)
     };
-    let seen = run(&[]);
-    assert!(
-        seen.contains("2 devices (sda, sdb) are simulated as one"),
-        "{seen}"
+    for command in ["sim", "choose", "plan"] {
+        let seen = run(command, &[]);
+        let remark = "2 devices (sda, sdb) are simulated as one";
+        assert_eq!(seen.matches(remark).count(), 1, "{command}: {seen}");
+        assert!(seen.contains("[W089]"), "{command}: {seen}");
+        for none in [&["--device", "sdb"][..], &["-q"]] {
+            let one = run(command, none);
+            assert!(!one.contains("W089"), "{command}: {one}");
+        }
+    }
+    let growth = run(
+        "plan",
+        &["--find", "rate", "--vary", "array.stripe_unit=64KiB,128KiB"],
     );
-    assert!(seen.contains("[W089]"), "{seen}");
-    let one = run(&["--device", "sdb"]);
-    assert!(!one.contains("W089"), "{one}");
+    assert_eq!(growth.matches("[W089]").count(), 1, "{growth}");
 }

@@ -20,7 +20,7 @@ pub use charts::chart;
 pub use growth::{GrowBy, GrowingLoad};
 pub use point::{Bound, Found, Point, TargetOutcome};
 pub use search::{fewest, highest, most};
-pub use subject::{ArraySubject, NetworkSubject, Simulated, Subject};
+pub use subject::{ArraySubject, LoadNotes, NetworkSubject, Simulated, Subject};
 pub use varied::{Planned, best_of, plan_varied};
 
 use iosonar_analysis::objective::Objective;

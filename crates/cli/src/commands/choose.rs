@@ -1,5 +1,6 @@
 //! `iosonar choose`: a load and several systems in, which of them to take out.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -9,17 +10,17 @@ use iosonar_scenario::Overrides;
 use iosonar_study::choose::{
     Candidate, Choice, ChooseSpec, Conclusion, Considered, GrowthSpec, SHORT_FORM, chart,
 };
-use iosonar_trace::fit::Beyond;
+use iosonar_trace::fit::{Beyond, Fitted};
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Quantity, apart};
 
 use super::model::threads;
 use crate::exit::{
-    Ending, Usage, check_tables, note, print_beside, print_data_beside, write_table,
+    Ending, Usage, check_tables, note, print_beside, print_data_beside, warn, write_table,
 };
 use crate::low::Choose;
 use crate::render::choose::{Answer, as_json, as_table, judged, page, text};
-use crate::render::picture;
+use crate::render::{picture, remarks};
 
 pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
     check(args)?;
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
         }
     };
     let all = choice.consider(threads(args.common.threads), &watch)?;
+    note_remarks(args, &all);
     let answer = Answer {
         load: &spec.load,
         targets: &args.target,
@@ -49,6 +51,28 @@ pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
         true => Ending::Flagged,
         false => Ending::Done,
     })
+}
+
+/// Prints the remarks on the load, which is the same for all candidates, and what was changed in it to fit each.
+fn note_remarks(args: &Choose, all: &[Considered]) {
+    if args.common.output.quiet {
+        return;
+    }
+    let results = all.iter().filter_map(|of| {
+        let evaluation = of.outcome.as_ref().ok()?;
+        Some((&of.name, evaluation.result.as_ref().ok()?))
+    });
+    let mut of_load = BTreeSet::new();
+    for (name, result) in results {
+        for (of, text) in remarks::warnings_of_load(&result.remarks, &Fitted::default()) {
+            if of_load.insert(text.clone()) {
+                warn(of, &text);
+            }
+        }
+        for (of, text) in remarks::warnings_of_load(&[], &result.fitted) {
+            warn(of, &format!("{name}: {text}"));
+        }
+    }
 }
 
 /// Refuses what cannot be answered or written before anything is simulated.

@@ -3,6 +3,8 @@
 mod tables;
 mod varied;
 
+use std::collections::BTreeSet;
+
 use iosonar_analysis::objective::{Judgement, Objective, Objectives};
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::{Overrides, Prepared, read_text};
@@ -15,10 +17,10 @@ use iosonar_trace::{Quantity, apart};
 use serde_json::json;
 
 use super::model::{threads, with_threads};
-use crate::exit::{Ending, Usage, note, print, print_data};
+use crate::exit::{Ending, Usage, note, print, print_data, warn};
 use crate::low::Plan;
-use crate::render::picture;
 use crate::render::sim::headline;
+use crate::render::{picture, remarks};
 use tables::{describe, outcomes};
 
 pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
@@ -32,6 +34,7 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
         return varied::run(args, &targets);
     }
     let (headline, answer) = planned(args, &targets)?;
+    note_remarks(args, [&answer]);
     if args.common.output.json {
         print_data(&as_json(&headline, &targets, &answer).text())?;
     } else {
@@ -105,6 +108,18 @@ fn tried(args: &Plan, targets: &Objectives, of: &str, sought: Sought, point: &Po
         let (load, unit) = (load_text(point.load), sought.unit());
         note(&format!("{of}{load} {unit}: {}", outcomes(targets, point)));
     }
+}
+
+/// Prints the remarks on the recording that the answers are about, each once.
+fn note_remarks<'a>(args: &Plan, answers: impl IntoIterator<Item = &'a Answer>) {
+    if args.common.output.quiet {
+        return;
+    }
+    let notes = answers.into_iter().map(|answer| &answer.notes);
+    let remarks: BTreeSet<_> = notes
+        .flat_map(|of| remarks::warnings_of_load(&of.remarks, &of.fitted))
+        .collect();
+    remarks.iter().for_each(|(of, text)| warn(*of, text));
 }
 
 /// The objectives of `--target`. Simulations answer for response times.

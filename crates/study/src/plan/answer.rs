@@ -8,8 +8,8 @@ use iosonar_scenario::theory::Standing;
 use iosonar_scenario::{LoadModel, Overrides, Prepared, ScenarioError};
 
 use super::{
-    ArraySubject, Found, GrowBy, GrowingLoad, NetworkSubject, PlanError, Point, Subject, fewest,
-    highest, most,
+    ArraySubject, Found, GrowBy, GrowingLoad, LoadNotes, NetworkSubject, PlanError, Point, Subject,
+    fewest, highest, most,
 };
 use crate::objective::by_theory;
 use iosonar_analysis::objective::{Objective, Statistic};
@@ -123,6 +123,10 @@ pub struct Answer {
     pub knee: Option<f64>,
     /// The rate below which it is stable.
     pub capacity: Option<f64>,
+    /// The throughput of a closed loop that no number of users exceeds, by theory.
+    pub most_per_s: Option<f64>,
+    /// What happened to the load while it was read.
+    pub notes: LoadNotes,
 }
 
 /// A load as text.
@@ -209,8 +213,10 @@ pub fn plan_prepared(
         }
         Sought::MostJobs | Sought::FewestJobs => {
             answer.found = jobs(sought, at_most, &subject, targets, &mut watch)?;
+            answer.most_per_s = subject.full_theory(f64::from(at_most))?.capacity_per_s;
         }
     }
+    answer.notes = subject.notes_at(answer.found.best.as_ref());
     Ok((subject.base().clone(), answer))
 }
 
@@ -231,6 +237,9 @@ fn plan_growth(
     let answer = Answer {
         sought,
         found: growing.largest(targets, spec.within, most, &mut watch)?,
+        notes: growing
+            .as_it_is()
+            .map_or_else(|_| LoadNotes::default(), LoadNotes::of),
         ..Answer::default()
     };
     Ok((growing.base().clone(), answer))

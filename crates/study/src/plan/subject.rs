@@ -1,5 +1,6 @@
 //! What is planned: something with a load that can be analysed and simulated.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use iosonar_scenario::networked::{NetworkPoint, NetworkedRaid, Services, Structure};
@@ -14,7 +15,27 @@ use super::{PlanError, Point, TargetOutcome};
 use crate::objective::{Judge, by_theory};
 use iosonar_analysis::objective::{Attained, Objective, Statistic};
 
-use iosonar_trace::Requests;
+use iosonar_trace::fit::Fitted;
+use iosonar_trace::{Remark, Requests};
+
+/// What was remarked on a load while it was read, and what was changed in it to fit the system.
+#[derive(Clone, Debug, Default)]
+pub struct LoadNotes {
+    /// The remarks on its recording.
+    pub remarks: Vec<Remark>,
+    /// The changes.
+    pub fitted: Fitted,
+}
+
+impl LoadNotes {
+    /// Those of a result.
+    pub fn of(result: &SimulationResult) -> Self {
+        Self {
+            remarks: result.remarks.clone(),
+            fitted: result.fitted,
+        }
+    }
+}
 
 /// What simulations of a load found.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,6 +160,8 @@ pub struct ArraySubject<'a> {
     path: &'a Path,
     overrides: &'a Overrides,
     threads: usize,
+    /// Those of each load that was simulated.
+    notes: RefCell<Vec<(f64, LoadNotes)>>,
 }
 
 impl<'a> ArraySubject<'a> {
@@ -166,7 +189,16 @@ impl<'a> ArraySubject<'a> {
             path,
             overrides,
             threads,
+            notes: RefCell::default(),
         })
+    }
+
+    /// The notes on the load at a point that was simulated, or else at the last one.
+    pub(super) fn notes_at(&self, point: Option<&Point>) -> LoadNotes {
+        let all = self.notes.borrow();
+        let at_point = point.and_then(|point| all.iter().find(|(load, _)| *load == point.load));
+        let found = at_point.or(all.last());
+        found.map_or_else(LoadNotes::default, |(_, notes)| notes.clone())
     }
 
     /// The scenario as it is.
@@ -237,7 +269,10 @@ impl Subject for ArraySubject<'_> {
         let (outputs, watch) = (Outputs::default(), simulation.watch());
         Ok(
             match simulation.run_steady(self.threads, outputs, &watch)? {
-                Ok(result) => Simulated::of(&simulation, &result, targets)?,
+                Ok(result) => {
+                    self.notes.borrow_mut().push((load, LoadNotes::of(&result)));
+                    Simulated::of(&simulation, &result, targets)?
+                }
                 Err(_) => Simulated::all(targets, TargetOutcome::Unsteady),
             },
         )

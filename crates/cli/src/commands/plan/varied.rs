@@ -9,7 +9,7 @@ use iosonar_study::vary::count;
 use serde_json::{Map, Value, json};
 
 use super::tables::{values, why_not};
-use super::{add_simulated, overrides, refused, spec, tried, why_never};
+use super::{add_simulated, note_remarks, overrides, refused, spec, tried, why_never};
 use crate::exit::{Ending, Usage, print, print_data};
 use crate::low::Plan;
 use crate::render::sim::headline;
@@ -54,6 +54,7 @@ pub(super) fn run(args: &Plan, targets: &Objectives) -> anyhow::Result<Ending> {
             .map_or_else(|| refused(args, error), anyhow::Error::from),
         _ => refused(args, error),
     })?;
+    note_remarks(args, all.iter().filter_map(|of| of.answer.as_ref().ok()));
     let best = best_of(&all);
     if args.common.output.json {
         print_data(&as_json(args, targets, &all, &best).text())?;
