@@ -195,3 +195,36 @@ fn a_target_that_is_never_met_is_named() {
         "not with 'latency' or 'delay': write \"p99 < 5 ms\"",
     );
 }
+
+/// More jobs do not raise a throughput beyond the capacity, and neither do more runs.
+#[test]
+fn a_throughput_beyond_the_capacity_of_a_closed_loop_is_named_as_such() {
+    // The disks of RAID 10 serve about 300 requests of 8 KiB per second.
+    for target in ["throughput > 5000", "throughput > 500"] {
+        let output = plan(
+            &Scratch::new(),
+            [USERS, RAID10],
+            target,
+            &["-q", "--most", "8"],
+        );
+        assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+        let text = out(&output);
+        assert!(
+            text.contains("is beyond the capacity of this system, by theory "),
+            "{text}"
+        );
+        assert!(text.contains("use more disks (--find disks)"), "{text}");
+        assert!(!text.contains("raise --replications"), "{text}");
+    }
+    let reached = plan(
+        &Scratch::new(),
+        [USERS, RAID10],
+        "throughput > 100",
+        &["-q"],
+    );
+    assert!(
+        !out(&reached).contains("beyond the capacity"),
+        "{}",
+        out(&reached)
+    );
+}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use iosonar_analysis::objective::{Attained, Flaw, Judgement, Objective, Objectives};
+use iosonar_analysis::objective::{Attained, Flaw, Judgement, Objective, Objectives, Statistic};
 use iosonar_scenario::NotCleaned;
 use iosonar_study::plan::{Answer, Bound, Found, Point, Sought, TargetOutcome, load_text};
 
@@ -132,6 +132,22 @@ pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> Str
     }
 }
 
+/// That no number of jobs is known to reach a throughput, where theory says so and none was confirmed to.
+fn beyond_capacity(targets: &Objectives, answer: &Answer) -> Option<String> {
+    let most = answer.most_per_s?;
+    let is_beyond = |of: &&Objective| of.statistic == Statistic::Throughput && of.limit > most;
+    let target = targets
+        .0
+        .iter()
+        .find(is_beyond)
+        .filter(|_| answer.found.best.is_none())?;
+    Some(format!(
+        "{target} is beyond the capacity of this system, by theory {}: neither more jobs nor more replications reach it; \
+         use more disks (--find disks) or faster ones, or lower the target",
+        value_of(target, most)
+    ))
+}
+
 /// Which loads come nearest to the targets, and which meet some of them, where none meets all.
 fn why_none(targets: &Objectives, unit: &str, found: &Found) -> String {
     let mut text = match targets.0.len() {
@@ -196,7 +212,8 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
     let mut text = format!("{headline}\n  target: {targets}\n");
     text += &table(targets, unit, &found.points);
     if let Some(next) = &found.next {
-        let why = why_not(targets, answer.sought, next);
+        let why = beyond_capacity(targets, answer)
+            .unwrap_or_else(|| why_not(targets, answer.sought, next));
         let _ = writeln!(text, "  at {} {unit}: {why}", load_text(next.load));
     }
     text += found.bound.map_or("", beyond);
