@@ -29,6 +29,11 @@ pub enum Verdict {
         /// When it began, on the replay's clock.
         from: Nanos,
     },
+    /// The same of a model that answers in place of a device.
+    ModelLimited {
+        /// When it began, on the replay's clock.
+        from: Nanos,
+    },
     /// Requests waited because as many were at the device as the user allows, so the device may do more than this.
     InFlightLimited {
         /// What the user limits, and to how many requests.
@@ -66,8 +71,18 @@ impl Verdict {
             Self::KeptUp => "kept up",
             Self::NotJudged => "not judged",
             Self::DeviceLimited { .. } => "device-limited",
+            Self::ModelLimited { .. } => "model-limited",
             Self::InFlightLimited { .. } => "in-flight-limited",
             Self::ReplayerLimited { .. } => "replayer-limited",
+        }
+    }
+
+    /// The verdict where a model answered in place of the device.
+    #[must_use]
+    pub(crate) fn of_model(self) -> Self {
+        match self {
+            Self::DeviceLimited { from } => Self::ModelLimited { from },
+            other => other,
         }
     }
 
@@ -95,6 +110,12 @@ impl Verdict {
             }
             (limited @ Self::DeviceLimited { .. }, _)
             | (_, limited @ Self::DeviceLimited { .. }) => limited,
+            (Self::ModelLimited { from: a }, Self::ModelLimited { from: b }) => {
+                Self::ModelLimited { from: a.min(b) }
+            }
+            (limited @ Self::ModelLimited { .. }, _) | (_, limited @ Self::ModelLimited { .. }) => {
+                limited
+            }
             (Self::NotJudged, Self::NotJudged) => Self::NotJudged,
             (Self::KeptUp, _) | (_, Self::KeptUp) => Self::KeptUp,
         }
@@ -109,6 +130,11 @@ impl std::fmt::Display for Verdict {
             Self::DeviceLimited { from } => {
                 write!(f, "device-limited, starting {from} into the load")
             }
+            Self::ModelLimited { from } => write!(
+                f,
+                "model-limited, starting {from} into the load: the model completed requests more slowly than the load \
+                 demands"
+            ),
             Self::InFlightLimited { limit, from } => write!(
                 f,
                 "limited by {limit}, starting {from} into the load: requests waited for a free slot, and the device \

@@ -114,6 +114,7 @@ fn verdict(summary: &Summary) -> String {
         Verdict::KeptUp if summary.early.is_none() => Tone::Good,
         Verdict::KeptUp | Verdict::NotJudged => Tone::Doubtful,
         Verdict::DeviceLimited { .. }
+        | Verdict::ModelLimited { .. }
         | Verdict::InFlightLimited { .. }
         | Verdict::ReplayerLimited { .. } => Tone::Bad,
     };
@@ -443,9 +444,9 @@ fn target_json(target: &TargetSummary, early: Option<EndedEarly>) -> Value {
         })
         .collect();
     let limited_from = match target.verdict {
-        Verdict::DeviceLimited { from } | Verdict::InFlightLimited { from, .. } => {
-            Some(from.as_secs_f64())
-        }
+        Verdict::DeviceLimited { from }
+        | Verdict::ModelLimited { from }
+        | Verdict::InFlightLimited { from, .. } => Some(from.as_secs_f64()),
         _ => None,
     };
     json!({

@@ -14,7 +14,7 @@ use crate::session::Ended;
 use crate::summary::TargetSummary;
 use crate::verify::Findings;
 use crate::watch::Watch;
-use crate::{InFlightLimit, Load, Options, Summary, Target, Verdict};
+use crate::{EngineKind, InFlightLimit, Load, Options, Summary, Target, Verdict};
 
 /// How a replay went, thread by thread.
 pub(super) struct ThreadsEnded<'a> {
@@ -125,6 +125,10 @@ pub(super) fn summarise(
     for ((i, mut lane), fed) in lanes.into_iter().enumerate().zip(fed) {
         let (most, limit) = places[i];
         let verdict = lane.watch.verdict(at, most as usize, limit);
+        let verdict = match engine == EngineKind::Simulate.name() {
+            true => verdict.of_model(),
+            false => verdict,
+        };
         let watch = &lane.watch;
         summary.verdict = match i {
             0 => verdict,
