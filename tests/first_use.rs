@@ -227,3 +227,55 @@ fn an_empty_device_answers_without_its_medium() {
     drop(file);
     assert_eq!(replay(), "[]");
 }
+
+#[test]
+fn a_model_that_cannot_keep_up_is_the_limit_and_no_device_is() {
+    let scratch = Scratch::new();
+    let load = scratch.file("x.load", reads(100));
+    let replay = |options: &[&str]| {
+        let mut command = iosonar();
+        command.args(["replay", "-q", "--engine", "simulate"]);
+        command.args(["--model", "exos-x18", "--speed", "1000"]);
+        command.args(options).arg(&load);
+        // A machine that is busy with something else is late itself now and then.
+        let mut outputs = (0..10).map(|_| command.output().unwrap());
+        let in_time = |output: &Output| !out(output).contains("replayer-limited");
+        outputs.find(in_time).expect("one of ten is in time")
+    };
+    let limited = replay(&[]);
+    let text = out(&limited);
+    assert_eq!(limited.status.code(), Some(0), "{text}");
+    assert!(
+        text.contains("model-limited, starting ")
+            && text.contains("the model completed requests more slowly"),
+        "{text}"
+    );
+    let json = replay(&["--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["limited"], "model-limited", "{json}");
+    assert_eq!(json["targets"][0]["verdict"], "model-limited", "{json}");
+    assert!(json["targets"][0]["limited_from_s"].is_number(), "{json}");
+}
+
+#[test]
+fn engines_that_access_no_target_need_no_consent_to_writes() {
+    let scratch = Scratch::new();
+    let load = scratch.file("x.load", "0.0 ; 0 ; 8 ; W\n0.001 ; 8 ; 8 ; R\n");
+    for engine in ["dry", "simulate"] {
+        let mut command = iosonar();
+        let run = command
+            .args(["replay", "--engine", engine])
+            .arg(&load)
+            .output()
+            .unwrap();
+        let said = err(&run);
+        assert!(matches!(run.status.code(), Some(0 | 3)), "{said}");
+        let line = format!("with engine {engine} and no target; nothing is read or written");
+        assert!(said.contains(&line), "{said}");
+        assert!(
+            !said.contains("(none)") && !said.contains("WRITE"),
+            "{said}"
+        );
+        assert!(out(&run).contains("writes"), "{}", out(&run));
+    }
+}

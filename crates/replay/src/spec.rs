@@ -201,7 +201,7 @@ impl ReplaySpec {
     /// What may be done to the targets.
     pub fn intent(&self) -> Intent {
         Intent {
-            write: self.options.writes == Writes::Do,
+            write: self.options.writes == Writes::Do && self.options.engine.is_real(),
             destroy: self.destroy.clone(),
             buffered: self.no_direct,
             target_name: TargetName::default(),

@@ -349,6 +349,11 @@ impl Target {
         }
     }
 
+    /// Whether it is one that is never accessed.
+    pub fn is_imaginary(&self) -> bool {
+        self.file.is_none() && self.path == Path::new("(none)")
+    }
+
     /// A target that a simulated system knows by the descriptor of `file`.
     #[cfg(test)]
     pub(crate) fn simulated(file: File, size: Bytes, block: Bytes, write_through: bool) -> Self {

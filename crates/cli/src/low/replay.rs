@@ -384,6 +384,8 @@ impl Replay {
             writes: match (targets.write, targets.skip_writes) {
                 (true, _) => Writes::Do,
                 (false, true) => Writes::Skip,
+                // These engines change nothing.
+                (false, false) if !engine.engine.is_real() => Writes::Do,
                 (false, false) => Writes::Refuse,
             },
             fit: Fit {

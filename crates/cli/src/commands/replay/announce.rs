@@ -77,23 +77,32 @@ pub(super) fn announce(plan: &ReplayPlan) {
     for (load, target) in plan.loads.iter().zip(&plan.targets) {
         let scan = &load.scan;
         let writes = scan.requests - scan.harmless;
-        let what = match (writes, plan.options.writes == Writes::Do) {
+        let engine = plan.options.engine;
+        let does_writes = plan.options.writes == Writes::Do;
+        let what = match (writes, does_writes) {
             _ if !scan.is_known => "the load is read as it arrives".to_owned(),
+            (_, true) if !engine.is_real() => "nothing is read or written".to_owned(),
             (0, _) => "read-only".to_owned(),
             (n, true) => format!("{} to it", counted(n, ["of them WRITES", "of them WRITE"])),
             (n, false) => format!("{} left out", counted(n, ["write is", "writes are"])),
         };
+        let on = match target.is_imaginary() {
+            true => format!("with engine {} and no target", engine.name()),
+            false => format!(
+                "on {} ({}, blocks of {})",
+                target.path().display(),
+                target.size(),
+                target.block()
+            ),
+        };
         note(&format!(
-            "replaying {} of {} on {} ({}, blocks of {}); {what}",
+            "replaying {} of {} {on}; {what}",
             if scan.is_known {
                 counted(scan.requests, ["request", "requests"])
             } else {
                 "the requests".to_owned()
             },
             load.path.display(),
-            target.path().display(),
-            target.size(),
-            target.block(),
         ));
         for fake in target.fakes() {
             warn(Warning::Fake, &format!("FAKE: {fake}"));

@@ -249,6 +249,7 @@ impl Group<'_> {
             return;
         }
         let writes = match self.spec.options.writes {
+            Writes::Do if !self.spec.options.engine.is_real() => "nothing is read or written",
             Writes::Do => "its writes OVERWRITE data there",
             Writes::Skip => "writes are left out",
             Writes::Refuse => "read-only",
