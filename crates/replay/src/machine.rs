@@ -7,7 +7,7 @@
 //! Nothing is changed, and nothing is written: `io_uring` is probed with a ring of its own, and a priority with a thread
 //! that ends at once.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ use rustix::process::{Resource, geteuid, getrlimit};
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
 use crate::engine::{MOST_REGISTERED, ring_is_permitted};
+use crate::look_at;
 use crate::pacing::{Pacing, ThreadPriority, granted};
 
 /// `CAP_IPC_LOCK` of `linux/capability.h`: no limit on locked memory.
@@ -130,7 +131,7 @@ impl Machine {
             timer_slack: least_slack(),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             governor: host.frequency_governor(),
-            devices: devices.filter_map(readable).collect(),
+            devices: devices.filter_map(|path| readable(host, path)).collect(),
             free_space: free_space(&folder.join("results")),
         }
     }
@@ -178,13 +179,11 @@ impl Machine {
     }
 }
 
-/// Whether this user may read the device at `path`; `None` where it has no medium, or is gone.
-fn readable(path: PathBuf) -> Option<(PathBuf, bool)> {
-    match File::open(&path) {
-        Ok(_) => Some((path, true)),
-        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Some((path, false)),
-        Err(_) => None,
-    }
+/// Whether a replay may read the device at `path`, as `iosonar targets` has it; `None` where it has no medium, or is gone.
+fn readable(host: &Host, path: PathBuf) -> Option<(PathBuf, bool)> {
+    let listed = look_at(host, &path).ok()?;
+    let has_medium = listed.size.get() > 0;
+    has_medium.then_some((path, listed.no_reads.is_none()))
 }
 
 /// Probes `io_uring` for what a replay submits.

@@ -2,6 +2,7 @@
 
 use iosonar_guard::Host;
 use iosonar_replay::{Listed, look_at};
+use iosonar_report::counted;
 use serde_json::{Value, json};
 
 use crate::exit::{Ending, print, print_data};
@@ -109,8 +110,16 @@ fn describe(all: &[Listed]) -> String {
     text + &conclusion(all)
 }
 
-/// How many devices a replay could use.
+/// How many devices a replay could use, of those that have a medium.
 fn conclusion(all: &[Listed]) -> String {
+    let with_medium = all.iter().filter(|of| of.size.get() > 0).count();
+    let without = match all.len() - with_medium {
+        0 => String::new(),
+        count => format!(
+            "; {} no backing device",
+            counted(count as u64, ["has", "have"])
+        ),
+    };
     let readable = all.iter().filter(|of| of.no_reads.is_none());
     let readable: Vec<_> = readable.collect();
     let writable = readable.iter().filter(|of| of.no_writes.is_none());
@@ -122,9 +131,9 @@ fn conclusion(all: &[Listed]) -> String {
         count => format!(", {count} more with --destroy"),
     };
     format!(
-        "{} of {} devices can be read, {} can be written{consent}.\n",
+        "{} of {} can be read, {} can be written{consent}{without}.\n",
         readable.len(),
-        all.len(),
+        counted(with_medium as u64, ["device", "devices"]),
         match writable.count() {
             0 => "none".to_owned(),
             count => count.to_string(),

@@ -78,14 +78,14 @@ impl Findings {
     fn machine_check(&self, of: Subject, standing: Standing) -> Check {
         let named = Subject::ALL.into_iter().find(|(subject, _)| *subject == of);
         let (purpose, remedy) = match of {
-            // Who is root already is kept from a device by something else.
-            Subject::Devices if self.machine.is_root => (
-                about(of).0,
-                "attach a device, or allow it in the container's device rules",
-            ),
             Subject::Devices if self.machine.devices.is_empty() => (
                 about(of).0,
                 "attach a device, or allow it in the container's device rules",
+            ),
+            // Who is root already is kept from a device by something else.
+            Subject::Devices if self.machine.is_root => (
+                about(of).0,
+                "'iosonar targets' prints the reason for each device",
             ),
             _ => about(of),
         };
@@ -146,7 +146,7 @@ fn about(of: Subject) -> (&'static str, &'static str) {
         ),
         Subject::Devices => (
             "replay, record and prepare; replays on files work without it",
-            "run as root, or join the devices' group (usually 'disk')",
+            "run as root, or join the group 'disk'; 'iosonar targets' prints reasons",
         ),
         Subject::Priority => (
             "exact start times while other programs run",
