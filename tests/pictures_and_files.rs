@@ -2,7 +2,7 @@
 
 mod scratch;
 
-use scratch::{Scratch, iosonar};
+use scratch::{Scratch, err, iosonar};
 
 const LOAD: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -184,5 +184,37 @@ fn whoever_reads_only_the_beginning_causes_no_error() {
     assert_eq!(
         (output.status.code(), output.stderr.as_slice()),
         (Some(0), &b""[..])
+    );
+}
+
+#[test]
+fn a_file_without_a_chart_is_refused_with_the_commands_that_draw_it() {
+    let scratch = Scratch::new();
+    let file = scratch.file("x.load", "0.0 ; 0 ; 8 ; R\n");
+    let name = file.display();
+    let run = |word: &str| {
+        let refused = iosonar().args(["plot", word]).output().unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{word}");
+        err(&refused)
+    };
+    let said = run(&name.to_string());
+    for way in [
+        format!("iosonar plot sonar {name}"),
+        format!("iosonar report {name}"),
+    ] {
+        assert!(
+            said.contains("no chart is named") && said.contains(&way),
+            "{said}"
+        );
+    }
+    assert!(
+        run("sonar").contains("the records to draw are missing"),
+        "{}",
+        run("sonar")
+    );
+    assert!(
+        run("sonor").contains("did you mean 'sonar'?"),
+        "{}",
+        run("sonor")
     );
 }

@@ -26,10 +26,33 @@ pub(crate) fn run(args: &Plot) -> anyhow::Result<Ending> {
         print(&list())?;
         return Ok(Ending::Done);
     }
-    match args.chart.as_deref().unwrap_or_default() {
+    let name = args.chart.as_deref().unwrap_or_default();
+    if args.inputs.is_empty() {
+        return Err(without_inputs(name).into());
+    }
+    match name {
         "all" => all(args),
         name => one(args, entry(name)?),
     }
+}
+
+/// That a word alone is no picture: it is a chart without records, or records without a chart.
+fn without_inputs(word: &str) -> Usage {
+    let is_chart = word == "all" || find(word).is_some();
+    Usage(match !is_chart && Path::new(word).exists() {
+        true => format!(
+            "no chart is named: write its name before the file, as in 'iosonar plot sonar {word}' or 'iosonar plot all \
+             {word}' ('iosonar plot --list' lists the charts); 'iosonar report {word}' writes a page with all of them"
+        ),
+        false if is_chart => format!(
+            "the records to draw are missing: name a recording, simulation or replay, as in 'iosonar plot {word} \
+             replayed.ios'"
+        ),
+        false => match entry(word) {
+            Err(unknown) => return unknown,
+            Ok(_) => "name a chart and a file of records".to_owned(),
+        },
+    })
 }
 
 /// The chart of this name, or a refusal that suggests the nearest.

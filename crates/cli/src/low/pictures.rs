@@ -57,7 +57,7 @@ pub(crate) struct Plot {
     #[arg(required_unless_present = "list", value_name = "CHART")]
     pub(crate) chart: Option<String>,
     /// Recordings, simulations or replays; NAME=FILE labels one
-    #[arg(required_unless_present = "list", value_name = "INPUT", value_parser = named())]
+    #[arg(value_name = "INPUT", value_parser = named())]
     pub(crate) inputs: Vec<Named>,
     /// List the charts, what they show and how to read them
     #[arg(long, help_heading = "Charts")]
