@@ -50,6 +50,25 @@ fn examples_stand_before_the_options() {
     assert!(!out(&iosonar(&["replay", "-h"])).contains("Examples:"));
 }
 
+/// Those that need no files.
+#[test]
+fn examples_of_commands_without_inputs_can_be_run() {
+    let mut run = 0;
+    for command in ["profiles", "formats", "explain", "completions", "targets"] {
+        let help = out(&iosonar(&[command, "--help"]));
+        let examples = help.split("\nArguments:").next().unwrap_or_default();
+        let examples = examples.split("\nExamples:").nth(1).unwrap_or_default();
+        let typed = examples
+            .lines()
+            .filter_map(|line| line.strip_prefix("    iosonar "));
+        for typed in typed.filter(|typed| !typed.contains(['>', '/', '|'])) {
+            out(&iosonar(&typed.split(' ').collect::<Vec<_>>()));
+            run += 1;
+        }
+    }
+    assert!(run >= 4, "{run}");
+}
+
 #[test]
 fn the_short_version_is_a_line_and_the_long_one_says_how_the_binary_was_built() {
     let version = format!("iosonar {}\n", env!("CARGO_PKG_VERSION"));
@@ -293,4 +312,24 @@ fn the_doctor_ends_with_a_sentence() {
             .starts_with("Simulation and charts work; "),
         "{text}"
     );
+}
+
+/// How many devices a replay can read, of how many with a medium, by `targets`.
+fn readable_devices() -> (usize, usize) {
+    let json = out(&iosonar(&["targets", "--json"]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let all = json["targets"].as_array().unwrap().iter();
+    let all: Vec<_> = all.filter(|of| of["size_bytes"] != 0).collect();
+    let readable = all.iter().filter(|of| of["no_reads"].is_null()).count();
+    (readable, all.len())
+}
+
+#[test]
+fn the_check_of_the_machine_counts_the_devices_that_targets_lists_as_readable() {
+    // Other tests may attach and detach devices meanwhile.
+    let is_same = || {
+        let (readable, all) = readable_devices();
+        out(&iosonar(&["doctor"])).contains(&format!(" {readable} of {all} can be read"))
+    };
+    assert!((0..10).any(|_| is_same()), "{:?}", readable_devices());
 }

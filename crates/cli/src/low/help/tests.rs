@@ -390,6 +390,31 @@ fn every_command_has_examples_and_they_are_accepted() {
     }
 }
 
+/// A profile that is missing, or ambiguous since another was added, is found only when the example is run.
+#[test]
+fn examples_name_profiles_that_exist() {
+    let mut named = 0;
+    for (path, _) in all() {
+        let Some(page) = page_of(&path) else { continue };
+        for example in page.examples {
+            let words = words(example.lines);
+            for (i, word) in words.iter().enumerate() {
+                let before = i.checked_sub(1).map_or("", |before| &words[before]);
+                let is_option = ["--profile", "--model"].contains(&before) && word != "ssd";
+                let is_named = ["profiles", "validate"].contains(&before) && !word.starts_with('-');
+                let is_system = word.contains(":") && word.contains("x") && path == "choose";
+                let has_ending = word.ends_with(".toml") || word.ends_with(".load");
+                if (is_option || is_named || is_system) && !has_ending {
+                    let parsed = iosonar_study::choose::Candidate::parse(word);
+                    assert!(parsed.is_ok(), "{}: {}", example.what, parsed.unwrap_err());
+                    named += 1;
+                }
+            }
+        }
+    }
+    assert!(named >= 4, "{named}");
+}
+
 #[test]
 fn the_names_of_fio_and_blkreplay_mean_the_same() {
     let pairs = [
