@@ -132,6 +132,8 @@ pub(crate) struct Trace {
     span: Option<Span>,
     /// The devices that requests went to, in the order in which they turned up.
     devices: Vec<u16>,
+    /// A bit for each of them.
+    has_device: Vec<u64>,
 }
 
 /// What holds the data.
@@ -197,6 +199,7 @@ impl Trace {
             stripe_unit: stripe_unit.map_or(u64::MAX, |unit| u64::from(unit.get())),
             span: None,
             devices: Vec::new(),
+            has_device: Vec::new(),
         })
     }
 
@@ -217,6 +220,21 @@ impl Trace {
     /// Which sectors its reads and writes lay within.
     pub(crate) fn span(&self) -> Option<Span> {
         self.span
+    }
+
+    /// Counts a device that has not turned up before. At most 8 KiB know which have.
+    fn see_device(&mut self, device: u16) {
+        if self.devices.last() == Some(&device) {
+            return;
+        }
+        let (word, bit) = (usize::from(device) / 64, 1 << (device % 64));
+        if word >= self.has_device.len() {
+            self.has_device.resize(word + 1, 0);
+        }
+        if self.has_device[word] & bit == 0 {
+            self.has_device[word] |= bit;
+            self.devices.push(device);
+        }
     }
 
     /// That the requests of several devices have come, where all go to one system.
@@ -309,9 +327,7 @@ impl RequestSource for Trace {
         if !matches!(request.op, Op::Flush | Op::Discard) {
             self.span = Some(Span::with(self.span, &request));
         }
-        if self.devices.last() != Some(&request.device) && !self.devices.contains(&request.device) {
-            self.devices.push(request.device);
-        }
+        self.see_device(request.device);
         Ok(Some(request))
     }
 }

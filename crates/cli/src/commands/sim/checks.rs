@@ -194,7 +194,10 @@ pub(super) fn check_records(args: &Sim, all: &[Named]) -> anyhow::Result<()> {
     let replaced = replaced_by_records(path, runs);
     let inputs = args.scenarios.iter().map(PathBuf::as_path);
     let inputs: Vec<_> = inputs.chain(only.simulation.inputs()).collect();
-    for file in &replaced {
+    apart::refuse_overwritten(&inputs, &replaced)?;
+    // Regular files need no check of their own: their folder is that of `path`, where check_outputs has created a file.
+    let is_regular = |file: &PathBuf| file.symlink_metadata().is_ok_and(|of| of.is_file());
+    for file in replaced.iter().filter(|file| !is_regular(file)) {
         apart::refuse_unusable(&inputs, &[file])?;
     }
     let is_written = |other: &Path| {
