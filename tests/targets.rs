@@ -306,3 +306,27 @@ fn a_varied_value_that_may_be_unstable_is_named() {
     let one = err(&sim(&file, &["--set", "load.rate=400.0"]));
     assert!(one.contains("may be unstable"), "{one}");
 }
+
+/// A value that several combinations share belongs to none of them alone.
+#[test]
+fn the_best_of_several_equal_combinations_is_not_named_alone() {
+    let scratch = Scratch::new();
+    let scenario = scenario(&scratch);
+    let vary = |values: &str| {
+        let key = format!("--vary={values}");
+        let options = [
+            "--set",
+            "load.requests=2000",
+            "--set",
+            "replications=1",
+            "-q",
+            &key,
+        ];
+        let text = out(&sim(&scenario, &options));
+        text.lines().last().unwrap().to_owned()
+    };
+    let all = vary("load.rate=20,20.0000001");
+    assert!(all.ends_with(" for all 2 combinations."), "{all}");
+    let two = vary("load.rate=20,20.0000001,60");
+    assert!(two.contains("(2 combinations, such as load."), "{two}");
+}

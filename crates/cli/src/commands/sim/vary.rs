@@ -393,6 +393,10 @@ fn conclusion(varied: &Varied) -> String {
     let (Some(lowest), Some(highest)) = (found.first(), found.last()) else {
         return String::new();
     };
+    let equal_to = |shown: &str| {
+        let all = found.iter();
+        all.filter(|(_, of)| value(of).to_string() == shown).count()
+    };
     let of = |(point, found): &(&Point, &Found)| {
         let keys = varied.keys.iter().zip(&point.values);
         let mut values: Vec<String> = keys
@@ -401,7 +405,13 @@ fn conclusion(varied: &Varied) -> String {
         if varied.scenarios.len() > 1 {
             values.insert(0, point.name.clone());
         }
-        format!("{} ({})", value(found), values.join(" "))
+        let shown = value(found).to_string();
+        let equal = equal_to(&shown);
+        let others = match equal {
+            ..=1 => String::new(),
+            _ => format!("{equal} combinations, such as "),
+        };
+        format!("{shown} ({others}{})", values.join(" "))
     };
     let mut text = String::new();
     if !varied.targets.is_empty() {
@@ -434,6 +444,12 @@ fn conclusion(varied: &Varied) -> String {
     }
     text += &match found.len() {
         1 => format!("The {name} is {}.\n", of(lowest)),
+        all if equal_to(&value(lowest.1).to_string()) == all => {
+            format!(
+                "The {name} is {} for all {all} combinations.\n",
+                value(lowest.1)
+            )
+        }
         _ => format!(
             "The {name} ranges from {} to {}.\n",
             of(lowest),
