@@ -406,6 +406,8 @@ fn what_makes_no_sense_is_refused_with_its_place() {
         (("raid.storage_servers", "2"), "3 to 1024"),
         (("raid.stripe_unit", "much"), "16KiB"),
         (("raid.levle", "raid5"), "did you mean 'level'"),
+        // Which is a key of a scenario, in another table.
+        (("central.scheduler", "look"), "is not a key, expected"),
     ] {
         let text = refused(&[set]);
         assert!(text.contains(words), "{set:?}: {text}");

@@ -45,7 +45,7 @@ impl Refusal {
         let problem = if let Some(unknown) = unknown {
             let table = found.key.rsplit_once('.').map_or("", |(table, _)| table);
             let remedy = elsewhere(table, unknown, &found.value);
-            if let Some(remedy) = remedy.or_else(|| in_other_table(unknown)) {
+            if let Some(remedy) = remedy.or_else(|| in_other_table(unknown, &document)) {
                 format!("is not a key of a scenario: write {remedy}")
             } else {
                 let known = plain.find("expected").map_or("", |at| &plain[at..]);
@@ -200,7 +200,12 @@ fn elsewhere(table: &str, key: &str, value: &str) -> Option<String> {
 }
 
 /// The keys of this name in all tables: what was probably meant by one without its table, or with another.
-fn in_other_table(key: &str) -> Option<String> {
+fn in_other_table(key: &str, document: &Document<&str>) -> Option<String> {
+    // A networked system has tables of its own.
+    const NETWORKED: [&str; 3] = ["network", "central", "storage"];
+    if NETWORKED.iter().any(|table| document.contains_key(table)) {
+        return None;
+    }
     let tables = [
         ("", ScenarioFile::KEYS),
         ("load.", LoadFile::KEYS),
