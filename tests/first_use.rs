@@ -235,7 +235,7 @@ fn a_model_that_cannot_keep_up_is_the_limit_and_no_device_is() {
     let replay = |options: &[&str]| {
         let mut command = iosonar();
         command.args(["replay", "-q", "--engine", "simulate"]);
-        command.args(["--model", "exos-x18", "--speed", "1000"]);
+        command.args(["--model", "exos-x18"]);
         command.args(options).arg(&load);
         // A machine that is busy with something else is late itself now and then.
         let mut outputs = (0..10).map(|_| command.output().unwrap());
