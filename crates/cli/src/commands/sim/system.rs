@@ -19,7 +19,7 @@ pub(super) fn is_typed(path: &Path) -> bool {
 /// The system with the load that the options give.
 ///
 /// # Errors
-/// If it is none, or has no load.
+/// If it does not name a system, or the system has no load.
 pub(super) fn read(path: &Path, overrides: &Overrides) -> Result<Prepared, ScenarioError> {
     let wrong = |problem: String| ScenarioError::Incomplete {
         path: path.to_owned(),
