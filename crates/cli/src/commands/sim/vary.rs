@@ -372,6 +372,18 @@ fn table(varied: &Varied) -> String {
 /// Ten requests must be slower than a quantile for it to be reliable.
 const LEAST_FOR_P99: u64 = 1_000;
 
+/// The keys of a combination with their values, after its scenario if there are several.
+fn combination(varied: &Varied, point: &Point) -> String {
+    let keys = varied.keys.iter().zip(&point.values);
+    let mut values: Vec<String> = keys
+        .map(|((key, _), value)| format!("{key}={value}"))
+        .collect();
+    if varied.scenarios.len() > 1 {
+        values.insert(0, point.name.clone());
+    }
+    values.join(" ")
+}
+
 /// Which combinations meet the targets, and where the p99 is lowest and highest.
 fn conclusion(varied: &Varied) -> String {
     let found = varied
@@ -398,20 +410,12 @@ fn conclusion(varied: &Varied) -> String {
         all.filter(|(_, of)| value(of).to_string() == shown).count()
     };
     let of = |(point, found): &(&Point, &Found)| {
-        let keys = varied.keys.iter().zip(&point.values);
-        let mut values: Vec<String> = keys
-            .map(|((key, _), value)| format!("{key}={value}"))
-            .collect();
-        if varied.scenarios.len() > 1 {
-            values.insert(0, point.name.clone());
-        }
         let shown = value(found).to_string();
-        let equal = equal_to(&shown);
-        let others = match equal {
+        let alike = match equal_to(&shown) {
             ..=1 => String::new(),
-            _ => format!("{equal} combinations, such as "),
+            equal => format!("{equal} combinations, such as "),
         };
-        format!("{shown} ({others}{})", values.join(" "))
+        format!("{shown} ({alike}{})", combination(varied, point))
     };
     let mut text = String::new();
     if !varied.targets.is_empty() {
@@ -444,11 +448,9 @@ fn conclusion(varied: &Varied) -> String {
     }
     text += &match found.len() {
         1 => format!("The {name} is {}.\n", of(lowest)),
-        all if equal_to(&value(lowest.1).to_string()) == all => {
-            format!(
-                "The {name} is {} for all {all} combinations.\n",
-                value(lowest.1)
-            )
+        all if value(lowest.1).to_string() == value(highest.1).to_string() => {
+            let value = value(lowest.1);
+            format!("The {name} is {value} for all {all} combinations.\n")
         }
         _ => format!(
             "The {name} ranges from {} to {}.\n",

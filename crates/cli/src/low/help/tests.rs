@@ -402,9 +402,9 @@ fn examples_name_profiles_that_exist() {
                 let before = i.checked_sub(1).map_or("", |before| &words[before]);
                 let is_option = ["--profile", "--model"].contains(&before) && word != "ssd";
                 let is_named = ["profiles", "validate"].contains(&before) && !word.starts_with('-');
-                let is_system = word.contains(":") && word.contains("x") && path == "choose";
-                let has_ending = word.ends_with(".toml") || word.ends_with(".load");
-                if (is_option || is_named || is_system) && !has_ending {
+                let is_system = word.contains(':') && word.contains('x') && path == "choose";
+                let is_file = std::path::Path::new(word).extension().is_some();
+                if (is_option || is_named || is_system) && !is_file {
                     let parsed = iosonar_study::choose::Candidate::parse(word);
                     assert!(parsed.is_ok(), "{}: {}", example.what, parsed.unwrap_err());
                     named += 1;
