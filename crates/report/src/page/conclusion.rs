@@ -51,11 +51,12 @@ pub(super) struct Absent {
 /// Whether requests were waiting when the last one was due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Backlog {
-    /// As many as at any time, and few of all.
+    /// Few of all, or as many as at any time, as in a closed loop.
     None,
     /// A large share, but of too few requests to follow anything from it.
     Unclear,
-    /// A large share of all, so that what was completed meanwhile was much less than what was demanded.
+    /// A large share of all, and not as many as at any time, so that what was completed meanwhile was much less than what
+    /// was demanded.
     Left,
     /// Many more than in the first half of the load.
     Grew,
@@ -283,10 +284,19 @@ impl Backlog {
         const FEWEST: u64 = 10;
         /// What is completed of the demand while it comes, at the least, by a system that keeps up.
         const LEAST_COMPLETED: f64 = 0.9;
+        /// How many times as many must have been completed before a constant number in flight shows a closed loop: a
+        /// burst that is followed by a few requests has one, too.
+        const FEWEST_TURNS: u64 = 2;
         // The last request is never complete when it is due.
         let is_large = unfinished > 1 && unfinished as f64 > (1.0 - LEAST_COMPLETED) * of as f64;
         match unfinished >= FEWEST {
             true if has_grown(input, unfinished) => Self::Grew,
+            true if is_large && is_steady(input, unfinished) => {
+                match of.saturating_sub(unfinished) >= FEWEST_TURNS * unfinished {
+                    true => Self::None,
+                    false => Self::Unclear,
+                }
+            }
             true if is_large => Self::Left,
             false if is_large => Self::Unclear,
             _ => Self::None,
@@ -362,6 +372,24 @@ fn has_grown(input: &Measured, unfinished: u64) -> bool {
         }
     }
     windows > 0.0 && unfinished as f64 >= 2.0 * sum / windows
+}
+
+/// Whether about as many requests were in flight, or late, in the first tenth of the load as when the last one was due,
+/// and never many more: the number of a closed loop, which is no backlog.
+fn is_steady(input: &Measured, unfinished: u64) -> bool {
+    const ABOUT: f64 = 0.8;
+    let Some(outcome) = input.outcome() else {
+        return false;
+    };
+    let (first, last, _) = input.span();
+    let span = last.saturating_sub(first);
+    let tenth = first.saturating_add(Nanos::new(span.get() / 10));
+    let beginning = outcome.timeline.points();
+    let beginning = beginning.take_while(|(begin, _)| *begin < tenth);
+    let at_first = beginning.map(|(_, point)| point.most_in_flight + point.most_delayed);
+    let is_about = |less: u64, more: u64| less as f64 >= ABOUT * more as f64;
+    is_about(at_first.max().unwrap_or(0), unfinished)
+        && is_about(unfinished, outcome.most_in_flight)
 }
 
 /// A share to the hundredth of a percent; what is less is not zero.
@@ -628,6 +656,55 @@ mod tests {
             text.starts_with("There are too few requests to judge the backlog: "),
             "{text}"
         );
+    }
+
+    /// Whether a backlog is found of a simulation of requests at these times, in microseconds, with these latencies.
+    fn backlog(requests: impl Iterator<Item = (u64, u64)>) -> Backlog {
+        let mut look = Look::new("a", needs_of(CATALOGUE), &LookOptions::default());
+        for (start, latency) in requests {
+            look.add(&Record {
+                request: Request {
+                    start: Nanos::from_micros(start),
+                    sectors: Sectors::new(8),
+                    ..Request::default()
+                },
+                outcome: Outcome::done(Nanos::ZERO, Nanos::from_micros(latency)),
+            });
+        }
+        look.about(&Metadata {
+            about: [("simulated".to_owned(), "x".to_owned())].into(),
+            ..Metadata::default()
+        });
+        match Pace::of(&look.finish()) {
+            Pace::Backlog { backlog, .. } => backlog,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_closed_loop_leaves_no_backlog_and_an_overload_does() {
+        // One request after the other takes 1 ms of a device; the next one follows as one of 64 completes.
+        let closed =
+            |n: u64| (0..n).map(|i| ((i + 1).saturating_sub(64) * 1000, 1000 * (i + 1).min(64)));
+        assert_eq!(backlog(closed(500)), Backlog::None);
+        assert_eq!(backlog(closed(5000)), Backlog::None);
+        assert_eq!(backlog(closed(150)), Backlog::Unclear);
+        // Demanded twice as fast as served: for the whole load, and for its first quarter.
+        assert_eq!(
+            backlog((0..2000).map(|i| (500 * i, 1000 + 500 * i))),
+            Backlog::Grew
+        );
+        let then_kept_up = (0..1750).map(|i| match i {
+            ..500 => (500 * i, 1000 + 500 * i),
+            _ => (1000 * i - 250_000, 251_000),
+        });
+        assert_eq!(backlog(then_kept_up), Backlog::Left);
+        // A burst that is worked off slowly.
+        let burst = (0..1500).map(|i| match i {
+            ..1000 => (0, 1000 * (i + 1)),
+            _ => (2000 * (i - 999), 1000 * (i + 1) - 2000 * (i - 999)),
+        });
+        assert_eq!(backlog(burst), Backlog::Left);
     }
 
     #[test]
