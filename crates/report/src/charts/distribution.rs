@@ -158,7 +158,7 @@ struct Member {
     band: Vec<BandPoint>,
 }
 
-/// All inputs; of a single one reads and writes, too.
+/// All inputs; of a single one reads and others, too.
 fn members(inputs: &[Measured], quantity: Quantity) -> Vec<Member> {
     let mut members = Vec::new();
     let mut add = |name: &str, of: Distribution, colour, band: &[BandPoint]| {
@@ -172,15 +172,16 @@ fn members(inputs: &[Measured], quantity: Quantity) -> Vec<Member> {
         }
     };
     if let [input] = inputs {
-        let (reads, writes) = (input.reads(quantity), input.writes(quantity));
+        let (reads, others) = (input.reads(quantity), input.writes(quantity));
+        let name = input.name_of_others();
         // A band belongs to what is whole: all requests of an input.
-        if reads.count() > 0 && writes.count() > 0 {
+        if reads.count() > 0 && others.count() > 0 {
             add("all", input.all(quantity), Colour::Sum, &input.band());
             add("reads", reads.clone(), Colour::Read, &[]);
-            add("writes", writes.clone(), Colour::Write, &[]);
+            add(name, others.clone(), Colour::Write, &[]);
         } else {
             add("reads", reads.clone(), Colour::Read, &input.band());
-            add("writes", writes.clone(), Colour::Write, &input.band());
+            add(name, others.clone(), Colour::Write, &input.band());
         }
         return members;
     }

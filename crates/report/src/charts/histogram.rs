@@ -48,7 +48,7 @@ fn times(input: &Measured, quantity: Quantity, kind: &str) -> Option<Chart> {
     let x = Axis::log(quantity.name(), Unit::Seconds);
     let y = Axis::from_zero("requests", Unit::Count);
     let mut chart = chart_of(input, kind, x, y);
-    let names = ["reads", "writes"];
+    let names = ["reads", input.name_of_others()];
     let mut stacked: BTreeMap<Option<i32>, u64> = BTreeMap::new();
     for ((bins, name), (distribution, colour)) in bins
         .iter()
@@ -88,8 +88,8 @@ fn times(input: &Measured, quantity: Quantity, kind: &str) -> Option<Chart> {
     Some(chart)
 }
 
-/// Reads and writes, one on top of the other.
-fn stacked(bins: &[(f64, f64, u64, u64)]) -> Vec<Mark> {
+/// Reads and others, one on top of the other.
+fn stacked(input: &Measured, bins: &[(f64, f64, u64, u64)]) -> Vec<Mark> {
     let total = |of: fn(&(f64, f64, u64, u64)) -> u64| bins.iter().map(of).sum::<u64>();
     let mut marks = Vec::new();
     let reads = total(|b| b.2);
@@ -101,11 +101,12 @@ fn stacked(bins: &[(f64, f64, u64, u64)]) -> Vec<Mark> {
             bins: bins.iter().map(|b| (b.0, b.1, 0.0, b.2 as f64)).collect(),
         }));
     }
-    let writes = total(|b| b.3);
-    if writes > 0 {
+    let others = total(|b| b.3);
+    if others > 0 {
+        let name = input.name_of_others();
         marks.push(Mark::Bars(Bars {
-            name: "writes".to_owned(),
-            label: format!("writes: {}", grouped(writes)),
+            name: name.to_owned(),
+            label: format!("{name}: {}", grouped(others)),
             colour: Colour::Write,
             bins: bins
                 .iter()
@@ -171,12 +172,12 @@ pub(crate) fn half_of_positions(load: &LoadSummary) -> Option<f64> {
 pub(crate) fn sizes(input: &Measured) -> Option<Chart> {
     let load = input.load()?;
     let mut bins: BTreeMap<i32, (u64, u64)> = BTreeMap::new();
-    for &(sectors, reads, writes) in &load.sizes {
+    for &(sectors, reads, others) in &load.sizes {
         let octave = (f64::from(sectors) * SECTOR_BYTES as f64).log2();
         let bin = (octave * BINS_PER_OCTAVE + 1e-9).floor() as i32;
         let counts = bins.entry(bin).or_default();
         counts.0 += reads;
-        counts.1 += writes;
+        counts.1 += others;
     }
     let edge = |bin: i32| (f64::from(bin) / BINS_PER_OCTAVE).exp2();
     let bins: Vec<_> = bins
@@ -186,7 +187,7 @@ pub(crate) fn sizes(input: &Measured) -> Option<Chart> {
     let x = Axis::log("size of the request", Unit::Bytes);
     let y = Axis::from_zero("requests", Unit::Count);
     let mut chart = chart_of(input, "Request sizes", x, y);
-    chart.marks = stacked(&bins);
+    chart.marks = stacked(input, &bins);
     chart
         .notes
         .push(format!("{BINS_PER_OCTAVE} bins per factor of two"));
@@ -202,10 +203,10 @@ pub(crate) fn positions(input: &Measured) -> Option<Chart> {
         .min(GIB_SECTORS)
         .max(load.position_sectors);
     let mut joined: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-    for &(from, reads, writes) in &load.positions {
+    for &(from, reads, others) in &load.positions {
         let counts = joined.entry(from / width).or_default();
         counts.0 += reads;
-        counts.1 += writes;
+        counts.1 += others;
     }
     let bins: Vec<_> = joined
         .into_iter()
@@ -222,7 +223,7 @@ pub(crate) fn positions(input: &Measured) -> Option<Chart> {
     let x = Axis::from_zero("position on the device", Unit::Bytes);
     let y = Axis::from_zero("requests", Unit::Count);
     let mut chart = chart_of(input, "Positions", x, y);
-    chart.marks = stacked(&bins);
+    chart.marks = stacked(input, &bins);
     chart
         .notes
         .push(format!("bins of {}", Unit::Bytes.text(bytes(width))));
@@ -298,9 +299,55 @@ pub(crate) fn repetition(input: &Measured) -> Option<Chart> {
 
 #[cfg(test)]
 mod tests {
-    use iosonar_units::Nanos;
+    use iosonar_trace::{Op, Outcome, Record, Request};
+    use iosonar_units::{Nanos, Sector, Sectors};
 
     use super::*;
+    use crate::measure::{Look, LookOptions};
+    use crate::{Arrange, CATALOGUE, find, needs_of};
+
+    #[test]
+    fn marks_name_the_kinds_of_requests_that_are_drawn() {
+        let marks = |kind: &str, ops: &[Op]| {
+            let mut look = Look::new("a", needs_of(CATALOGUE), &LookOptions::default());
+            for i in 0..100 {
+                look.add(&Record {
+                    request: Request {
+                        start: Nanos::from_millis(i),
+                        sector: Sector::new(8 * i),
+                        sectors: Sectors::new(8),
+                        op: ops[i as usize % ops.len()],
+                        ..Request::default()
+                    },
+                    outcome: Outcome::done(Nanos::ZERO, Nanos::from_micros(500)),
+                });
+            }
+            let charts = find(kind)
+                .unwrap()
+                .charts(&[look.finish()], Arrange::default());
+            let mut labels = Vec::new();
+            for mark in charts.iter().flat_map(|chart| &chart.marks) {
+                match mark {
+                    Mark::Bars(bars) => labels.push(bars.label.clone()),
+                    Mark::Line(line) => labels.push(line.label.clone()),
+                    _ => {}
+                }
+            }
+            labels.join(", ")
+        };
+        for kind in ["latency-histogram", "sizes", "positions", "cdf", "ccdf"] {
+            let discards = marks(kind, &[Op::Read, Op::Discard]);
+            assert!(!discards.contains("writes"), "{kind}: {discards}");
+            assert!(discards.contains("others"), "{kind}: {discards}");
+            let mixed = marks(kind, &[Op::Read, Op::Write, Op::Discard]);
+            assert!(mixed.contains("writes and others"), "{kind}: {mixed}");
+            let writes = marks(kind, &[Op::Read, Op::Write]);
+            assert!(
+                writes.contains("writes") && !writes.contains("others"),
+                "{kind}: {writes}"
+            );
+        }
+    }
 
     #[test]
     fn bins_hold_what_brute_force_counts() {
