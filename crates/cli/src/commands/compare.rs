@@ -243,11 +243,19 @@ fn conclusion(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) ->
             format!("The mean {quantity} of {}", other.name),
             &first.name,
         );
-        if of.mean_ns.mean.abs() <= of.mean_ns.half_width_95() {
-            return Some(format!(
-                "{mean} does not differ significantly from that of {name}.\n"
-            ));
-        }
+        let equal = format!("{mean} does not differ significantly from that of {name}");
+        let doubt = match Chance::of(&of.mean_ns, pairs) {
+            Chance::Contained => return Some(format!("{equal}.\n")),
+            Chance::ContainedByPairs => {
+                return Some(format!(
+                    "{equal}: request by request, the 95 % interval of the difference contains zero.\n"
+                ));
+            }
+            Chance::Excluded => "",
+            Chance::Unknown => {
+                "There is no confidence interval for this difference, so it may be chance: compare longer runs, or several.\n"
+            }
+        };
         let mut text = format!("{mean} is {}", factor(of.mean_ratio, b.mean().mean, name));
         let has_p99 = |class: &Class| class.times().histogram.supports_quantile(0.99);
         if has_p99(a) && has_p99(b) {
@@ -255,17 +263,7 @@ fn conclusion(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) ->
             let factor = factor(p99, b.quantile(0.99).mean, name);
             text += &format!(", and the p99 is {factor}");
         }
-        text += ".\n";
-        text += match Chance::of(&of.mean_ns, pairs) {
-            Chance::Excluded => "",
-            Chance::ByPairs => {
-                "Request by request, the 95 % interval of the difference contains zero, so it may be chance.\n"
-            }
-            Chance::Unknown => {
-                "There is no confidence interval for this difference, so it may be chance: compare longer runs, or several.\n"
-            }
-        };
-        Some(text)
+        Some(format!("{text}.\n{doubt}"))
     };
     let differences: String = others.iter().filter_map(of).collect();
     differences + &doubts(samples)
@@ -302,23 +300,27 @@ fn doubts(samples: &[Sample]) -> String {
 /// Whether a difference of means may be chance.
 #[derive(Debug, PartialEq, Eq)]
 enum Chance {
-    /// An interval does not contain zero.
+    /// The interval does not contain zero.
     Excluded,
-    /// The interval from pairs, which is the narrower one, contains zero.
-    ByPairs,
+    /// The interval of independent means contains zero.
+    Contained,
+    /// The interval from pairs contains zero.
+    ContainedByPairs,
     /// There is no interval.
     Unknown,
 }
 
 impl Chance {
-    /// Of a difference whose own interval, if it has one, does not contain zero.
+    /// Of a difference; the interval from pairs decides where there is one, as it is the narrower one.
     fn of(mean_ns: &Estimate, pairs: Option<&Paired>) -> Self {
-        let by_pairs = pairs.map(|pairs| &pairs.difference_ns);
-        match by_pairs.filter(|of| of.half_width_95().is_finite()) {
-            Some(of) if of.mean.abs() <= of.half_width_95() => Self::ByPairs,
-            Some(_) => Self::Excluded,
-            None if mean_ns.half_width_95().is_finite() => Self::Excluded,
-            None => Self::Unknown,
+        let is_known = |of: &&Estimate| of.half_width_95().is_finite();
+        let contains_zero = |of: &Estimate| of.mean.abs() <= of.half_width_95();
+        let by_pairs = pairs.map(|pairs| &pairs.difference_ns).filter(is_known);
+        match (by_pairs, Some(mean_ns).filter(is_known)) {
+            (Some(of), _) if contains_zero(of) => Self::ContainedByPairs,
+            (None, Some(of)) if contains_zero(of) => Self::Contained,
+            (None, None) => Self::Unknown,
+            _ => Self::Excluded,
         }
     }
 }
@@ -444,6 +446,8 @@ fn draw(args: &Compare, inputs: &Inputs, dir: &Path, samples: &[Sample]) -> anyh
 
 #[cfg(test)]
 mod tests {
+    use iosonar_trace::Op;
+
     use super::*;
 
     fn estimate(mean: f64, stderr: f64) -> Estimate {
@@ -466,11 +470,57 @@ mod tests {
         for (mean, pairs, expected) in [
             (unknown, None, Chance::Unknown),
             (unknown, Some(pairs(10.0, f64::NAN)), Chance::Unknown),
-            (unknown, Some(pairs(10.0, 10.0)), Chance::ByPairs),
+            (unknown, Some(pairs(10.0, 10.0)), Chance::ContainedByPairs),
             (unknown, Some(pairs(10.0, 1.0)), Chance::Excluded),
             (estimate(10.0, 1.0), None, Chance::Excluded),
+            (estimate(10.0, 10.0), None, Chance::Contained),
+            (
+                estimate(10.0, 10.0),
+                Some(pairs(10.0, 1.0)),
+                Chance::Excluded,
+            ),
         ] {
             assert_eq!(Chance::of(&mean, pairs.as_ref()), expected);
         }
+    }
+
+    #[test]
+    fn pairs_decide_whether_means_differ() {
+        let sample = |name, more_us: u64| {
+            let mut sample = Sample::new(name);
+            for i in 1..=20_000_u64 {
+                // The finaliser of SplitMix64: independent values of up to 16 ms.
+                let mut z = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+                let noise = z >> 50;
+                sample.add(Op::Read, 8, Nanos::from_micros(noise + more_us));
+            }
+            sample.finish();
+            sample
+        };
+        let samples = [sample("a", 0), sample("b", 20)];
+        let text = |stderr| {
+            let pairs = Paired {
+                n: 20_000,
+                difference_ns: estimate(20_000.0, stderr),
+                longer: 20_000,
+                shorter: 0,
+            };
+            conclusion(&samples, Quantity::Latency, Some(&pairs))
+        };
+        let equal = "does not differ significantly";
+        let unpaired = conclusion(&samples, Quantity::Latency, None);
+        assert!(unpaired.contains(equal), "{unpaired}");
+        let differ = text(100.0);
+        assert!(
+            !differ.contains(equal) && differ.contains("times that of a"),
+            "{differ}"
+        );
+        let chance = text(20_000.0);
+        assert!(
+            chance.contains("that of a: request by request, "),
+            "{chance}"
+        );
     }
 }
