@@ -43,7 +43,7 @@ pub use measure::{
     Failure, Growing, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, Origin,
     WorkingSets,
 };
-pub use page::conclusion::{Submission, per_second};
+pub use page::conclusion::{Submission, SubmissionFlaw, per_second};
 pub use page::{Beside, LivePage, Page, RunState};
 pub use plain_page::{AnswerPage, RowMark, in_page};
 pub use self_check::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow, read_self_check};

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use iosonar_plot::{Size, Theme};
-use iosonar_report::{Arrange, Measured, Quantity, find, joined, needs_of, verdicts};
+use iosonar_plot::{Chart, Size, Theme};
+use iosonar_report::{
+    Arrange, Measured, Quantity, SubmissionFlaw, find, joined, needs_of, verdicts,
+};
 use iosonar_stats::Estimate;
 use iosonar_study::compare::{
     Class, Difference, PairError, Paired, Sample, metrics, paired, quantiles_against,
@@ -12,6 +14,7 @@ use iosonar_study::compare::{
 use iosonar_trace::transform::{Change, OnBackstep};
 use iosonar_trace::{Reading, TraceReader, input};
 use iosonar_units::Nanos;
+use serde_json::{Value, json};
 
 use crate::exit::{Ending, Usage, note, output_folder, print, print_data};
 use crate::low::Compare;
@@ -273,11 +276,8 @@ fn conclusion(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) ->
 fn doubts(samples: &[Sample]) -> String {
     let mut text = String::new();
     for sample in samples {
-        if let Some(flaw) = sample.load.flaw() {
-            text += &format!(
-                "The replay {} {flaw}, so its times are not those of the whole load as demanded.\n",
-                sample.name
-            );
+        if let Some(flaw) = flawed(sample) {
+            text += &format!("{flaw}, so its times are not those of the whole load as demanded.\n");
         }
     }
     let Some((first, others)) = samples.split_first() else {
@@ -295,6 +295,32 @@ fn doubts(samples: &[Sample]) -> String {
         }
     }
     text
+}
+
+/// That a replay did not submit its load as demanded, and in what; `None` if it did.
+fn flawed(sample: &Sample) -> Option<String> {
+    let words = |flaw: &SubmissionFlaw| match flaw {
+        SubmissionFlaw::Late => "was late".to_owned(),
+        SubmissionFlaw::Overloaded => "was overloaded".to_owned(),
+        SubmissionFlaw::NeverSubmitted { .. } => "ended early".to_owned(),
+    };
+    let words: Vec<String> = sample.load.flaws().iter().map(words).collect();
+    (!words.is_empty()).then(|| format!("The replay {} {}", sample.name, joined(&words)))
+}
+
+/// A flaw of a replay, for programs.
+fn flaw_json(sample: &Sample, flaw: SubmissionFlaw) -> Value {
+    let (name, requests) = match flaw {
+        SubmissionFlaw::Late => ("late", None),
+        SubmissionFlaw::Overloaded => ("overloaded", None),
+        SubmissionFlaw::NeverSubmitted { requests } => ("ended early", Some(requests)),
+    };
+    json!({"input": sample.name, "flaw": name, "never_submitted": requests})
+}
+
+/// Marks a chart with the flaws of replays.
+fn mark(chart: &mut Chart, samples: &[Sample]) {
+    chart.warnings.extend(samples.iter().filter_map(flawed));
 }
 
 /// Whether a difference of means may be chance.
@@ -402,6 +428,11 @@ fn differences(reference: &Sample, other: &Sample, class: usize) -> String {
 fn as_json(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Output {
     let mut json = Output::new("compare");
     json.metrics(metrics(samples, quantity, pairs));
+    for sample in samples {
+        for flaw in sample.load.flaws() {
+            json.append("flaws", flaw_json(sample, flaw));
+        }
+    }
     json
 }
 
@@ -414,16 +445,27 @@ fn draw(args: &Compare, inputs: &Inputs, dir: &Path, samples: &[Sample]) -> anyh
     let needs = needs_of([cdf, sonar]);
     let looks: Vec<Measured> =
         looks::measure(inputs, needs, &args.look, &args.reading, &options, true)?;
-    let cdf = cdf.charts(&looks, Arrange::default());
+    let mut cdf = cdf.charts(&looks, Arrange::default());
+    cdf.iter_mut().for_each(|chart| mark(chart, samples));
     picture::save(
         &cdf.iter().collect::<Vec<_>>(),
         &dir.join("cdf.png"),
         Size::default().at(scale),
         Theme::Light,
     )?;
-    let qq = quantiles_against(samples, options.quantity);
+    let mut qq = quantiles_against(samples, options.quantity);
+    mark(&mut qq, samples);
     picture::draw(&qq, &dir.join("qq.png"), scale)?;
-    let sonar = sonar.charts(&looks, Arrange::Panels);
+    let mut sonar = sonar.charts(&looks, Arrange::Panels);
+    match sonar.len() == samples.len() {
+        // Each panel shows one input.
+        true => {
+            for (chart, sample) in sonar.iter_mut().zip(samples) {
+                mark(chart, std::slice::from_ref(sample));
+            }
+        }
+        false => sonar.iter_mut().for_each(|chart| mark(chart, samples)),
+    }
     let usual = Size::default();
     let size = Size {
         height: usual.height.max(440 * sonar.len() as u32),
@@ -446,7 +488,8 @@ fn draw(args: &Compare, inputs: &Inputs, dir: &Path, samples: &[Sample]) -> anyh
 
 #[cfg(test)]
 mod tests {
-    use iosonar_trace::Op;
+    use iosonar_trace::{Batch, Metadata, Op, Outcome, Record, Request, Status, TraceError};
+    use iosonar_units::Sectors;
 
     use super::*;
 
@@ -522,5 +565,73 @@ mod tests {
             chance.contains("that of a: request by request, "),
             "{chance}"
         );
+    }
+
+    #[test]
+    fn charts_and_json_say_which_replays_were_late() {
+        let samples = [replayed("on-time", false), replayed("late", true)];
+        let mut chart = quantiles_against(&samples, Quantity::Latency);
+        mark(&mut chart, &samples);
+        assert_eq!(chart.warnings, ["The replay late was late and ended early"]);
+        let json: Value =
+            serde_json::from_str(&as_json(&samples, Quantity::Latency, None).text()).unwrap();
+        assert_eq!(
+            json["flaws"],
+            json!([
+                {"input": "late", "flaw": "late", "never_submitted": null},
+                {"input": "late", "flaw": "ended early", "never_submitted": 1},
+            ])
+        );
+    }
+
+    /// One batch of a replay.
+    struct Replayed {
+        batch: Option<Batch>,
+        metadata: Metadata,
+    }
+
+    impl TraceReader for Replayed {
+        fn next_batch(&mut self, batch: &mut Batch) -> Result<usize, TraceError> {
+            *batch = self.batch.take().unwrap_or_default();
+            Ok(batch.len())
+        }
+
+        fn metadata(&self) -> &Metadata {
+            &self.metadata
+        }
+    }
+
+    /// A replay that was on time, or one that was late and ended before its last request.
+    fn replayed(name: &str, is_late: bool) -> Sample {
+        let mut batch = Batch::default();
+        for i in 0..=100 {
+            let delay = Nanos::from_millis(if is_late { 5 } else { 0 });
+            let outcome = Outcome {
+                delay: Some(delay),
+                ..Outcome::done(Nanos::ZERO, Nanos::from_micros(500))
+            };
+            let request = Request {
+                start: Nanos::from_millis(i),
+                sectors: Sectors::new(8),
+                ..Request::default()
+            };
+            let outcome = match is_late && i == 100 {
+                true => Outcome::untimed(Status::Missed),
+                false => outcome,
+            };
+            batch.push(&Record { request, outcome });
+        }
+        let about = [("replayed".to_owned(), "a load".to_owned())].into();
+        let mut reader = Replayed {
+            batch: Some(batch),
+            metadata: Metadata {
+                about,
+                ..Metadata::default()
+            },
+        };
+        let mut sample = Sample::new(name);
+        sample.read(&mut reader, |o| o.latency).unwrap();
+        sample.finish();
+        sample
     }
 }

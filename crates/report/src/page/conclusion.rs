@@ -90,30 +90,40 @@ impl Submission {
         }
     }
 
-    /// What the file says of itself.
+    /// What a file says of itself; of several, one replay is enough.
     pub fn about(&mut self, metadata: &Metadata) {
-        self.is_replay =
+        self.is_replay |=
             metadata.about.contains_key("replayed") && !metadata.about.contains_key("simulated");
     }
 
-    /// Why its times are not those of the whole load as it was demanded: words that follow its name.
-    pub fn flaw(&self) -> Option<String> {
+    /// Why its times are not those of the whole load as it was demanded; empty where nothing speaks against it.
+    pub fn flaws(&self) -> Vec<SubmissionFlaw> {
         if !self.is_replay {
-            return None;
+            return Vec::new();
         }
         let lateness = match Lateness::of(self.delays.late, self.delays.count) {
             Lateness::InTime => None,
-            Lateness::Late => Some("was late"),
-            Lateness::Overloaded => Some("was overloaded"),
+            Lateness::Late => Some(SubmissionFlaw::Late),
+            Lateness::Overloaded => Some(SubmissionFlaw::Overloaded),
         };
-        let early = (self.never_submitted > 0).then_some("ended early");
-        let flaws: Vec<String> = lateness
-            .into_iter()
-            .chain(early)
-            .map(str::to_owned)
-            .collect();
-        (!flaws.is_empty()).then(|| joined(&flaws))
+        let requests = self.never_submitted;
+        let early = (requests > 0).then_some(SubmissionFlaw::NeverSubmitted { requests });
+        lateness.into_iter().chain(early).collect()
     }
+}
+
+/// Why the times of a replay are not those of the whole load as it was demanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubmissionFlaw {
+    /// More requests than chance explains were submitted late.
+    Late,
+    /// A request was submitted more than a second late.
+    Overloaded,
+    /// It ended before these requests were submitted.
+    NeverSubmitted {
+        /// How many.
+        requests: u64,
+    },
 }
 
 /// How late requests were submitted.

@@ -1,7 +1,7 @@
 //! What the times of records depend on besides the device: the load, and how it was submitted.
 
 use iosonar_plot::Unit;
-use iosonar_report::{Submission, per_second};
+use iosonar_report::{Submission, SubmissionFlaw, per_second};
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Metric};
 use iosonar_trace::{Metadata, Op, Record, Status};
@@ -40,9 +40,9 @@ impl SampleLoad {
         self.submission.about(metadata);
     }
 
-    /// Why the times are not those of the whole load as it was demanded; `None` where nothing speaks against it.
-    pub fn flaw(&self) -> Option<String> {
-        self.submission.flaw()
+    /// Why the times are not those of the whole load as it was demanded; empty where nothing speaks against it.
+    pub fn flaws(&self) -> Vec<SubmissionFlaw> {
+        self.submission.flaws()
     }
 
     fn span(&self) -> Nanos {
@@ -174,10 +174,25 @@ mod tests {
             delay: Some(by),
             ..done
         };
-        assert_eq!(load(100, 10, 8, 2, done).flaw(), None);
-        let flaw = |outcome| load(100, 10, 8, 2, outcome).flaw().unwrap();
-        assert_eq!(flaw(late(Nanos::from_millis(5))), "was late");
-        assert_eq!(flaw(late(Nanos::from_secs(5))), "was overloaded");
-        assert_eq!(flaw(Outcome::untimed(Status::Missed)), "ended early");
+        assert_eq!(load(100, 10, 8, 2, done).flaws(), []);
+        let flaws = |outcome| load(100, 10, 8, 2, outcome).flaws();
+        let missed = Outcome::untimed(Status::Missed);
+        let never_submitted = SubmissionFlaw::NeverSubmitted { requests: 100 };
+        assert_eq!(flaws(late(Nanos::from_millis(5))), [SubmissionFlaw::Late]);
+        assert_eq!(
+            flaws(late(Nanos::from_secs(5))),
+            [SubmissionFlaw::Overloaded]
+        );
+        assert_eq!(flaws(missed), [never_submitted]);
+        // A late one that ended early, and that another file follows which says nothing of a replay.
+        let mut both = load(100, 10, 8, 2, late(Nanos::from_millis(5)));
+        for _ in 0..100 {
+            both.push(&Record {
+                outcome: missed,
+                ..Record::default()
+            });
+        }
+        both.about(&Metadata::default());
+        assert_eq!(both.flaws(), [SubmissionFlaw::Late, never_submitted]);
     }
 }
