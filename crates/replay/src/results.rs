@@ -4,6 +4,7 @@ mod merge;
 mod progress;
 mod times;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iosonar_trace::{Batch, Record, Status, TraceError, TraceWriter};
@@ -170,6 +171,8 @@ pub(crate) struct Counts {
     pub(crate) on_time: [u64; LATENESS_LIMITS.len()],
     pub(crate) completed: u64,
     pub(crate) skipped: u64,
+    /// The same by device.
+    pub(crate) skipped_on: BTreeMap<u16, u64>,
     pub(crate) dropped: u64,
     pub(crate) cancelled: u64,
     pub(crate) missed: u64,
@@ -192,13 +195,27 @@ impl Counts {
         Some(usize::from(target))
     }
 
+    /// Requests to a target that were left out on purpose.
+    pub(crate) fn skipped_on(&self, target: usize, targets: usize) -> u64 {
+        match targets {
+            0 | 1 => self.skipped,
+            _ => u16::try_from(target)
+                .ok()
+                .and_then(|target| self.skipped_on.get(&target).copied())
+                .unwrap_or(0),
+        }
+    }
+
     fn add(&mut self, record: &Record, measured_from: Nanos) {
         let outcome = &record.outcome;
         let is_demanded = !matches!(outcome.status, Status::Skipped | Status::Missed);
         self.demanded += u64::from(is_demanded && record.request.start >= measured_from);
         match outcome.status {
             Status::Done => self.completed += 1,
-            Status::Skipped => self.skipped += 1,
+            Status::Skipped => {
+                self.skipped += 1;
+                *self.skipped_on.entry(record.request.device).or_default() += 1;
+            }
             Status::Short => self.short += 1,
             Status::Dropped => self.dropped += 1,
             Status::Cancelled => self.cancelled += 1,

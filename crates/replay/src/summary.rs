@@ -114,6 +114,8 @@ pub struct TargetSummary {
     pub done: u64,
     /// Requests that failed, transferred too few bytes or were given up.
     pub failed: u64,
+    /// Requests that were left out on purpose.
+    pub skipped: u64,
     /// The most requests at the device at once.
     pub most_in_flight: usize,
     /// The most requests that were pushed back at once.
@@ -244,6 +246,7 @@ mod tests {
             verdict,
             done: 1,
             failed: 0,
+            skipped: 0,
             most_in_flight: 1,
             most_pushed_back: 0,
             episodes: Vec::new(),

@@ -214,6 +214,30 @@ fn threads_have_one_clock_and_their_records_come_in_the_order_of_completion() {
     assert!(changes.count() > 5);
 }
 
+#[test]
+fn requests_that_are_left_out_are_those_of_their_target() {
+    let scratch = Scratch::new();
+    let (reads, writes) = (
+        scratch.file("reads.load", load('R')),
+        scratch.file("writes.load", load('W')),
+    );
+    let simulated = || Target::imaginary(Bytes::new(1 << 20), Bytes::new(512));
+    let device =
+        || -> Box<dyn SimulatedDevice> { Box::new(ConstantLatency::new(Nanos::from_micros(50))) };
+    let options = Options {
+        engine: EngineKind::Simulate,
+        writes: Writes::Skip,
+        start_grace: Nanos::from_millis(10),
+        ..Options::default()
+    };
+    let targets = [simulated(), simulated()];
+    let devices = vec![device(), device()];
+    let summary = go([&reads, &writes], &targets, devices, &options).unwrap();
+    assert_eq!(summary.skipped, 20);
+    let skipped: Vec<u64> = summary.targets.iter().map(|of| of.skipped).collect();
+    assert_eq!(skipped, [0, 20]);
+}
+
 /// Is gone from its tenth request on.
 struct Vanishing(ConstantLatency, u32);
 

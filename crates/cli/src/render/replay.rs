@@ -123,15 +123,12 @@ fn verdict(summary: &Summary) -> String {
 
 /// The verdict on a whole replay.
 pub(crate) fn summary_verdict(summary: &Summary) -> String {
-    let of = &summary.verdict;
-    let verdict = verdict_in_words(of, summary.early, summary.pushed_back > 0);
-    match (of, summary.skipped) {
-        (Verdict::KeptUp, 1..) => format!(
-            "{verdict} ({} left out)",
-            counted(summary.skipped, ["request was", "requests were"])
-        ),
-        _ => verdict,
-    }
+    verdict_in_words(
+        &summary.verdict,
+        summary.early,
+        summary.pushed_back > 0,
+        summary.skipped,
+    )
 }
 
 /// A verdict. What was never submitted, or was pushed back, has not been judged.
@@ -139,6 +136,7 @@ fn verdict_in_words(
     verdict: &Verdict,
     early: Option<EndedEarly>,
     some_pushed_back: bool,
+    skipped: u64,
 ) -> String {
     if *verdict != Verdict::KeptUp {
         return verdict.to_string();
@@ -151,7 +149,14 @@ fn verdict_in_words(
         true => ", except for requests that waited for others which they overlap",
         false => "",
     };
-    format!("{verdict}{until}{except}")
+    let without = match skipped {
+        0 => String::new(),
+        n => format!(
+            " ({} left out)",
+            counted(n, ["request was", "requests were"])
+        ),
+    };
+    format!("{verdict}{until}{except}{without}")
 }
 
 /// How the pacing threads were scheduled, and what other threads of the machine cost them.
@@ -236,7 +241,12 @@ fn of_target(target: &TargetSummary, summary: &Summary) -> String {
             &format!(
                 "{}: {}, {} done, {} failed, at most {} in flight",
                 target.path.display(),
-                verdict_in_words(&target.verdict, summary.early, target.most_pushed_back > 0),
+                verdict_in_words(
+                    &target.verdict,
+                    summary.early,
+                    target.most_pushed_back > 0,
+                    target.skipped,
+                ),
                 grouped(target.done),
                 grouped(target.failed),
                 grouped(target.most_in_flight as u64)
@@ -454,6 +464,7 @@ fn target_json(target: &TargetSummary, early: Option<EndedEarly>) -> Value {
         "verdict": verdict_name(&target.verdict, early),
         "done": target.done,
         "failed": target.failed,
+        "skipped": target.skipped,
         "limited_from_s": limited_from,
         "most_in_flight": target.most_in_flight,
         "most_pushed_back": target.most_pushed_back,
@@ -501,7 +512,7 @@ mod tests {
 
     #[test]
     fn a_replay_that_kept_up_says_what_is_not_judged() {
-        let words = |early, pushed_back| verdict_in_words(&Verdict::KeptUp, early, pushed_back);
+        let words = |early, pushed_back| verdict_in_words(&Verdict::KeptUp, early, pushed_back, 0);
         let early = Some(EndedEarly::Runtime);
         assert_eq!(words(None, false), "kept up");
         assert_eq!(words(early, false), "kept up until the replay ended early");
@@ -513,7 +524,10 @@ mod tests {
         );
         // What did not keep up needs no exception.
         let limited = Verdict::DeviceLimited { from: Nanos::ZERO };
-        assert_eq!(verdict_in_words(&limited, None, true), limited.to_string());
+        assert_eq!(
+            verdict_in_words(&limited, None, true, 0),
+            limited.to_string()
+        );
     }
 
     #[test]
@@ -532,5 +546,12 @@ mod tests {
         );
         let limited = Verdict::DeviceLimited { from: Nanos::ZERO };
         assert_eq!(of(limited, 212), limited.to_string());
+    }
+
+    #[test]
+    fn the_verdict_on_a_target_says_what_it_left_out() {
+        let of = |skipped| verdict_in_words(&Verdict::KeptUp, None, false, skipped);
+        assert_eq!(of(0), "kept up");
+        assert_eq!(of(1), "kept up (1 request was left out)");
     }
 }

@@ -32,6 +32,7 @@ fn target_summary(target: &Target, verdict: Verdict, watch: &Watch, fed: Fed) ->
         verdict,
         done,
         failed,
+        skipped: 0,
         most_in_flight: watch.most_in_flight,
         most_pushed_back: watch.most_pushed_back,
         episodes: watch.episodes(),
@@ -108,6 +109,9 @@ pub(super) fn summarise(
         interference,
         self_check,
     } = ended;
+    let skipped: Vec<u64> = (0..targets.len())
+        .map(|i| counts.skipped_on(i, targets.len()))
+        .collect();
     let mut summary = Summary {
         engine,
         notes,
@@ -143,6 +147,7 @@ pub(super) fn summarise(
             .fakes
             .extend(target_fakes(&targets[i], &lane, targets.len()));
         let mut target = target_summary(&targets[i], verdict, watch, fed);
+        target.skipped = skipped[i];
         if let Some(verifier) = lane.take_verifier() {
             let final_pass = verifier.has_final_pass();
             let (tables, findings, run, log_error) = verifier.into_parts();
