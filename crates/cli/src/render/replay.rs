@@ -209,7 +209,7 @@ fn rates(summary: &Summary) -> String {
         return "no rates were measured".to_owned();
     }
     let seconds = summary.measured_for().as_secs_f64().max(1e-9);
-    let mib = (summary.sectors * SECTOR_BYTES) as f64 / f64::from(1 << 20);
+    let mb = (summary.sectors * SECTOR_BYTES) as f64 / 1e6;
     let demanded = summary
         .demanded_rate()
         .map_or_else(|| "all at once".to_owned(), |rate| format!("{rate:.1}"));
@@ -218,9 +218,9 @@ fn rates(summary: &Summary) -> String {
         _ => " after the warm-up",
     };
     format!(
-        "{:.1} requests/s (demanded: {demanded}), {:.2} MiB/s{when}",
+        "{:.1} requests/s (demanded: {demanded}), {:.2} MB/s{when}",
         summary.throughput(),
-        mib / seconds,
+        mb / seconds,
     )
 }
 
@@ -553,5 +553,21 @@ mod tests {
         let of = |skipped| verdict_in_words(&Verdict::KeptUp, None, false, skipped);
         assert_eq!(of(0), "kept up");
         assert_eq!(of(1), "kept up (1 request was left out)");
+    }
+
+    #[test]
+    fn the_throughput_is_in_megabytes_as_in_charts() {
+        let summary = Summary {
+            completed: 1000,
+            sectors: 8000,
+            elapsed: Nanos::from_secs(2),
+            intended: Nanos::from_secs(2),
+            ..Summary::default()
+        };
+        assert!(
+            rates(&summary).ends_with(", 2.05 MB/s"),
+            "{}",
+            rates(&summary)
+        );
     }
 }
