@@ -370,3 +370,23 @@ fn loads_that_differ_are_named_and_equal_loads_are_not() {
     assert!(!text.contains("The loads"), "{text}");
     assert!(!text.contains("The replay"), "{text}");
 }
+
+#[test]
+fn options_without_an_effect_on_a_comparison_are_refused() {
+    let scratch = Scratch::new();
+    let row = "time_us,sector,sectors,op,latency_us\n0,0,8,read,100\n";
+    let (one, two) = (scratch.file("one.csv", row), scratch.file("two.csv", row));
+    for option in [
+        &["--window", "1s"][..],
+        &["--group", "1min"],
+        &["--ws", "sliding"],
+        &["--device-size", "1GiB"],
+        &["--merge"],
+    ] {
+        let refused = run("compare", &[&one, &two], option);
+        assert_eq!(refused.status.code(), Some(2), "{option:?}");
+        assert!(err(&refused).contains(option[0]), "{}", err(&refused));
+    }
+    let compared = run("compare", &[&one, &two], &["--quantity", "latency"]);
+    assert!(compared.status.success(), "{}", err(&compared));
+}

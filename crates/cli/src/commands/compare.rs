@@ -72,14 +72,7 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
     };
     let judged = match options.targets.is_empty() {
         true => Vec::new(),
-        false => looks::measure(
-            &inputs,
-            needs_of([]),
-            &args.look,
-            &args.reading,
-            &options,
-            true,
-        )?,
+        false => looks::measure(&inputs, needs_of([]), false, &args.reading, &options, true)?,
     };
     if args.output.json {
         let mut json = as_json(&samples, quantity, pairs.as_ref());
@@ -443,8 +436,7 @@ fn draw(args: &Compare, inputs: &Inputs, dir: &Path, samples: &[Sample]) -> anyh
     let scale = args.pixels.scale();
     let options = args.look.options();
     let needs = needs_of([cdf, sonar]);
-    let looks: Vec<Measured> =
-        looks::measure(inputs, needs, &args.look, &args.reading, &options, true)?;
+    let looks: Vec<Measured> = looks::measure(inputs, needs, false, &args.reading, &options, true)?;
     let mut cdf = cdf.charts(&looks, Arrange::default());
     cdf.iter_mut().for_each(|chart| mark(chart, samples));
     picture::save(

@@ -117,7 +117,7 @@ fn measure(args: &Plot, entries: &[&Entry]) -> anyhow::Result<Vec<Measured>> {
     let inputs = looks::measure(
         &Inputs::of(&args.inputs)?,
         needs,
-        &args.look,
+        args.look.merge(),
         &args.reading,
         &options,
         args.output.quiet,

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Ending> {
     let looks = looks::measure(
         &inputs,
         needs,
-        &args.look,
+        args.look.merge(),
         &args.reading,
         &options,
         args.output.quiet,

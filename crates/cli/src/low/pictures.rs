@@ -123,7 +123,7 @@ pub(crate) struct Plot {
     #[command(flatten)]
     pub(crate) output: QuietArgs,
     #[command(flatten)]
-    pub(crate) look: LookArgs,
+    pub(crate) look: AllLookArgs,
 }
 
 /// The resolution of the bitmaps of pictures.
@@ -162,26 +162,9 @@ fn millisecond_or_more(text: &str) -> Result<Nanos, String> {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Looking at records")]
 pub(crate) struct LookArgs {
-    /// Merge all inputs into one, by time
-    #[arg(long)]
-    pub(crate) merge: bool,
     /// Show this time in sonar diagrams and distributions
     #[arg(long, value_name = "NAME", default_value = "latency")]
     quantity: QuantityName,
-    /// Average throughput over windows of TIME [default: 3s, or less]
-    ///
-    /// The default is shorter for short traces. The shortest window is 1ms.
-    #[arg(long, value_name = "TIME", value_parser = millisecond_or_more)]
-    window: Option<Nanos>,
-    /// Show disk activity in periods of TIME
-    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = above_zero)]
-    group: Nanos,
-    /// Choose how to count working sets
-    ///
-    /// 'sliding' counts all sectors of each request in sliding windows; 'tumbling,first' counts only the first one, in
-    /// consecutive windows, as blkreplay's graph.sh does.
-    #[arg(long, value_name = "HOW", default_value = "sliding", value_parser = ["sliding", "tumbling,first"])]
-    ws: String,
     /// Check a target, such as 'read p99 < 20ms'
     ///
     /// A target limits the mean or a percentile (p50, p99, p99.9, ...) of response times. With 'latency' or 'delay',
@@ -196,26 +179,72 @@ pub(crate) struct LookArgs {
     /// Draw this limit for start delays, and report whether it is met
     #[arg(long, value_name = "TIME", value_parser = above_zero)]
     bad_delay: Option<Nanos>,
-    /// Mark SIZE as the end of the device in charts of positions
-    #[arg(long, value_name = "SIZE")]
-    device_size: Option<Bytes>,
 }
 
 impl LookArgs {
     pub(crate) fn options(&self) -> LookOptions {
         LookOptions {
             quantity: self.quantity.into(),
-            window: self.window,
-            group: self.group,
-            working_sets: match self.ws.as_str() {
+            bad_latency: self.bad_latency,
+            bad_delay: self.bad_delay,
+            targets: self.target.clone().map_or_else(Vec::new, |of| of.0),
+            ..LookOptions::default()
+        }
+    }
+}
+
+/// How records are evaluated for all charts: those over time, of disk activity, of working sets and of positions, too.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct AllLookArgs {
+    #[command(flatten)]
+    of_times: LookArgs,
+    #[command(flatten)]
+    of_series: SeriesArgs,
+}
+
+/// What only some charts of `plot` and `report` depend on.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Windows and periods")]
+struct SeriesArgs {
+    /// Merge all inputs into one, by time
+    #[arg(long)]
+    merge: bool,
+    /// Average throughput over windows of TIME [default: 3s, or less]
+    ///
+    /// The default is shorter for short traces. The shortest window is 1ms.
+    #[arg(long, value_name = "TIME", value_parser = millisecond_or_more)]
+    window: Option<Nanos>,
+    /// Show disk activity in periods of TIME
+    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = above_zero)]
+    group: Nanos,
+    /// Choose how to count working sets
+    ///
+    /// 'sliding' counts all sectors of each request in sliding windows; 'tumbling,first' counts only the first one, in
+    /// consecutive windows, as blkreplay's graph.sh does.
+    #[arg(long, value_name = "HOW", default_value = "sliding", value_parser = ["sliding", "tumbling,first"])]
+    ws: String,
+    /// Mark SIZE as the end of the device in charts of positions
+    #[arg(long, value_name = "SIZE")]
+    device_size: Option<Bytes>,
+}
+
+impl AllLookArgs {
+    /// Whether all inputs are merged into one.
+    pub(crate) fn merge(&self) -> bool {
+        self.of_series.merge
+    }
+
+    pub(crate) fn options(&self) -> LookOptions {
+        let series = &self.of_series;
+        LookOptions {
+            window: series.window,
+            group: series.group,
+            working_sets: match series.ws.as_str() {
                 "sliding" => WorkingSets::Sliding,
                 _ => WorkingSets::Tumbling,
             },
-            bad_latency: self.bad_latency,
-            bad_delay: self.bad_delay,
-            device_sectors: self.device_size.map(|size| size.get() / SECTOR_BYTES),
-            targets: self.target.clone().map_or_else(Vec::new, |of| of.0),
-            ..LookOptions::default()
+            device_sectors: series.device_size.map(|size| size.get() / SECTOR_BYTES),
+            ..self.of_times.options()
         }
     }
 }
@@ -294,7 +323,7 @@ pub(crate) struct Report {
     #[command(flatten)]
     pub(crate) output: QuietArgs,
     #[command(flatten)]
-    pub(crate) look: LookArgs,
+    pub(crate) look: AllLookArgs,
 }
 
 fn pixel_scale(text: &str) -> Result<PixelScale, String> {

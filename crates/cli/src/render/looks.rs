@@ -10,7 +10,7 @@ use iosonar_report::{
 use iosonar_trace::{Metadata, Reading, TraceError, input};
 
 use crate::exit::{Ending, Usage};
-use crate::low::{LookArgs, Named, ReadArgs};
+use crate::low::{Named, ReadArgs};
 use crate::render::{progress, remarks};
 use iosonar_trace::input::in_order;
 use iosonar_units::with_ending;
@@ -63,19 +63,19 @@ pub(crate) fn measure(
         names,
     }: &Inputs,
     needs: Needs,
-    args: &LookArgs,
+    merge: bool,
     reading: &ReadArgs,
     options: &LookOptions,
     quiet: bool,
 ) -> anyhow::Result<Vec<Measured>> {
-    let groups: Vec<&[PathBuf]> = if args.merge {
+    let groups: Vec<&[PathBuf]> = if merge {
         vec![inputs]
     } else {
         inputs.chunks(1).collect()
     };
     let mut all = Vec::new();
     for (i, paths) in groups.into_iter().enumerate() {
-        let name = if args.merge {
+        let name = if merge {
             names.join(" and ")
         } else {
             names[i].clone()
