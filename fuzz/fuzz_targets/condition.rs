@@ -1,2 +1,2 @@
 #![no_main]
-iosonar_fuzz::text!(iosonar_fuzz::condition);
+iosonar_fuzz::text!(iosonar_fuzz_texts::condition);

@@ -1,2 +1,2 @@
 #![no_main]
-iosonar_fuzz::text!(iosonar_fuzz::disk_profile);
+iosonar_fuzz::text!(iosonar_fuzz_texts::disk_profile);

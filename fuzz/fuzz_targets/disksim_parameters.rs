@@ -1,2 +1,2 @@
 #![no_main]
-iosonar_fuzz::text!(iosonar_fuzz::disksim_parameters);
+iosonar_fuzz::text!(iosonar_fuzz_texts::disksim_parameters);

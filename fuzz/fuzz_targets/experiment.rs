@@ -1,2 +1,2 @@
 #![no_main]
-iosonar_fuzz::text!(iosonar_fuzz::experiment);
+iosonar_fuzz::text!(iosonar_fuzz_texts::experiment);

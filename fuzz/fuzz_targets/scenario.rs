@@ -1,2 +1,2 @@
 #![no_main]
-iosonar_fuzz::text!(iosonar_fuzz::scenario);
+iosonar_fuzz::text!(iosonar_fuzz_texts::scenario);

@@ -1,2 +1,2 @@
 #![no_main]
-iosonar_fuzz::text!(iosonar_fuzz::ssd_profile);
+iosonar_fuzz::text!(iosonar_fuzz_texts::ssd_profile);

@@ -2,18 +2,12 @@
 //!
 //! `fuzz/run` builds and runs them with the stable compiler; `docs/src/testing.md` says how.
 
-mod texts;
+mod scratch;
 
-use std::fs::File;
-use std::io::{Cursor, Write};
-use std::path::{Path, PathBuf};
+use std::io::Cursor;
+use std::path::Path;
 
 use iosonar_trace::{Batch, ReadOptions, TraceReader, input};
-
-pub use texts::{
-    condition, disk_profile, disksim_parameters, experiment, networked, overrides, page, scenario,
-    ssd_profile, target, verification_log,
-};
 
 pub use libfuzzer_sys;
 
@@ -42,7 +36,7 @@ pub fn read_file(format: &str, bytes: &[u8]) {
         return;
     };
     iosonar_arrow::register();
-    let path = scratch(bytes);
+    let path = scratch::file(bytes);
     let options = ReadOptions {
         format: Some(format.to_owned()),
         lenient: mode & 1 == 1,
@@ -52,14 +46,6 @@ pub fn read_file(format: &str, bytes: &[u8]) {
         let mut batch = Batch::default();
         while reader.next_batch(&mut batch).is_ok_and(|n| n > 0) {}
     }
-}
-
-/// A file of this process with these contents.
-fn scratch(bytes: &[u8]) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("iosonar-fuzz-{}", std::process::id()));
-    let mut file = File::create(&path).expect("the folder for temporary files can be written");
-    file.write_all(bytes).expect("there is room");
-    path
 }
 
 /// A target for the reader of a format whose reader jumps in a file. Decoders of other crates may panic: the reader makes

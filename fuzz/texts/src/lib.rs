@@ -1,4 +1,9 @@
 //! Files and options that people write, and files that a crash may have damaged.
+//!
+//! A crate of its own, as the readers of traces are fuzzed several times as fast without the crates that these need.
+
+#[path = "../../src/scratch.rs"]
+mod scratch;
 
 use std::path::{Path, PathBuf};
 
@@ -13,13 +18,11 @@ use iosonar_ssd_model::SsdProfile;
 use iosonar_study::sweep::{Condition, ExperimentFile};
 use iosonar_units::Bytes;
 
-use super::scratch;
-
 /// Where the file of a text would be: a text must not make the program read other files here.
 const PATH: &str = "/nonexistent/fuzz.toml";
 
 /// The scenario that `--set` changes.
-const SCENARIO: &str = include_str!("../../examples/degraded-raid5.toml");
+const SCENARIO: &str = include_str!("../../../examples/degraded-raid5.toml");
 
 /// Reads a scenario file.
 pub fn scenario(text: &str) {
@@ -79,7 +82,7 @@ pub fn ssd_profile(text: &str) {
 
 /// Reads a drive of DiskSim.
 pub fn disksim_parameters(text: &str) {
-    let path = scratch(text.as_bytes());
+    let path = scratch::file(text.as_bytes());
     let renamed = path.with_extension("diskspecs");
     std::fs::rename(&path, &renamed).expect("the file was written there");
     let _ = import(&[renamed], None, BusTimes::default());
@@ -87,7 +90,7 @@ pub fn disksim_parameters(text: &str) {
 
 /// Reads the log of a verified replay.
 pub fn verification_log(bytes: &[u8]) {
-    let path = scratch(bytes);
+    let path = scratch::file(bytes);
     let tables = Tables::new(Bytes::new(1 << 20), PathBuf::from("/tmp"));
     let _ = read_log(&path, tables);
 }
