@@ -91,6 +91,8 @@ pub enum TryOutcome {
     TooSlow,
     /// It was not reached, or requests waited for the device.
     DeviceLimited,
+    /// The same of a model that answers in place of a device.
+    ModelLimited,
     /// Requests waited for one of the few places in flight that the user grants.
     InFlightLimited,
     /// Requests were submitted late by this machine.

@@ -13,6 +13,7 @@ pub(crate) fn outcome_name(of: TryOutcome) -> &'static str {
         TryOutcome::Holds => "holds",
         TryOutcome::TooSlow => "beyond the limit",
         TryOutcome::DeviceLimited => "device-limited",
+        TryOutcome::ModelLimited => "model-limited",
         TryOutcome::InFlightLimited => "in-flight-limited",
         TryOutcome::ReplayerLimited => "replayer-limited",
         TryOutcome::Failed => "requests failed",

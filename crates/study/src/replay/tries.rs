@@ -238,7 +238,8 @@ fn outcome(summary: &Summary, is_within: bool, share: f64) -> TryOutcome {
     }
     match summary.verdict {
         Verdict::ReplayerLimited { .. } => TryOutcome::ReplayerLimited,
-        Verdict::DeviceLimited { .. } | Verdict::ModelLimited { .. } => TryOutcome::DeviceLimited,
+        Verdict::DeviceLimited { .. } => TryOutcome::DeviceLimited,
+        Verdict::ModelLimited { .. } => TryOutcome::ModelLimited,
         Verdict::InFlightLimited { .. } => TryOutcome::InFlightLimited,
         Verdict::KeptUp | Verdict::NotJudged if share < LEAST_REACHED => TryOutcome::DeviceLimited,
         Verdict::KeptUp | Verdict::NotJudged if is_within => TryOutcome::Holds,
