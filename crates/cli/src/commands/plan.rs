@@ -10,8 +10,8 @@ use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::{Overrides, Prepared, read_text};
 use iosonar_stats::{Labels, Output};
 use iosonar_study::plan::{
-    Answer, PlanError, PlanSpec, Point, Sought, TargetOutcome, chart, load_text, plan_network,
-    plan_prepared, why_never,
+    Answer, PlanError, PlanSpec, Point, Sought, TargetOutcome, chart, plan_network, plan_prepared,
+    why_never,
 };
 use iosonar_trace::{Quantity, apart};
 use serde_json::json;
@@ -105,8 +105,8 @@ fn spec(args: &Plan) -> PlanSpec {
 /// Prints a load that was simulated, of the system that `of` names.
 fn tried(args: &Plan, targets: &Objectives, of: &str, sought: Sought, point: &Point) {
     if !args.common.output.quiet && !args.common.output.json {
-        let (load, unit) = (load_text(point.load), sought.unit());
-        note(&format!("{of}{load} {unit}: {}", outcomes(targets, point)));
+        let load = sought.load(point.load);
+        note(&format!("{of}{load}: {}", outcomes(targets, point)));
     }
 }
 

@@ -48,6 +48,17 @@ impl Sought {
         }
     }
 
+    /// A load with what it is counted in, for messages.
+    pub fn load(self, load: f64) -> String {
+        let unit = match self {
+            Self::Copies if load == 1.0 => "copy",
+            Self::Disks if load == 1.0 => "disk",
+            Self::MostJobs | Self::FewestJobs if load == 1.0 => "job",
+            _ => self.unit(),
+        };
+        format!("{} {unit}", load_text(load))
+    }
+
     /// What is said of the best one, with this number of targets: that it is the best, or only the best one that was
     /// confirmed.
     pub fn name(self, targets: usize, is_only_confirmed: bool) -> String {
@@ -419,4 +430,18 @@ fn around(
         .into_iter()
         .filter(|load| *load < most);
     loads.map(|load| subject.point(load, targets)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_not_several() {
+        let of = |sought: Sought| [1.0, 2.0].map(|load| sought.load(load));
+        assert_eq!(of(Sought::Disks), ["1 disk", "2 disks"]);
+        assert_eq!(of(Sought::MostJobs), ["1 job", "2 jobs"]);
+        assert_eq!(of(Sought::Copies), ["1 copy", "2 copies"]);
+        assert_eq!(of(Sought::Rate), ["1 requests/s", "2 requests/s"]);
+    }
 }

@@ -149,14 +149,14 @@ fn beyond_capacity(targets: &Objectives, answer: &Answer) -> Option<String> {
 }
 
 /// Which loads come nearest to the targets, and which meet some of them, where none meets all.
-fn why_none(targets: &Objectives, unit: &str, found: &Found) -> String {
+fn why_none(targets: &Objectives, sought: Sought, found: &Found) -> String {
     let mut text = match targets.0.len() {
         1 => "  none of the tested loads meets the target\n".to_owned(),
         _ => "  none of the tested loads meets all targets\n".to_owned(),
     };
     if let Some(point) = found.nearest() {
-        let (values, load) = (values(targets, point), load_text(point.load));
-        let _ = writeln!(text, "  nearest: {values} at {load} {unit}");
+        let (values, load) = (values(targets, point), sought.load(point.load));
+        let _ = writeln!(text, "  nearest: {values} at {load}");
     }
     if targets.0.len() == 1 {
         return text;
@@ -166,11 +166,11 @@ fn why_none(targets: &Objectives, unit: &str, found: &Found) -> String {
         match found.range_of(i) {
             None => never.push(target.to_string()),
             Some((low, high)) if low == high => {
-                alone.push(format!("{target} at {} {unit}", load_text(low)));
+                alone.push(format!("{target} at {}", sought.load(low)));
             }
             Some((low, high)) => {
-                let (low, high) = (load_text(low), load_text(high));
-                alone.push(format!("{target} at {low} to {high} {unit}"));
+                let (low, high) = (load_text(low), sought.load(high));
+                alone.push(format!("{target} at {low} to {high}"));
             }
         }
     }
@@ -208,13 +208,13 @@ fn beyond(bound: Bound) -> &'static str {
 }
 
 pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) -> String {
-    let (found, unit) = (&answer.found, answer.sought.unit());
+    let (found, sought) = (&answer.found, answer.sought);
     let mut text = format!("{headline}\n  target: {targets}\n");
-    text += &table(targets, unit, &found.points);
+    text += &table(targets, sought.unit(), &found.points);
     if let Some(next) = &found.next {
-        let why = beyond_capacity(targets, answer)
-            .unwrap_or_else(|| why_not(targets, answer.sought, next));
-        let _ = writeln!(text, "  at {} {unit}: {why}", load_text(next.load));
+        let why =
+            beyond_capacity(targets, answer).unwrap_or_else(|| why_not(targets, sought, next));
+        let _ = writeln!(text, "  at {}: {why}", sought.load(next.load));
     }
     text += found.bound.map_or("", beyond);
     let answers = [&found.best, &found.next];
@@ -230,29 +230,29 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
         None => "",
     };
     if let Some(load) = found.by_theory {
-        let _ = writeln!(text, "  by theory alone: {} {unit}", load_text(load));
+        let _ = writeln!(text, "  by theory alone: {}", sought.load(load));
     }
     if let Some(knee) = answer.knee {
-        let _ = writeln!(text, "  knee: {} {unit}", load_text(knee));
+        let _ = writeln!(text, "  knee: {}", sought.load(knee));
     }
     if let Some(capacity) = answer.capacity {
-        let _ = writeln!(text, "  stable below {} {unit}", load_text(capacity));
+        let _ = writeln!(text, "  stable below {}", sought.load(capacity));
     }
     // The answer comes last, where it is read first.
     match &found.best {
         Some(best) => {
             let is_only_confirmed = found.is_only_confirmed();
-            let name = answer.sought.name(targets.0.len(), is_only_confirmed);
+            let name = sought.name(targets.0.len(), is_only_confirmed);
             let more = match (is_only_confirmed, found.ruled_out()) {
                 (false, _) => String::new(),
-                (true, None) => format!("; {}", open(answer.sought)),
+                (true, None) => format!("; {}", open(sought)),
                 (true, Some(load)) => {
-                    format!("; {}, but not {}", open(answer.sought), load_text(load))
+                    format!("; {}, but not {}", open(sought), load_text(load))
                 }
             };
-            let _ = writeln!(text, "  {name}: {} {unit}{more}", load_text(best.load));
+            let _ = writeln!(text, "  {name}: {}{more}", sought.load(best.load));
         }
-        None => text += &why_none(targets, unit, found),
+        None => text += &why_none(targets, sought, found),
     }
     text
 }

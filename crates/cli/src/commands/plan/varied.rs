@@ -121,17 +121,17 @@ fn describe(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned
             .sought
             .name(targets.0.len(), best.iter().any(is_unsure))
     });
-    let load = first.best().map_or_else(String::new, load_text);
+    let load = match (sought, first.best()) {
+        (Some(answer), Some(load)) => answer.sought.load(load),
+        _ => String::new(),
+    };
     let most = if best.iter().any(|of| of.is_most()) {
         ">= "
     } else {
         ""
     };
     let values: Vec<_> = best.iter().map(|of| named(args, &of.values)).collect();
-    text += &format!(
-        "  {name}: {most}{load} {unit}, with {}\n",
-        values.join(", or ")
-    );
+    text += &format!("  {name}: {most}{load}, with {}\n", values.join(", or "));
     // Their steps are finer than what is known of them.
     if let Some(other) = all
         .iter()
