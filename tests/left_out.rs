@@ -108,11 +108,24 @@ fn a_replay_of_records_leaves_out_what_was_left_out_before() {
     assert_eq!(figure(&summary, "requests") as u64, READS);
     let remark = summary["targets"][0]["remarks"][0].to_string();
     assert!(remark.contains("400 requests were skipped"), "{remark}");
-    let refused = run(
+    let all = run(
         "replay",
         &records,
         &[&options[..], &["--include-skipped"]].concat(),
     );
+    assert_eq!(figure(&json(&all), "completed") as u64, 600);
+    let target = scratch.path("target");
+    std::fs::File::create(&target)
+        .unwrap()
+        .set_len(1 << 30)
+        .unwrap();
+    let on_a_file = [
+        "--sort",
+        "--include-skipped",
+        "--target",
+        target.to_str().unwrap(),
+    ];
+    let refused = run("replay", &records, &on_a_file);
     assert_eq!(refused.status.code(), Some(2));
     assert!(
         err(&refused).contains("the load has 400 requests that change data (of 600 requests)"),

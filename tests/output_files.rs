@@ -236,7 +236,14 @@ fn the_distribution_is_there_as_numbers() {
     let scratch = Scratch::new();
     let scenario = scratch.file("s.toml", SYNTHETIC);
     let path = scratch.path("cdf.csv");
-    let options = ["--replications", "12", "--cdf-data", path.to_str().unwrap()];
+    let options = [
+        "--replications",
+        "12",
+        "--set",
+        "load.requests=20000",
+        "--cdf-data",
+    ];
+    let options = [&options[..], &[path.to_str().unwrap()]].concat();
     assert_eq!(sim(&scenario, &options).status.code(), Some(0));
     let rows = rows(&path);
     assert_eq!(

@@ -310,7 +310,7 @@ fn unit_of(mean_ms: f64) -> (f64, &'static str) {
     }
 }
 
-/// The mean response time with its confidence interval and what this comes from, or why there is none.
+/// The mean response time with its confidence interval and what this comes from, or why it has no interval.
 pub(crate) fn mean(simulation: &Prepared, result: &SimulationResult) -> String {
     let mean = result.mean_ms;
     let (factor, unit) = unit_of(mean.mean);
@@ -431,8 +431,8 @@ fn growth(not_steady: NotSteady) -> String {
             grouped(users)
         ),
         NotSteady::CacheFills { share } => format!(
-            "the dirty data in the cache grew until the load ended, by {:.1} % of what was written, so few writes have \
-             waited for the disks yet: raise load.requests",
+            "the dirty data in the cache grew until the load ended, by {:.1} % of what was written; writes have \
+             hardly waited for the disks yet: raise load.requests",
             100.0 * share
         ),
         NotSteady::NearSaturation { offered, requests } => {

@@ -5,7 +5,7 @@ use super::{Example, Page};
 pub(super) const PAGES: &[Page] = &[
     Page {
         command: "compare",
-        brief: &["paired", "target", "plot", "merge", "json"],
+        brief: &["paired", "target", "plot", "json"],
         examples: &[
             Example {
                 what: "Compare a replay with the original, and draw both",
