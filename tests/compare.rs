@@ -390,3 +390,33 @@ fn options_without_an_effect_on_a_comparison_are_refused() {
     let compared = run("compare", &[&one, &two], &["--quantity", "latency"]);
     assert!(compared.status.success(), "{}", err(&compared));
 }
+
+#[test]
+fn times_of_no_storage_are_called_fake() {
+    let scratch = Scratch::new();
+    let rows = |op: &str| -> String {
+        (0..300)
+            .map(|i| {
+                format!(
+                    "{}.{:03} ; {} ; 8 ; {op} ; 0 ; 0.001\n",
+                    i / 1000,
+                    i % 1000,
+                    8 * i
+                )
+            })
+            .collect()
+    };
+    let real = scratch.file("real.replay", rows("R"));
+    let dry = scratch.path("dry.ios");
+    let options = ["--engine", "dry", "-q", "--out", dry.to_str().unwrap()];
+    let replayed = run("replay", &[&real], &options);
+    assert!(replayed.status.success(), "{}", err(&replayed));
+    let compared = run("compare", &[&real, &dry], &[]);
+    let text = out(&compared);
+    assert!(text.contains("The times of dry are FAKE: "), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&out(&run("compare", &[&real, &dry], &["--json"]))).unwrap();
+    assert_eq!(json["fakes"][0]["input"], "dry", "{json}");
+    let real_only = out(&run("compare", &[&real, &real], &[]));
+    assert!(!real_only.contains("FAKE"), "{real_only}");
+}

@@ -25,7 +25,7 @@ pub enum NotSteady {
         /// The users.
         users: u64,
     },
-    /// The dirty data in a cache grew throughout the window, so writes did not wait for the disks yet.
+    /// The dirty data in a cache grew in the window, and the writes that it grew by did not wait for the disks.
     CacheFills {
         /// By how much, as a share of what was written to the cache.
         share: f64,
@@ -37,6 +37,8 @@ pub enum NotSteady {
         offered: f64,
         /// The requests of a run that is long enough; `None` where no run is.
         requests: Option<u64>,
+        /// Those that each of several replications may leave out at its beginning instead.
+        warmup: Option<u64>,
     },
     /// The busiest station is offered more than it can do, so its queue grows for ever.
     Unstable {
@@ -116,10 +118,14 @@ impl Prepared {
         if is_long || result.replications > 1 && begins_steady {
             return None;
         }
-        let enough = (RELAXATIONS * relaxation).ceil();
+        let enough = |multiple: f64| {
+            let requests = (multiple * relaxation).ceil();
+            (requests <= MOST).then_some(requests as u64)
+        };
         Some(NotSteady::NearSaturation {
             offered,
-            requests: (enough <= MOST).then_some(enough as u64),
+            requests: enough(RELAXATIONS),
+            warmup: enough(OF_WARMUP),
         })
     }
 }
@@ -147,19 +153,20 @@ fn much(requests: u64, replications: u32) -> f64 {
 /// A write-back cache that filled. As long as it does, writes take no notice of the disks, however much too slow these are.
 /// With laws of arrivals a run has to last (`must_last`) until as much leaves the cache as enters it; a recording ends where it
 /// ends, but its disks must not have been busy all the time. A cache that is emptied whenever it reaches a mark may hold
-/// anything at the end of a run, but no more than before.
+/// anything at the end of a run, but it was emptied.
 fn cache_fills(result: &SimulationResult, must_last: bool) -> Option<NotSteady> {
-    /// How much of the growth comes after an early moment, of the half or more where a cache fills at a constant rate.
-    const LATER: f64 = 0.25;
+    /// The fall, by the growth, of a cache that was emptied.
+    const EMPTIED: f64 = 0.3;
     let sum = |of: fn(&MeasuredWindow) -> u64| result.windows.iter().map(of).sum::<u64>();
     let (start, end) = (sum(|w| w.dirty_at_start), sum(|w| w.dirty_at_end));
     let grown = end.saturating_sub(start) as f64;
     let share = grown / sum(|w| w.cached).max(1) as f64;
     let is_much = share > much(result.writes.count(), result.replications);
-    let goes_on = end.saturating_sub(sum(|w| w.most_dirty_early)) as f64 >= LATER * grown;
+    let is_emptied = sum(|w| w.deepest_fall) as f64 >= EMPTIED * grown;
     let used = result.utilisation.iter().map(|used| used.mean);
     let is_always_busy = used.fold(0.0, f64::max) >= ALWAYS;
-    (is_much && goes_on && (must_last || is_always_busy)).then_some(NotSteady::CacheFills { share })
+    (is_much && !is_emptied && (must_last || is_always_busy))
+        .then_some(NotSteady::CacheFills { share })
 }
 
 fn first_of_users(users: u64, requests: u64, warmup: u64) -> Option<NotSteady> {

@@ -6,6 +6,7 @@ use iosonar_scenario::{
     NoInterval, NoSteadyState, NotSteady, Outputs, Overrides, Prepared, Stability, Watch,
 };
 use iosonar_stats::Metric;
+use iosonar_stats::metric::Measure;
 
 fn disk(arrivals: &str) -> Prepared {
     let text = format!(
@@ -62,7 +63,9 @@ fn a_run_is_long_enough_by_its_offered_load() {
             Some(NotSteady::NearSaturation {
                 offered,
                 requests: Some(requests),
+                warmup: Some(warmup),
             }) => {
+                assert!((5 * warmup).abs_diff(needed) <= 5, "{warmup}");
                 assert!((offered - rate / 100.0).abs() < 1e-9, "{offered}");
                 assert!(requests.abs_diff(needed) <= 1, "{requests}");
             }
@@ -95,7 +98,7 @@ fn replications_that_begin_in_the_steady_state_may_be_short() {
 }
 
 #[test]
-fn a_result_that_is_not_steady_has_no_interval_anywhere() {
+fn a_result_that_is_not_steady_has_errors_of_rates_alone() {
     let of = |rate: f64| {
         let text = format!(
             "replications = 5\n[load]\nrequests = 2000\nrate_per_s = {rate}\nsize = \"4KiB\"\n[array]\n\
@@ -109,20 +112,40 @@ fn a_result_that_is_not_steady_has_no_interval_anywhere() {
         (result.metrics("x", &simulation), result.no_interval())
     };
     let (steady, no_interval) = of(50.0);
-    let has_error = |of: &Metric| {
-        let of = format!("{of:?}");
-        of.contains("stderr: Some") || of.contains("interval_95: Some")
+    let has_error = |of: &Metric| match &of.measure {
+        Measure::Times(times) => {
+            let errors = times.errors.as_ref();
+            let quantiles = errors.and_then(|of| of.quantile_intervals_95.as_ref());
+            times.stderr.is_some()
+                || !times.quantile_stderrs.is_empty()
+                || errors.is_some_and(|of| of.sd_stderr.is_some() || of.interval_95.is_some())
+                || quantiles.is_some_and(|of| !of.is_empty())
+        }
+        Measure::Figure { stderr, .. } => stderr.is_finite(),
+        _ => false,
     };
-    assert!(steady.iter().any(has_error));
+    let with_errors = |metrics: &[Metric]| -> Vec<String> {
+        let all = metrics.iter().filter(|of| has_error(of));
+        all.map(|of| of.name.to_string()).collect()
+    };
+    let rates = ["utilisation", "busy", "throughput", "megabytes_per_second"];
+    let of_steady = with_errors(&steady);
+    for name in rates
+        .iter()
+        .chain(&["response_time", "queue_length", "number_in_system"])
+    {
+        assert!(
+            of_steady.iter().any(|of| of == name),
+            "{name}: {of_steady:?}"
+        );
+    }
     assert_eq!(no_interval, None);
     let (unsteady, no_interval) = of(95.0);
     assert!(matches!(
         no_interval,
         Some(NoInterval::NotSteady(NotSteady::NearSaturation { .. }))
     ));
-    for of in unsteady {
-        assert!(!has_error(&of), "{of:?}");
-    }
+    assert_eq!(with_errors(&unsteady), rates);
 }
 
 #[test]
@@ -144,6 +167,27 @@ fn a_cache_that_still_fills_is_not_steady() {
         );
     }
     assert!(of(103.1, 20_000, "1MiB").is_some(), "it is full");
+}
+
+#[test]
+fn a_cache_that_is_full_early_has_hidden_the_disk_from_the_writes_before() {
+    let of = |requests: u64, warmup: u64| {
+        not_steady(&format!(
+            "warmup_requests = {warmup}\n[load]\nrequests = {requests}\nclosed = {{ outstanding = 1, think_ms = 0.0 }}\n\
+             size = \"4KiB\"\nread_share = 0.0\n[array]\nlevel = \"raid0\"\ndisks = 1\n[controller]\n\
+             cache = \"2MiB\"\n[device]\ncapacity = \"1TB\"\nservice = {{ exponential_ms = 10.0 }}\n"
+        ))
+    };
+    // 512 writes fill the cache; the others take 10 ms on average.
+    for requests in [1_000, 1_300, 2_000, 4_000, 9_000] {
+        let fills = of(requests, 0);
+        assert!(
+            matches!(fills, Some(NotSteady::CacheFills { .. })),
+            "{requests}: {fills:?}"
+        );
+    }
+    assert_eq!(of(20_000, 0), None, "under 5 %");
+    assert_eq!(of(1_300, 600), None);
 }
 
 #[test]

@@ -269,6 +269,9 @@ fn conclusion(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) ->
 fn doubts(samples: &[Sample]) -> String {
     let mut text = String::new();
     for sample in samples {
+        for fake in fakes(sample) {
+            text += &format!("{fake}.\n");
+        }
         if let Some(flaw) = flawed(sample) {
             text += &format!("{flaw}, so its times are not those of the whole load as demanded.\n");
         }
@@ -301,6 +304,12 @@ fn flawed(sample: &Sample) -> Option<String> {
     (!words.is_empty()).then(|| format!("The replay {} {}", sample.name, joined(&words)))
 }
 
+/// That the times of an input are not those of storage, and why.
+fn fakes(sample: &Sample) -> impl Iterator<Item = String> {
+    let fakes = sample.load.fakes().iter();
+    fakes.map(|why| format!("The times of {} are FAKE: {why}", sample.name))
+}
+
 /// A flaw of a replay, for programs.
 fn flaw_json(sample: &Sample, flaw: SubmissionFlaw) -> Value {
     let (name, requests) = match flaw {
@@ -313,6 +322,7 @@ fn flaw_json(sample: &Sample, flaw: SubmissionFlaw) -> Value {
 
 /// Marks a chart with the flaws of replays.
 fn mark(chart: &mut Chart, samples: &[Sample]) {
+    chart.warnings.extend(samples.iter().flat_map(fakes));
     chart.warnings.extend(samples.iter().filter_map(flawed));
 }
 
@@ -422,6 +432,9 @@ fn as_json(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Ou
     let mut json = Output::new("compare");
     json.metrics(metrics(samples, quantity, pairs));
     for sample in samples {
+        for why in sample.load.fakes() {
+            json.append("fakes", json!({"input": sample.name, "why": why}));
+        }
         for flaw in sample.load.flaws() {
             json.append("flaws", flaw_json(sample, flaw));
         }

@@ -431,15 +431,23 @@ fn growth(not_steady: NotSteady) -> String {
             grouped(users)
         ),
         NotSteady::CacheFills { share } => format!(
-            "the dirty data in the cache grew until the load ended, by {:.1} % of what was written; writes have \
-             hardly waited for the disks yet: raise load.requests",
+            "the dirty data in the cache grew by {:.1} % of what was written, and these writes did not wait for the disks: \
+             raise load.requests, or warmup_requests",
             100.0 * share
         ),
-        NotSteady::NearSaturation { offered, requests } => {
-            let what_to_do = requests.map_or_else(
-                || "lower the load, as no run would be long enough".to_owned(),
-                |requests| format!("raise load.requests to {}", grouped(requests)),
-            );
+        NotSteady::NearSaturation {
+            offered,
+            requests,
+            warmup,
+        } => {
+            let what_to_do = match (requests, warmup) {
+                (Some(requests), Some(warmup)) => format!(
+                    "raise load.requests to {}, or use replications and raise warmup_requests to {}",
+                    grouped(requests),
+                    grouped(warmup)
+                ),
+                _ => "lower the load, as no run would be long enough".to_owned(),
+            };
             format!(
                 "the offered load of the busiest station is {offered:.3} times its capacity, and a run this short depends on \
                  how its queue began: {what_to_do}"

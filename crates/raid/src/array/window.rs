@@ -49,11 +49,10 @@ pub struct MeasuredWindow {
     pub dirty_at_start: u64,
     /// Sectors that entered the cache in it.
     pub cached: u64,
-    /// The most sectors in the cache that were not on the disks yet, up to a moment at which a quarter to a half of
-    /// [`cached`](Self::cached) had entered it.
-    pub most_dirty_early: u64,
     /// Sectors in the cache that were not on the disks yet when it ended.
     pub dirty_at_end: u64,
+    /// By how many sectors their number fell in it at most, below the highest one before.
+    pub deepest_fall: u64,
     /// The reads and writes among the completed ones that did not fail.
     pub served: u64,
     /// Their sectors.
@@ -97,31 +96,10 @@ pub(super) struct Window {
     present: u64,
     /// Sectors in the cache that are not on the disks.
     dirty: u64,
-    peaks: DirtyPeaks,
+    /// The most of them in the window so far.
+    most_dirty: u64,
     since: Nanos,
     counted: MeasuredWindow,
-}
-
-/// The highest level of dirty data up to moments between which twice as much entered the cache: so an early one is known
-/// whenever the window ends.
-#[derive(Clone, Copy, Debug, Default)]
-struct DirtyPeaks {
-    most: u64,
-    before_last: u64,
-    last: u64,
-    next_at: u64,
-}
-
-impl DirtyPeaks {
-    /// `cached` sectors have entered the cache in the window.
-    #[inline]
-    fn pass(&mut self, cached: u64) {
-        if cached >= self.next_at {
-            self.before_last = self.last;
-            self.last = self.most;
-            self.next_at = 2 * cached;
-        }
-    }
 }
 
 impl Window {
@@ -133,7 +111,7 @@ impl Window {
             extended: false,
             present: 0,
             dirty: 0,
-            peaks: DirtyPeaks::default(),
+            most_dirty: 0,
             since: Nanos::ZERO,
             counted: MeasuredWindow::default(),
         }
@@ -167,6 +145,7 @@ impl Window {
         assert_eq!(self.state, State::Before, "a run has one window");
         self.pass(now);
         self.state = State::Open;
+        self.most_dirty = self.dirty;
         self.counted = MeasuredWindow {
             from: now,
             until: now,
@@ -197,10 +176,9 @@ impl Window {
     #[inline]
     pub(super) fn cache(&mut self, sectors: u64) {
         self.dirty += sectors;
-        self.peaks.most = self.peaks.most.max(self.dirty);
         if self.is_open() {
             self.counted.cached += sectors;
-            self.peaks.pass(self.counted.cached);
+            self.most_dirty = self.most_dirty.max(self.dirty);
         }
     }
 
@@ -208,6 +186,10 @@ impl Window {
     #[inline]
     pub(super) fn destage(&mut self, sectors: u64) {
         self.dirty -= sectors;
+        if self.is_open() {
+            let fall = self.most_dirty - self.dirty;
+            self.counted.deepest_fall = self.counted.deepest_fall.max(fall);
+        }
     }
 
     /// A request is completed; `completion` says whether it is [measured](Self::measures).
@@ -263,7 +245,6 @@ impl Window {
         self.counted.until = now;
         self.counted.present_at_end = self.present;
         self.counted.dirty_at_end = self.dirty;
-        self.counted.most_dirty_early = self.peaks.before_last;
         self.state = State::Over;
     }
 

@@ -29,7 +29,7 @@ pub(super) struct Seen {
     pub(super) delays: Delays,
 }
 
-/// Delays that are counted: requests are late beyond the first two, and overloaded beyond the last.
+/// The limits beyond which delays are counted. Beyond the first two a request is late, beyond the last one it is overloaded.
 const LATE: [Nanos; 3] = [Nanos::from_micros(100), Nanos::MILLISECOND, Nanos::SECOND];
 
 /// Known delays.

@@ -5,7 +5,7 @@ use iosonar_trace::{Metadata, Outcome, Status};
 use iosonar_units::Nanos;
 
 use crate::measure::seen::Delays;
-use crate::measure::{Failure, Measured, Quantity};
+use crate::measure::{Failure, Measured, Notice, Quantity};
 use crate::words::{joined, quantile};
 
 /// Whether the load was kept up with, from the records alone.
@@ -79,6 +79,7 @@ pub struct Submission {
     is_replay: bool,
     delays: Delays,
     never_submitted: u64,
+    fakes: Vec<String>,
 }
 
 impl Submission {
@@ -94,6 +95,18 @@ impl Submission {
     pub fn about(&mut self, metadata: &Metadata) {
         self.is_replay |=
             metadata.about.contains_key("replayed") && !metadata.about.contains_key("simulated");
+        for line in &metadata.notices {
+            if let Some(Notice::Fake(why)) = Notice::of(line)
+                && !self.fakes.iter().any(|known| known == why)
+            {
+                self.fakes.push(why.to_owned());
+            }
+        }
+    }
+
+    /// Why its times are not those of storage; empty where the file does not say so.
+    pub fn fakes(&self) -> &[String] {
+        &self.fakes
     }
 
     /// Why its times are not those of the whole load as it was demanded; empty where nothing speaks against it.

@@ -45,6 +45,11 @@ impl SampleLoad {
         self.submission.flaws()
     }
 
+    /// Why the times are not those of storage; empty where the file does not say so.
+    pub fn fakes(&self) -> &[String] {
+        self.submission.fakes()
+    }
+
     fn span(&self) -> Nanos {
         self.span
             .map_or(Nanos::ZERO, |(first, last)| last.saturating_sub(first))

@@ -334,10 +334,12 @@ SmallReach = "W068" "the load lies within a small part of the array" {
     "Seeks are short, and caches may hold much of the data. Response times are therefore shorter than if the data were spread out."
     "If the real data will lie this close together, no action is needed. Otherwise spread the load with --scatter."
     "iosonar sim array.toml --trace web.load --scatter 1000000000,2048" }
-CacheFills = "W069" "the cache was still filling at the end" {
-    "The dirty data in the write-back cache grew until the load ended, by much of what was written."
-    "Writes have hardly waited for the disks yet. In a longer run the cache is full, and the disks may be too slow for the load."
-    "Simulate more requests, until as much leaves the cache as enters it."
+CacheFills = "W069" "the cache filled during the run" {
+    "The dirty data in the write-back cache grew by much of what was written."
+    "The writes that filled the cache did not wait for the disks. Once it is full, writes do, and the disks may be too slow for \
+     the load."
+    "Simulate more requests, until as much leaves the cache as enters it, or begin to measure with a full cache: raise \
+     warmup_requests."
     "iosonar sim array.toml --set load.requests=1000000" }
 PoorFit = "W070" "the fitted model does not match the device" {
     "For the held-out half of the requests, the model's times differ clearly from the measured ones."

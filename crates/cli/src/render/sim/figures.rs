@@ -66,9 +66,13 @@ fn of_not_steady(of: NotSteady) -> Value {
             json!({ "why": "first-of-users", "first": first, "users": users })
         }
         NotSteady::CacheFills { share } => json!({ "why": "cache-fills", "share": share }),
-        NotSteady::NearSaturation { offered, requests } => {
-            json!({ "why": "near-saturation", "offered_load": offered, "requests": requests })
-        }
+        NotSteady::NearSaturation {
+            offered,
+            requests,
+            warmup,
+        } => json!({
+            "why": "near-saturation", "offered_load": offered, "requests": requests, "warmup_requests": warmup
+        }),
         NotSteady::Unstable { offered } => json!({ "why": "unstable", "offered_load": offered }),
     }
 }
