@@ -300,3 +300,18 @@ fn an_ssd_as_the_model_of_a_replay_is_refused_as_one() {
         );
     }
 }
+
+#[test]
+fn a_part_of_several_names_is_of_no_kind() {
+    let scratch = Scratch::new();
+    // Of one SSD, and of two disks.
+    let scenario = scratch.file(
+        "part.toml",
+        "[load]\nrequests = 1000\nrate_per_s = 1.0\nsize = \"4KiB\"\n[array]\nlevel = \"raid0\"\ndisks = 1\n[disk]\n\
+         profile = \"io\"\n",
+    );
+    let refused = sim(&scenario, &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(!err(&refused).contains("of an SSD"), "{}", err(&refused));
+    assert!(err(&refused).contains("savvio"), "{}", err(&refused));
+}

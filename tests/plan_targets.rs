@@ -210,7 +210,7 @@ fn a_throughput_beyond_the_capacity_of_a_closed_loop_is_named_as_such() {
         assert_eq!(output.status.code(), Some(3), "{}", err(&output));
         let text = out(&output);
         assert!(
-            text.contains("is beyond the capacity of this system, by theory "),
+            text.contains("is beyond the capacity of this system, which is "),
             "{text}"
         );
         assert!(text.contains("use more disks (--find disks)"), "{text}");

@@ -169,7 +169,7 @@ fn as_json(headline: &str, targets: &Objectives, answer: &Answer) -> Output {
     json.set("not_cleaned", json!(not_cleaned));
     json.set("by_theory", json!(found.by_theory));
     json.set("knee", json!(answer.knee));
-    json.set("capacity", json!(answer.capacity));
+    json.set("capacity", json!(answer.capacity.or(answer.most_per_s)));
     for point in &found.points {
         for (i, (target, outcome)) in targets.0.iter().zip(&point.outcomes).enumerate() {
             json.append(

@@ -115,10 +115,7 @@ fn conclusion(all: &[Listed]) -> String {
     let with_medium = all.iter().filter(|of| of.size.get() > 0).count();
     let without = match all.len() - with_medium {
         0 => String::new(),
-        count => format!(
-            "; {} no backing device",
-            counted(count as u64, ["has", "have"])
-        ),
+        count => format!("; {} no medium", counted(count as u64, ["has", "have"])),
     };
     let readable = all.iter().filter(|of| of.no_reads.is_none());
     let readable: Vec<_> = readable.collect();

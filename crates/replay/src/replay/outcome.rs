@@ -129,10 +129,6 @@ pub(super) fn summarise(
     for ((i, mut lane), fed) in lanes.into_iter().enumerate().zip(fed) {
         let (most, limit) = places[i];
         let verdict = lane.watch.verdict(at, most as usize, limit);
-        let verdict = match engine == EngineKind::Simulate.name() {
-            true => verdict.of_model(),
-            false => verdict,
-        };
         let watch = &lane.watch;
         summary.verdict = match i {
             0 => verdict,
@@ -186,6 +182,12 @@ fn target_fakes<'a>(
 /// What the options and the targets say of the results.
 pub(super) fn mark(summary: &mut Summary, loads: &[Load], targets: &[Target], options: &Options) {
     summary.warmup = options.warmup;
+    if options.engine == EngineKind::Simulate {
+        summary.verdict = summary.verdict.of_model();
+        for target in &mut summary.targets {
+            target.verdict = target.verdict.of_model();
+        }
+    }
     for target in targets.iter().filter(|t| t.was_opened_by_another()) {
         let target = target.path().to_owned();
         let opened = TargetNote::OpenedByAnother { target };

@@ -93,26 +93,21 @@ impl ProfileOf {
     }
 
     /// What a built-in profile of this name or part of a name, or a file relative to `directory`, is a profile of; `None`
-    /// if the part is one of both kinds.
+    /// if several have the part.
     pub fn named(name: &str, directory: &Path) -> Option<Self> {
-        let is_among = |all: &[(&'static str, &str)]| {
-            let known: Vec<_> = all.iter().map(|(known, _)| *known).collect();
-            find_profile(name, &known).is_some()
-        };
-        let (disk, ssd) = (
-            is_among(iosonar_disk_model::BUILT_IN),
-            is_among(iosonar_ssd_model::BUILT_IN),
-        );
-        match (disk, ssd) {
-            (true, true) => None,
-            (true, false) => Some(Self::Disk),
-            (false, true) => Some(Self::Ssd),
-            (false, false) => {
-                let path = directory.join(name);
-                path.extension().filter(|extension| *extension == "toml")?;
-                Self::text(&iosonar_units::read_text_file(&path).ok()?)
-            }
+        let disks = iosonar_disk_model::BUILT_IN.iter();
+        let is_of_disk = |found: &str| disks.clone().any(|(known, _)| *known == found);
+        let all = disks.clone().chain(iosonar_ssd_model::BUILT_IN);
+        let known: Vec<_> = all.map(|(known, _)| *known).collect();
+        if let Some(found) = find_profile(name, &known) {
+            return Some(match is_of_disk(found) {
+                true => Self::Disk,
+                false => Self::Ssd,
+            });
         }
+        let path = directory.join(name);
+        path.extension().filter(|extension| *extension == "toml")?;
+        Self::text(&iosonar_units::read_text_file(&path).ok()?)
     }
 
     /// The table of a scenario that takes it.

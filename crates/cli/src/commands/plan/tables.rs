@@ -142,8 +142,8 @@ fn beyond_capacity(targets: &Objectives, answer: &Answer) -> Option<String> {
         .find(is_beyond)
         .filter(|_| answer.found.best.is_none())?;
     Some(format!(
-        "{target} is beyond the capacity of this system, by theory {}: neither more jobs nor more replications reach it; \
-         use more disks (--find disks) or faster ones, or lower the target",
+        "{target} is beyond the capacity of this system, which is {} by theory, so no number of jobs reaches it: use more \
+         disks (--find disks) or faster ones, or lower the target",
         value_of(target, most)
     ))
 }
