@@ -73,7 +73,7 @@ fn a_run_is_long_enough_by_its_offered_load() {
         }
     }
     assert!(matches!(of(101.0, 2_000), Some(NotSteady::Unstable { .. })));
-    // No run is advised that nobody could wait for.
+    // Runs of more than 10^10 requests are not advised.
     let endless = of(99.9999, 2_000);
     let no_advice = matches!(
         endless,
