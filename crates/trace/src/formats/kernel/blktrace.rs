@@ -5,7 +5,7 @@
 
 mod merged;
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use iosonar_units::folder_of;
@@ -318,14 +318,20 @@ impl FileEvents {
     /// Goes on byte by byte, from four bytes that begin no record, to where one begins.
     fn look_for_record(&mut self, mut window: [u8; 4]) -> Result<(), TraceError> {
         loop {
-            let mut byte = [0];
-            self.offset += 1;
-            if self.fill(&mut byte)? == 0 {
-                return Ok(());
-            }
-            window.rotate_left(1);
-            window[3] = byte[0];
-            if Order::of(window).is_some() {
+            let bytes = match self.input.fill_buf() {
+                Ok([]) => return Ok(()),
+                Ok(bytes) => bytes,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(read_error(&self.path, e)),
+            };
+            let found = bytes.iter().position(|&byte| {
+                window = [window[1], window[2], window[3], byte];
+                Order::of(window).is_some()
+            });
+            let passed = found.map_or(bytes.len(), |last| last + 1);
+            self.input.consume(passed);
+            self.offset += passed as u64;
+            if found.is_some() {
                 self.found = Some(window);
                 return Ok(());
             }
