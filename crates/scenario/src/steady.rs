@@ -73,6 +73,13 @@ impl Prepared {
         })
     }
 
+    /// A result of it, without intervals that a longer run would leave ([`SimulationResult::assessed`]).
+    #[must_use]
+    pub fn assessed(&self, result: SimulationResult) -> SimulationResult {
+        let not_steady = self.not_steady(&result);
+        result.assessed(not_steady)
+    }
+
     /// Why its result depends on how long the run was; `None` if nothing points to that.
     pub fn not_steady(&self, result: &SimulationResult) -> Option<NotSteady> {
         match self.load() {

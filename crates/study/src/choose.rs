@@ -430,11 +430,7 @@ fn evaluate(spec: &ChooseSpec, simulation: Prepared) -> Result<Evaluation, PlanE
         None => None,
     };
     let (simulation, result) = growing.into_parts();
-    let assessed = |result: Box<SimulationResult>| {
-        let not_steady = simulation.not_steady(&result);
-        Box::new(result.assessed(not_steady))
-    };
-    let result = result.map(assessed);
+    let result = result.map(|result| Box::new(simulation.assessed(*result)));
     Ok(Evaluation {
         simulation,
         capacity,

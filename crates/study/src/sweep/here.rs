@@ -144,8 +144,7 @@ impl<'a> Here<'a> {
             ..Watch::default()
         };
         let result = simulation.run_into(1, &files, &watch)?.if_served()?;
-        let not_steady = simulation.not_steady(&result);
-        let result = result.assessed(not_steady);
+        let result = simulation.assessed(result);
         let name = SCENARIO.trim_end_matches(".toml");
         let words = self.frontend.in_words(name, &simulation, &result);
         around.log.add(&words);

@@ -49,8 +49,7 @@ pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
                 &OutputFiles::default(),
                 !args.common.output.quiet,
             )?;
-            let not_steady = simulation.not_steady(&result);
-            answered.result = Some(result.assessed(not_steady));
+            answered.result = Some(simulation.assessed(result));
         }
     }
     if args.common.output.json {
