@@ -295,7 +295,7 @@ impl Measured {
     /// What must be known before a picture is believed: results that are fake, a load that was changed.
     pub fn warnings(&self) -> Vec<String> {
         let fakes = self.fakes().map(|fake| format!("FAKE: {fake}"));
-        let others = self.notices().filter_map(|notice| match notice {
+        let others = Notice::all(&self.seen.metadata.notices).filter_map(|notice| match notice {
             Notice::Warning(warning) => Some(warning.to_owned()),
             Notice::Fake(_) => None,
         });
@@ -304,15 +304,7 @@ impl Measured {
 
     /// Why the figures are not those of a device.
     pub(crate) fn fakes(&self) -> impl Iterator<Item = &str> {
-        self.notices().filter_map(|notice| match notice {
-            Notice::Fake(fake) => Some(fake),
-            Notice::Warning(_) => None,
-        })
-    }
-
-    fn notices(&self) -> impl Iterator<Item = Notice<'_>> {
-        let lines = self.seen.metadata.notices.iter();
-        lines.filter_map(|line| Notice::of(line))
+        Notice::fakes(&self.seen.metadata.notices)
     }
 
     /// What is left out of a picture of times: requests that are not shown.

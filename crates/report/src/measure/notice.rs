@@ -18,9 +18,22 @@ pub enum Notice<'a> {
 
 impl<'a> Notice<'a> {
     /// `None` if the line says something else.
-    pub(crate) fn of(line: &'a str) -> Option<Self> {
+    fn of(line: &'a str) -> Option<Self> {
         let fake = line.strip_prefix(FAKE).map(Self::Fake);
         fake.or_else(|| line.strip_prefix(WARNING).map(Self::Warning))
+    }
+
+    /// Of the lines above some records.
+    pub(crate) fn all(lines: &'a [String]) -> impl Iterator<Item = Self> {
+        lines.iter().filter_map(|line| Self::of(line))
+    }
+
+    /// Why records below these lines are not of the storage.
+    pub(crate) fn fakes(lines: &'a [String]) -> impl Iterator<Item = &'a str> {
+        Self::all(lines).filter_map(|notice| match notice {
+            Self::Fake(why) => Some(why),
+            Self::Warning(_) => None,
+        })
     }
 }
 

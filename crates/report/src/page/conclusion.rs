@@ -95,10 +95,8 @@ impl Submission {
     pub fn about(&mut self, metadata: &Metadata) {
         self.is_replay |=
             metadata.about.contains_key("replayed") && !metadata.about.contains_key("simulated");
-        for line in &metadata.notices {
-            if let Some(Notice::Fake(why)) = Notice::of(line)
-                && !self.fakes.iter().any(|known| known == why)
-            {
+        for why in Notice::fakes(&metadata.notices) {
+            if !self.fakes.iter().any(|known| known == why) {
                 self.fakes.push(why.to_owned());
             }
         }
