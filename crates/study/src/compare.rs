@@ -199,7 +199,6 @@ impl Difference {
         let mean_ns = difference_of(mean_a, mean_b);
         let quantiles =
             Self::QUANTILES.map(|(_, p)| (reference.quantile(p).mean, other.quantile(p).mean));
-        let ratio = |(a, b)| if a > 0.0 { b / a } else { f64::NAN };
         Some(Self {
             ks,
             ks_p: ks_significance(ks, reference.effective_n(), other.effective_n()),
@@ -212,6 +211,11 @@ impl Difference {
             quantile_ratios: quantiles.map(ratio),
         })
     }
+}
+
+/// How many times the first the second is.
+fn ratio((a, b): (f64, f64)) -> f64 {
+    if a > 0.0 { b / a } else { f64::NAN }
 }
 
 /// The difference of two estimates that rest on independent values (Welch).
@@ -235,12 +239,21 @@ pub fn difference_of(a: Estimate, b: Estimate) -> Estimate {
 pub struct Paired {
     /// How many pairs.
     pub n: u64,
+    /// The mean times of the first and of the second, in nanoseconds.
+    pub means_ns: [f64; 2],
     /// The mean of the second minus the first, in nanoseconds.
     pub difference_ns: Estimate,
     /// How many took longer in the second.
     pub longer: u64,
     /// How many took less.
     pub shorter: u64,
+}
+
+impl Paired {
+    /// How many times the mean time of the first that of the second is; not a number where that of the first is zero.
+    pub fn mean_ratio(&self) -> f64 {
+        ratio((self.means_ns[0], self.means_ns[1]))
+    }
 }
 
 /// Why two records are not of the same requests.
@@ -275,7 +288,8 @@ pub fn paired(
 ) -> Result<Paired, PairError> {
     let (mut one, mut other) = (Rows::new(first), Rows::new(second));
     let mut batches = BatchMeans::default();
-    let (mut n, mut longer, mut shorter, mut number, mut sum) = (0_u64, 0, 0, 0, 0.0);
+    let (mut n, mut longer, mut shorter, mut number) = (0_u64, 0, 0, 0);
+    let (mut sums, mut sum) = ([0.0; 2], 0.0);
     loop {
         // Requests that start together may be recorded in either order.
         let (mut a, mut b) = (one.together()?, other.together()?);
@@ -310,8 +324,10 @@ pub fn paired(
                 continue;
             };
             if let (Some(x), Some(y)) = (time(&x.outcome), time(&y.outcome)) {
-                let difference = y.get() as f64 - x.get() as f64;
+                let (x, y) = (x.get() as f64, y.get() as f64);
+                let difference = y - x;
                 batches.push(difference);
+                sums = [sums[0] + x, sums[1] + y];
                 sum += difference;
                 n += 1;
                 longer += u64::from(difference > 0.0);
@@ -321,6 +337,7 @@ pub fn paired(
     }
     Ok(Paired {
         n,
+        means_ns: sums.map(|sum| sum / n as f64),
         difference_ns: Estimate {
             mean: sum / n as f64,
             ..batches.estimate()

@@ -249,10 +249,17 @@ fn conclusion(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) ->
             }
             Chance::Excluded => "",
             Chance::Unknown => {
-                "There is no confidence interval for this difference, so it may be chance: compare longer runs, or several.\n"
+                "There is no confidence interval for this difference: compare longer runs, or several.\n"
             }
         };
-        let mut text = format!("{mean} is {}", factor(of.mean_ratio, b.mean().mean, name));
+        let mut text = match pairs.filter(|pairs| pairs.n > 0) {
+            Some(pairs) => format!(
+                "{mean} is {}{}",
+                factor(pairs.mean_ratio(), pairs.means_ns[1], name),
+                of_pairs(pairs, [a, b])
+            ),
+            None => format!("{mean} is {}", factor(of.mean_ratio, b.mean().mean, name)),
+        };
         let has_p99 = |class: &Class| class.times().histogram.supports_quantile(0.99);
         if has_p99(a) && has_p99(b) {
             let [_, p99] = of.quantile_ratios;
@@ -263,6 +270,17 @@ fn conclusion(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) ->
     };
     let differences: String = others.iter().filter_map(of).collect();
     differences + &doubts(samples)
+}
+
+/// Which requests a ratio of means of pairs is of, if not of all.
+fn of_pairs(pairs: &Paired, [a, b]: [&Class; 2]) -> String {
+    match pairs.n == a.times().count() && pairs.n == b.times().count() {
+        true => String::new(),
+        false => format!(
+            " over the {} requests that completed in both",
+            iosonar_report::grouped(pairs.n)
+        ),
+    }
 }
 
 /// What times of the inputs depend on besides their devices: loads that differ, and replays that did not keep up.
@@ -510,6 +528,7 @@ mod tests {
     fn a_difference_is_chance_by_the_interval_that_is_known() {
         let pairs = |mean, stderr| Paired {
             n: 100,
+            means_ns: [10.0, 20.0],
             difference_ns: estimate(mean, stderr),
             longer: 50,
             shorter: 40,
@@ -551,6 +570,7 @@ mod tests {
         let text = |stderr| {
             let pairs = Paired {
                 n: 20_000,
+                means_ns: [20_000.0, 40_000.0],
                 difference_ns: estimate(20_000.0, stderr),
                 longer: 20_000,
                 shorter: 0,
@@ -562,8 +582,21 @@ mod tests {
         assert!(unpaired.contains(equal), "{unpaired}");
         let differ = text(100.0);
         assert!(
-            !differ.contains(equal) && differ.contains("times that of a"),
+            !differ.contains(equal) && differ.contains("is 2.00 times that of a, and"),
             "{differ}"
+        );
+        // As in the inputs, but of the pairs alone.
+        let pairs = Paired {
+            n: 19_000,
+            means_ns: [10_000.0, 30_000.0],
+            difference_ns: estimate(20_000.0, 100.0),
+            longer: 19_000,
+            shorter: 0,
+        };
+        let some = conclusion(&samples, Quantity::Latency, Some(&pairs));
+        assert!(
+            some.contains("3.00 times that of a over the 19 000 requests that completed in both"),
+            "{some}"
         );
         let chance = text(20_000.0);
         assert!(
