@@ -365,4 +365,8 @@ fn a_precision_that_was_not_reached_is_no_reason_for_replications_of_runs_that_a
     let near = of("60.0");
     assert!(!near.contains("NOT REACHED"), "{near}");
     assert!(near.contains("NOT STEADY"), "{near}");
+    let caveat = "which depend on the length of the run";
+    let sentence = |text: &str| text.lines().last().unwrap_or_default().to_owned();
+    assert!(sentence(&near).contains(caveat), "{near}");
+    assert!(!sentence(&steady).contains(caveat), "{steady}");
 }

@@ -196,12 +196,12 @@ impl Measured {
         self.reads(Quantity::Latency).count() + self.writes(Quantity::Latency).count()
     }
 
-    /// Completed requests per second from the first intended start to the last completion; `None` where nothing was
-    /// completed.
+    /// Completed requests per second from the first intended start to the last completion; `None` where fewer than two
+    /// were completed, as one takes its latency and has no rate.
     pub(crate) fn throughput(&self) -> Option<f64> {
         let duration = self.outcome()?.actual.as_secs_f64();
         let n = self.timed();
-        (n > 0 && duration > 0.0).then(|| n as f64 / duration)
+        (n > 1 && duration > 0.0).then(|| n as f64 / duration)
     }
 
     /// Where the records come from.

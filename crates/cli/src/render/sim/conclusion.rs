@@ -38,6 +38,9 @@ pub(crate) fn sentence(
         let rate = short((10.0 * rate).round() / 10.0);
         text += &format!(" at {rate} requests/s{per_array}");
     }
+    if result.not_steady.is_some() {
+        text += ", which depend on the length of the run";
+    }
     if let Some(fleet) = &result.fleet {
         if let Some(busiest) = fleet.busiest() {
             text += &format!(
