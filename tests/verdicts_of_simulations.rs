@@ -298,7 +298,7 @@ fn a_drive_in_steady_state_is_not_said_to_need_a_precondition() {
         assert!(found.contains("NOT CLEANED"), "{found}");
         assert_eq!(found.contains("set a precondition"), is_fresh, "{found}");
         assert_eq!(
-            found.contains("too short for cleaning to begin"),
+            found.contains("too short for a block to be erased"),
             !is_fresh,
             "{found}"
         );

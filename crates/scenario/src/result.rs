@@ -454,15 +454,6 @@ impl SimulationResult {
         self.quantile_interval_of_ms(Requests::All, p)
     }
 
-    /// Whether flash was written, but none of it cleaned: neither a block erased nor a page copied for it.
-    pub fn is_not_cleaned(&self) -> bool {
-        let written = |report: &SsdReport| {
-            let flash = &report.flash;
-            flash.programs > 0 && flash.erases == 0 && flash.cleaning_programs == 0
-        };
-        self.ssd.as_ref().is_some_and(written)
-    }
-
     /// Why the mean has no standard error, if it has none.
     pub fn no_interval(&self) -> Option<NoInterval> {
         if let Some(why) = self.not_steady {

@@ -360,11 +360,15 @@ impl Answer<'_> {
                 let why = match of_flash {
                     NotCleaned::Fresh => {
                         "no block was erased, so these are the times of a fresh drive; set a precondition \
-                         (+ssd.flash.precondition=steady-state)"
+                         (+ssd.flash.precondition=steady-state)".to_owned()
                     }
                     NotCleaned::TooShort => {
-                        "the load is too short for cleaning to begin, so writes are slower under a longer load"
+                        "the load is too short for a block to be erased, so writes are slower under a longer load".to_owned()
                     }
+                    NotCleaned::Fills { erased } => format!(
+                        "only {:.1} % of the programmed pages were erased again, so writes are slower under a longer load",
+                        100.0 * erased
+                    ),
                 };
                 notes.push(format!("{}: NOT CLEANED: {why}", of.name));
             }

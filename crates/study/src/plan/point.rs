@@ -45,7 +45,7 @@ pub struct Point {
     pub theory: Vec<Option<f64>>,
     /// The outcome of each target, in their order.
     pub outcomes: Vec<TargetOutcome>,
-    /// Why flash was written and never cleaned: a drive that is fuller is slower.
+    /// Why its flash was not cleaned as in a longer run: a drive that is fuller is slower.
     pub not_cleaned: Option<NotCleaned>,
 }
 

@@ -42,7 +42,7 @@ impl LoadNotes {
 pub struct Simulated {
     /// The outcome of each target, in their order.
     pub outcomes: Vec<TargetOutcome>,
-    /// Why flash was written and never cleaned.
+    /// Why its flash was not cleaned as in a longer run.
     pub not_cleaned: Option<NotCleaned>,
 }
 

@@ -219,15 +219,19 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
     text += found.bound.map_or("", beyond);
     let answers = [&found.best, &found.next];
     let mut not_cleaned = answers.into_iter().flatten().filter_map(|p| p.not_cleaned);
-    text += match not_cleaned.next() {
+    text += &match not_cleaned.next() {
         Some(NotCleaned::Fresh) => {
             "  NOT CLEANED: no block was erased, so these are the write times of a fresh drive; set a \
-             precondition for the SSD\n"
+             precondition for the SSD\n".to_owned()
         }
         Some(NotCleaned::TooShort) => {
-            "  NOT CLEANED: the load is too short for cleaning to begin, so writes are slower in a longer run\n"
+            "  NOT CLEANED: the load is too short for a block to be erased, so writes are slower in a longer run\n".to_owned()
         }
-        None => "",
+        Some(NotCleaned::Fills { erased }) => format!(
+            "  NOT CLEANED: only {:.1} % of the programmed pages were erased again, so writes are slower in a longer run\n",
+            100.0 * erased
+        ),
+        None => String::new(),
     };
     if let Some(load) = found.by_theory {
         let _ = writeln!(text, "  by theory alone: {}", sought.load(load));

@@ -324,11 +324,11 @@ GeometryAssumed = "W066" "the drive's geometry is assumed" {
     "Positioning times depend on the geometry, especially those of sequential requests."
     "Add a [geometry] to the profile, or use a built-in one."
     "iosonar profiles" }
-NotCleaned = "W067" "the flash was never cleaned" {
-    "The run wrote less than the free space of the drive, so no block had to be erased."
-    "The results are those of a fresh drive. A drive in use is slower."
-    "Set a precondition, so that the drive starts as if it had been in use."
-    "iosonar sim ssd.toml --set ssd.flash.precondition=steady-state" }
+NotCleaned = "W067" "the flash was not cleaned as in a longer run" {
+    "Fewer pages were erased than programmed, as the drive had free ones to use up."
+    "Writes are faster than they will be in a longer run, in which each programmed page takes the erase of another."
+    "Set a precondition, so that the drive starts as if it had been in use, and raise warmup_requests and load.requests."
+    "iosonar sim ssd.toml --set ssd.flash.precondition=steady-state --set warmup_requests=500000" }
 SmallReach = "W068" "the load lies within a small part of the array" {
     "All requests lie within less than a tenth of the array."
     "Seeks are short, and caches may hold much of the data. Response times are therefore shorter than if the data were spread out."

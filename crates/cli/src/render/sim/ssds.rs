@@ -140,14 +140,19 @@ fn flash(report: &SsdReport, not_cleaned: Option<NotCleaned>) -> String {
         );
     }
     if flash.programs > 0 {
-        text += match not_cleaned {
+        text += &match not_cleaned {
             Some(NotCleaned::Fresh) => {
-                "  NOT CLEANED       no block has been erased yet: these are the write times of a fresh drive\n"
+                "  NOT CLEANED       no block has been erased yet: these are the write times of a fresh drive\n".to_owned()
             }
             Some(NotCleaned::TooShort) => {
-                "  NOT CLEANED       the load is too short for cleaning to begin: writes are slower in a longer run\n"
+                "  NOT CLEANED       the load is too short for a block to be erased: writes are slower in a longer run\n"
+                    .to_owned()
             }
-            None => "",
+            Some(NotCleaned::Fills { erased }) => format!(
+                "  NOT CLEANED       only {:.1} % of the programmed pages were erased again: writes are slower in a longer run\n",
+                100.0 * erased
+            ),
+            None => String::new(),
         };
         text += &format!(
             "  write amplification {:.4}; {} logical pages written, {} copied\n",
