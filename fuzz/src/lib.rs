@@ -3,6 +3,7 @@
 //! `fuzz/run` builds and runs them with the stable compiler; `docs/src/testing.md` says how.
 
 mod scratch;
+mod variants;
 
 use std::io::Cursor;
 use std::path::Path;
@@ -11,8 +12,12 @@ use iosonar_trace::{Batch, ReadOptions, TraceReader, input};
 
 pub use libfuzzer_sys;
 
-/// Reads `bytes` to the end as a trace of `format`, strictly or leniently as the first byte says.
+/// Reads `bytes` and their variants to the end as traces of `format`, strictly or leniently as the first byte says.
 pub fn read(format: &str, bytes: &[u8]) {
+    variants::each(bytes, |bytes| read_one(format, bytes));
+}
+
+fn read_one(format: &str, bytes: &[u8]) {
     let Some((&mode, bytes)) = bytes.split_first() else {
         return;
     };
@@ -30,12 +35,16 @@ pub fn read(format: &str, bytes: &[u8]) {
     }
 }
 
-/// Reads `bytes` as a file of `format`, whose reader jumps in it.
+/// Reads `bytes` and their variants as files of `format`, whose reader jumps in them.
 pub fn read_file(format: &str, bytes: &[u8]) {
+    iosonar_arrow::register();
+    variants::each(bytes, |bytes| read_one_file(format, bytes));
+}
+
+fn read_one_file(format: &str, bytes: &[u8]) {
     let Some((&mode, bytes)) = bytes.split_first() else {
         return;
     };
-    iosonar_arrow::register();
     let path = scratch::file(bytes);
     let options = ReadOptions {
         format: Some(format.to_owned()),
