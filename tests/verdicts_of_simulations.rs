@@ -304,3 +304,133 @@ fn a_drive_in_steady_state_is_not_said_to_need_a_precondition() {
         );
     }
 }
+
+const VOLUME: &str = "seed = 1\n[load]\nrequests = 30000\nrate_per_s = 2500.0\nsize = \"4KiB\"\nread_share = 0.7\n\
+                      [ssd]\nprofile = \"aws-gp2-100gib\"\n";
+
+#[test]
+fn a_load_that_uses_up_credits_meets_a_target_only_until_then() {
+    let scratch = Scratch::new();
+    let volume = scratch.file("volume.toml", VOLUME);
+    let sim = |options: &[&str]| {
+        let common = ["sim", text(&volume), "--target", "p99 < 20ms"];
+        run(&[&common[..], options].concat())
+    };
+    // The volume has 300 I/Os per second, and 3000 for as long as it has credits.
+    let bursting = sim(&[]);
+    assert!(
+        target(&bursting).contains("runs too short"),
+        "{}",
+        target(&bursting)
+    );
+    assert!(out(&bursting).contains("used 8.3"), "{}", out(&bursting));
+    let lasting = sim(&["--set", "load.rate_per_s=100"]);
+    assert!(target(&lasting).contains("meets"), "{}", target(&lasting));
+    assert!(
+        !out(&lasting).contains("credits that it earned"),
+        "{}",
+        out(&lasting)
+    );
+    // Users who wait for each other use them up, too.
+    let closed = scratch.file(
+        "closed.toml",
+        VOLUME.replace("rate_per_s = 2500.0", "closed = { outstanding = 8 }"),
+    );
+    let closed = out(&run(&["sim", text(&closed)]));
+    assert!(closed.contains("NOT STEADY"), "{closed}");
+    let planned = run(&["plan", text(&volume), "--target", "p99 < 20ms", "--json"]);
+    let found: Value = serde_json::from_slice(&planned.stdout).unwrap();
+    let best = found["best"].as_f64();
+    assert!(best.is_some_and(|rate| rate <= 306.0), "{found:#}");
+}
+
+#[test]
+fn an_overload_that_begins_when_the_credits_are_used_up_is_one() {
+    let scratch = Scratch::new();
+    let volume = scratch.file(
+        "volume.toml",
+        format!(
+            "{VOLUME}[ssd.limits]\niops = {{ baseline = 300, burst = 3000, credits = 20000 }}\n"
+        ),
+    );
+    let found = out(&run(&["sim", text(&volume)]));
+    assert!(found.contains("OVERLOADED"), "{found}");
+    assert!(
+        found.contains("no confidence interval, as the queue grew"),
+        "{found}"
+    );
+    // It was busy as long as any request was there, however little its parts did.
+    assert!(
+        found.contains("the busiest device, ssd/0, is busy 9"),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_target_that_is_far_away_is_missed_even_by_short_runs() {
+    let scratch = Scratch::new();
+    let server = one_server(&scratch);
+    let disk = scratch.file(
+        "disk.toml",
+        "[load]\nrequests = 4000\nrate_per_s = 50.0\nsize = \"4KiB\"\nread_share = 1.0\n[array]\n\
+             level = \"raid0\"\ndisks = 1\nplacement = \"addressed\"\n[disk]\nprofile = \"seagate-cheetah-15k7-600gb\"\n",
+    );
+    let judged = |file: &Path, rate: &str, of: &str| {
+        let rate = format!("load.rate_per_s={rate}");
+        let options = [
+            "--set",
+            &rate,
+            "--set",
+            "load.requests=4000",
+            "--set",
+            "replications=1",
+        ];
+        run(&[&["sim", text(file), "--target", of][..], &options].concat())
+    };
+    // The disk completes a few hundred requests per second, and a service takes some milliseconds.
+    for of in ["mean < 1ms", "p50 < 1ms"] {
+        for rate in ["30", "1000"] {
+            let far = judged(&disk, rate, of);
+            assert!(target(&far).contains(": misses"), "{}", target(&far));
+            assert_eq!(far.status.code(), Some(3));
+        }
+    }
+    // So far away it may be chance: the offered load is 0.9, with a mean of 100 ms.
+    for of in ["mean < 60ms", "p50 < 50ms"] {
+        let near = judged(&server, "90", of);
+        assert!(
+            target(&near).contains("runs too short"),
+            "{}",
+            target(&near)
+        );
+    }
+    let near = judged(&server, "30", "mean < 14ms");
+    assert!(target(&near).contains("unclear"), "{}", target(&near));
+}
+
+#[test]
+fn a_media_cache_that_was_not_cleaned_is_named_wherever_a_drive_is_recommended() {
+    let scratch = Scratch::new();
+    let shingled = "[load]\nrequests = 2000\nrate_per_s = 15.0\nsize = \"4KiB\"\nread_share = 0.0\n\
+                    [array]\nlevel = \"raid0\"\ndisks = 1\n[disk]\nprofile = \"seagate-archive-8tb\"\n";
+    let file = scratch.file("shingled.toml", shingled);
+    let reads = scratch.file(
+        "reads.toml",
+        shingled.replace("read_share = 0.0", "read_share = 1.0"),
+    );
+    for (file, is_named) in [(&file, true), (&reads, false)] {
+        let planned = ["plan", text(file), "--target", "p99 < 100ms"];
+        let chosen = ["choose", text(file), text(file), "--target", "p99 < 100ms"];
+        for command in [&planned[..], &chosen] {
+            let found = out(&run(command));
+            assert_eq!(
+                found.contains("NOT CLEANED"),
+                is_named,
+                "{command:?}: {found}"
+            );
+        }
+        let json = out(&run(&[&planned[..], &["--json"]].concat()));
+        let named = format!("\"not_cleaned\":{is_named}");
+        assert!(json.replace(' ', "").contains(&named), "{json}");
+    }
+}

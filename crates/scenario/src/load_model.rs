@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use iosonar_trace::Reading;
 use iosonar_trace::fit::Fitter;
 use iosonar_trace::transform::{Change, Copies, Ratio};
-use iosonar_workload::{ArrivalLaw, Shape, TimeLaw, Workload};
+use iosonar_workload::{ArrivalLaw, Batch, Shape, TimeLaw, Workload};
 
 /// What drives a simulation.
 #[derive(Clone, Debug)]
@@ -99,6 +99,21 @@ impl LoadModel {
                 Some(classes.iter().map(Workload::requests_per_s).sum())
             }
             Self::Alone { .. } | Self::Closed { .. } | Self::Trace { .. } => None,
+        }
+    }
+
+    /// Whether requests arrive one by one at a rate that does not change, so that many of them at once mean a queue.
+    pub fn arrives_evenly(&self) -> bool {
+        let is_even = |class: &Workload| {
+            let is_of_one_rate = matches!(
+                class.arrivals,
+                ArrivalLaw::Poisson { .. } | ArrivalLaw::Constant { .. }
+            );
+            is_of_one_rate && class.batch == Batch::One
+        };
+        match self {
+            Self::Synthetic { classes, .. } => classes.iter().all(is_even),
+            Self::Alone { .. } | Self::Closed { .. } | Self::Trace { .. } => false,
         }
     }
 

@@ -392,9 +392,11 @@ impl SimulationResult {
     pub fn assessed(self, not_steady: Option<NotSteady>) -> Self {
         let mut result = match not_steady {
             None => return self,
-            Some(NotSteady::FirstOfUsers { .. } | NotSteady::CacheFills { .. }) => {
-                self.without_errors()
-            }
+            Some(
+                NotSteady::FirstOfUsers { .. }
+                | NotSteady::CacheFills { .. }
+                | NotSteady::CreditsFall { .. },
+            ) => self.without_errors(),
             Some(
                 NotSteady::QueueGrows { .. }
                 | NotSteady::Unstable { .. }

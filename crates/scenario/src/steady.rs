@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use iosonar_raid::MeasuredWindow;
+use iosonar_ssd_model::Limit;
 
 use crate::{Devices, LoadModel, Prepared, REQUESTS_PER_USER, SimulationResult, Stability};
 
@@ -39,6 +40,11 @@ pub enum NotSteady {
         /// Those that each of several replications may leave out at its beginning instead.
         warmup: Option<u64>,
     },
+    /// The load uses up the credits of a limit, after which it is allowed the baseline only.
+    CreditsFall {
+        /// What it used of them, as a multiple of what it earned in the same time.
+        used: f64,
+    },
     /// The busiest station is offered more than it can do, so its queue grows for ever.
     Unstable {
         /// Its offered load.
@@ -46,13 +52,15 @@ pub enum NotSteady {
     },
 }
 
-/// Why writes to flash did not wait for cleaning as they will in a longer run.
+/// Why writes did not wait for cleaning as they will in a longer run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NotCleaned {
     /// The drive was fresh, and had room for all that was written: no block was erased.
     Fresh,
     /// It began as after long use, but the run was too short for a block to be erased.
     TooShort,
+    /// A shingled drive wrote to its media cache, and cleaned no band yet.
+    MediaCache,
     /// Fewer pages were erased than programmed, so free ones were used up.
     Fills {
         /// The erased pages as a share of the programmed ones.
@@ -61,14 +69,18 @@ pub enum NotCleaned {
 }
 
 impl Prepared {
-    /// Why its flash was not cleaned as it will be in a longer run; `None` if it was, or was not written. In the steady state
-    /// a page is erased for each one that is programmed.
+    /// Why its media were not cleaned as they will be in a longer run; `None` if they were, or were not written. In the steady
+    /// state a page of flash is erased for each one that is programmed.
     pub fn not_cleaned(&self, result: &SimulationResult) -> Option<NotCleaned> {
         /// How much of what was programmed may have used up free pages: it cost as much less time.
         const MOST: f64 = 0.02;
         /// A plane erases whole blocks, so what it has used up varies by a block. This is four standard errors of the sum of
         /// two such numbers, at both ends of a run, in blocks; for several planes, times the root.
         const CHANCE: f64 = 1.64;
+        if let Some(media) = &result.media {
+            let is_untouched = media.cached_sectors > 0 && media.cleaned_bands == 0;
+            return is_untouched.then_some(NotCleaned::MediaCache);
+        }
         let flash = &result.ssd.as_ref()?.flash;
         let Devices::Ssds(ssds) = &self.array.devices else {
             return None;
@@ -95,6 +107,19 @@ impl Prepared {
         })
     }
 
+    /// The first of the devices that were busiest in a simulation of it, with the share of the time in which it was. A disk works
+    /// without requests, too. An SSD does many things at a time, so it is hardly ever used to its capacity, and it may do
+    /// nothing while requests wait for its limits: it is busy while there are any.
+    pub fn busiest_device(&self, result: &SimulationResult) -> Option<(usize, f64)> {
+        let shares = match self.array.is_of_ssds() {
+            true => &result.busy,
+            false => &result.utilisation,
+        };
+        let shares = shares.iter().map(|share| share.mean).enumerate();
+        let known = shares.filter(|(_, share)| share.is_finite());
+        known.reduce(|most, other| if other.1 > most.1 { other } else { most })
+    }
+
     /// A result of it, without intervals that a longer run would leave ([`SimulationResult::assessed`]).
     #[must_use]
     pub fn assessed(&self, result: SimulationResult) -> SimulationResult {
@@ -111,14 +136,44 @@ impl Prepared {
                 requests,
                 ..
             } => first_of_users(u64::from(*outstanding), *requests, result.warmup_requests)
+                .or_else(|| self.credits_fall(result))
                 .or_else(|| cache_fills(result, true)),
             LoadModel::Alone { .. } => None,
-            LoadModel::Synthetic { .. } => queue_grows(result)
+            LoadModel::Synthetic { .. } => queue_grows(result, self.load().arrives_evenly())
+                .or_else(|| self.credits_fall(result))
                 .or_else(|| cache_fills(result, true))
                 .or_else(|| self.near_saturation(result)),
             // What a cache holds at the end of a recording it would have held of the recorded load, too.
-            LoadModel::Trace { .. } => queue_grows(result).or_else(|| cache_fills(result, false)),
+            LoadModel::Trace { .. } => {
+                queue_grows(result, false).or_else(|| cache_fills(result, false))
+            }
         }
+    }
+
+    /// Whether the load uses credits of a limit faster than it earns them, so that it cannot last for ever. A recording
+    /// ends.
+    fn credits_fall(&self, result: &SimulationResult) -> Option<NotSteady> {
+        /// What it may use beyond what it earned: this share, or four standard errors of as many independent arrivals.
+        const MUCH: f64 = 0.02;
+        const ERRORS: f64 = 4.0;
+        let report = result.ssd.as_ref()?;
+        let counts = report.limits.as_ref()?;
+        let Devices::Ssds(ssds) = &self.array.devices else {
+            return None;
+        };
+        let limits = ssds.parameters.limits.as_ref()?;
+        let device_s = report.measured.as_secs_f64() * self.array.disks as f64;
+        let used = |limit: &Option<Limit>, spent: u64| {
+            let limit = limit.filter(|limit| limit.burst.is_some());
+            limit.map_or(0.0, |limit| {
+                spent as f64 / (limit.baseline as f64 * device_s)
+            })
+        };
+        let used = used(&limits.iops, counts.ios)
+            .max(used(&limits.bytes, counts.bytes))
+            .max(used(&limits.written, counts.written));
+        let chance = ERRORS / (counts.passed as f64).sqrt();
+        (used > 1.0 + chance.max(MUCH)).then_some(NotSteady::CreditsFall { used })
     }
 
     /// Whether the offered load of arrivals that are given by laws is too high, or too close to saturation for the runs.
@@ -214,8 +269,9 @@ fn first_of_users(users: u64, requests: u64, warmup: u64) -> Option<NotSteady> {
 /// - keeps a device busy all the time, at which it waits, or,
 /// - where something other than a device holds requests up, adds to the number in the system throughout the window,
 ///   which is half of the growth on average, where a batch at utilisation ρ adds ρ/2 of its size. A system that is merely
-///   not empty soon has its usual number of requests, and has it for most of the window.
-fn queue_grows(result: &SimulationResult) -> Option<NotSteady> {
+///   not empty soon has its usual number of requests, and has it for most of the window. Where requests arrive evenly, there
+///   is no such batch, and growth may be late: a cache or credits were used up.
+fn queue_grows(result: &SimulationResult, arrives_evenly: bool) -> Option<NotSteady> {
     /// The average number of jobs at the devices that are always busy, by the growth: the half if all of it is there.
     const THERE: f64 = 0.1;
     /// The average number in the system, by the growth: around the half, as no growth is quite linear.
@@ -238,6 +294,8 @@ fn queue_grows(result: &SimulationResult) -> Option<NotSteady> {
     let waiting: f64 = always_busy.map(|(_, jobs)| jobs.mean).sum();
     let is_always_busy = waiting >= THERE * in_each;
     let begun = start as f64 / f64::from(result.replications);
-    let is_throughout = THROUGHOUT.contains(&((result.mean_in_system.mean - begun) / in_each));
-    (is_always_busy || is_throughout).then_some(NotSteady::QueueGrows { share })
+    let there = (result.mean_in_system.mean - begun) / in_each;
+    let is_throughout = THROUGHOUT.contains(&there);
+    let is_late = arrives_evenly && there < *THROUGHOUT.start();
+    (is_always_busy || is_throughout || is_late).then_some(NotSteady::QueueGrows { share })
 }

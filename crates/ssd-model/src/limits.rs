@@ -27,6 +27,12 @@ pub struct LimitCounts {
     pub delayed: u64,
     /// How long they waited together, in nanoseconds.
     pub time: u128,
+    /// The I/Os that they counted as.
+    pub ios: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The bytes of those that were written.
+    pub written: u64,
 }
 
 impl LimitCounts {
@@ -35,6 +41,9 @@ impl LimitCounts {
         self.passed += other.passed;
         self.delayed += other.delayed;
         self.time += other.time;
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+        self.written += other.written;
     }
 }
 
@@ -183,6 +192,9 @@ impl Limits {
             }
         }
         self.last = at;
+        self.counts.ios += ios;
+        self.counts.bytes += bytes;
+        self.counts.written += written;
         self.counts.delayed += u64::from(at > now);
         self.counts.time += u128::from((at - now).get());
         at

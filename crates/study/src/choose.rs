@@ -134,10 +134,7 @@ impl Evaluation {
 
     /// The device that is used most, by its number, and how much.
     pub fn busiest(&self) -> Option<(usize, f64)> {
-        let used = self.result.as_ref().ok()?.utilisation.iter();
-        let used = used.enumerate().map(|(i, share)| (i, share.mean));
-        // The first of those that are equally busy.
-        used.rev().max_by(|a, b| a.1.total_cmp(&b.1))
+        self.simulation.busiest_device(self.result.as_ref().ok()?)
     }
 }
 

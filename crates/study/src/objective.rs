@@ -37,7 +37,11 @@ fn attained(
             Attained::of_times(*objective, whole, parts)
         }
         _ if requests == 0 => None,
-        Statistic::Mean => Some(of_estimate(result.mean_of_ms(objective.requests))),
+        Statistic::Mean => {
+            let mean = of_estimate(result.mean_of_ms(objective.requests));
+            let (whole, _) = result.times(objective.requests);
+            Some(mean.or_far_above(whole))
+        }
         Statistic::Throughput => Some(of_estimate(throughput_per_s(simulation, result))),
     }
 }
@@ -62,7 +66,12 @@ impl<'a> Judge<'a> {
             Some(NotSteady::QueueGrows { .. } | NotSteady::CacheFills { .. }) => {
                 simulation.check_stability().is_err()
             }
-            Some(NotSteady::NearSaturation { .. } | NotSteady::FirstOfUsers { .. }) | None => false,
+            Some(
+                NotSteady::NearSaturation { .. }
+                | NotSteady::FirstOfUsers { .. }
+                | NotSteady::CreditsFall { .. },
+            )
+            | None => false,
         };
         let flaw = if result.unserved.is_some() {
             Some(Flaw::Deadlock)

@@ -150,6 +150,18 @@ impl Attained {
         }
     }
 
+    /// The same of a mean of these times, which misses its limit also without an interval if it is far above.
+    #[must_use]
+    pub fn or_far_above(self, whole: &Distribution) -> Self {
+        let is_far_above =
+            self.interval_95.is_none() && least_mean_ms(whole) > self.objective.limit;
+        let verdict = match is_far_above {
+            true => Judgement::Misses,
+            false => self.verdict,
+        };
+        Self { verdict, ..self }
+    }
+
     /// Of times, and independent parts of them: replications, or sections of one run. `None` if there are no times, and
     /// of a throughput, which times do not determine.
     pub fn of_times(
@@ -165,7 +177,7 @@ impl Attained {
             Statistic::Throughput => None,
             Statistic::Mean => {
                 let mean = in_ms(mean_of(whole, parts));
-                Some(Self::of_estimate(objective, requests, mean))
+                Some(Self::of_estimate(objective, requests, mean).or_far_above(whole))
             }
             Statistic::Quantile(p) => {
                 let interval_95 = quantile_interval(whole, parts, p)
@@ -219,12 +231,35 @@ fn judge_share(
     let share = share_of(whole, parts, limit);
     let half = share.half_width_95();
     if !half.is_finite() {
-        return Judgement::Unclear;
+        let (low, high) = wilson_95(share.mean, worth_of_one_run(whole));
+        return Judgement::of_ends(low >= p, high >= p);
     }
     let (low, high) = wilson_95(share.mean, independent(whole, parts));
     let low = low.min(share.mean - half);
     let high = high.max(share.mean + half);
     Judgement::of_ends(low >= p, high >= p)
+}
+
+/// How many independent times a run is worth at least whose own variation is not known: requests that follow each other wait in
+/// the same queue. A run that is called long enough for its load lasts a hundred times as long as a queue remembers.
+fn worth_of_one_run(whole: &Distribution) -> f64 {
+    const MOST: f64 = 8.0;
+    const EACH: f64 = 100.0;
+    MOST.min(whole.count() as f64 / EACH)
+}
+
+/// A lower bound of the mean in milliseconds, where it has no interval: by Markov's inequality, from the lower end of the share
+/// of the times that are at least as long as some quantile.
+fn least_mean_ms(whole: &Distribution) -> f64 {
+    let bound = |p: f64| {
+        let (low, _) = wilson_95(1.0 - p, worth_of_one_run(whole));
+        let time = whole.histogram.quantile(p).unwrap_or_default();
+        low * time.as_millis_f64()
+    };
+    [0.0, 0.1, 0.25, 0.5]
+        .map(bound)
+        .into_iter()
+        .fold(0.0, f64::max)
 }
 
 /// How many independent times have a mean that is known as well: at most as many as there are.
@@ -314,6 +349,29 @@ mod tests {
         let mut whole = Distribution::default();
         parts.iter().for_each(|part| whole.merge(part));
         (whole, parts)
+    }
+
+    #[test]
+    fn one_run_without_an_interval_misses_only_what_is_far_away() {
+        let verdict = |text: &str, slow| {
+            let (whole, _) = runs(400, slow);
+            Attained::of_times(objective(text), &whole, &[])
+                .unwrap()
+                .verdict
+        };
+        // Of 2000 requests that are worth eight, all took 100 ms: at least 0.676 of them do, says Wilson.
+        let all = [400; 5];
+        assert_eq!(verdict("mean < 67ms", all), Judgement::Misses);
+        assert_eq!(verdict("mean < 68ms", all), Judgement::Unclear);
+        assert_eq!(verdict("p50 < 99ms", all), Judgement::Misses);
+        assert_eq!(verdict("p50 < 101ms", all), Judgement::Meets);
+        assert_eq!(verdict("p99 < 101ms", all), Judgement::Unclear);
+        // The median is 100 ms, and at least 0.215 take that long.
+        let half = [240; 5];
+        assert_eq!(verdict("mean < 21ms", half), Judgement::Misses);
+        assert_eq!(verdict("mean < 22ms", half), Judgement::Unclear);
+        assert_eq!(verdict("p50 < 20ms", half), Judgement::Unclear);
+        assert_eq!(verdict("p99 < 20ms", half), Judgement::Misses);
     }
 
     #[test]

@@ -365,6 +365,9 @@ impl Answer<'_> {
                     NotCleaned::TooShort => {
                         "the load is too short for a block to be erased, so writes are slower under a longer load".to_owned()
                     }
+                    NotCleaned::MediaCache => {
+                        "no band was cleaned, so writes are much slower once the media cache or its map is full".to_owned()
+                    }
                     NotCleaned::Fills { erased } => format!(
                         "only {:.1} % of the programmed pages were erased again, so writes are slower under a longer load",
                         100.0 * erased

@@ -18,7 +18,6 @@ use iosonar_scenario::{
 };
 use iosonar_stats::{BatchMeans, Estimate};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
-use iosonar_workload::{ArrivalLaw, Batch};
 
 use crate::render::messages::{Warning, codes};
 use crate::render::table::Table;
@@ -326,6 +325,7 @@ pub(crate) fn mean(simulation: &Prepared, result: &SimulationResult) -> String {
             Some(NoInterval::NotSteady(
                 NotSteady::FirstOfUsers { .. }
                 | NotSteady::CacheFills { .. }
+                | NotSteady::CreditsFall { .. }
                 | NotSteady::NearSaturation { .. },
             )) => "the run is too short for a confidence interval".to_owned(),
             Some(NoInterval::Unlike) => {
@@ -385,15 +385,7 @@ fn overload(
         NotSteady::QueueGrows { .. } | NotSteady::Unstable { .. }
     );
     // A bursty load need not come at its mean rate within a run, nor few requests of any.
-    let steady = match simulation.load() {
-        LoadModel::Synthetic { classes, .. } => classes.iter().all(|class| {
-            matches!(
-                class.arrivals,
-                ArrivalLaw::Poisson { .. } | ArrivalLaw::Constant { .. }
-            ) && class.batch == Batch::One
-        }),
-        LoadModel::Alone { .. } | LoadModel::Closed { .. } | LoadModel::Trace { .. } => false,
-    };
+    let steady = simulation.load().arrives_evenly();
     // Requests that failed are not in a queue.
     let enough = steady
         && result.failed == 0
@@ -434,6 +426,10 @@ fn growth(not_steady: NotSteady) -> String {
             "the dirty data in the cache grew by {:.1} % of what was written, and these writes did not wait for the disks: \
              raise load.requests, or warmup_requests",
             100.0 * share
+        ),
+        NotSteady::CreditsFall { used } => format!(
+            "the load used {used:.2} times the credits that it earned: once they are used up, requests wait for the baseline \
+             of the limit"
         ),
         NotSteady::NearSaturation {
             offered,

@@ -227,6 +227,9 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
         Some(NotCleaned::TooShort) => {
             "  NOT CLEANED: the load is too short for a block to be erased, so writes are slower in a longer run\n".to_owned()
         }
+        Some(NotCleaned::MediaCache) => {
+            "  NOT CLEANED: no band was cleaned, so writes are much slower once the media cache or its map is full\n".to_owned()
+        }
         Some(NotCleaned::Fills { erased }) => format!(
             "  NOT CLEANED: only {:.1} % of the programmed pages were erased again, so writes are slower in a longer run\n",
             100.0 * erased

@@ -100,6 +100,7 @@ pub(crate) fn of_not_steady(of: &NotSteady) -> Warning {
         NotSteady::FirstOfUsers { .. } => Warning::FirstOfUsers,
         NotSteady::CacheFills { .. } => Warning::CacheFills,
         NotSteady::NearSaturation { .. } => Warning::NearSaturation,
+        NotSteady::CreditsFall { .. } => Warning::CreditsFall,
         NotSteady::Unstable { .. } => Warning::Overloaded,
     }
 }

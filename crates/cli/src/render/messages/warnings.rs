@@ -460,4 +460,15 @@ NoTheory = "W093" "queueing theory has no formula for these response times" {
     "The chart has only simulated points."
     "Run 'iosonar model' to see which part theory does not cover."
     "iosonar model array.toml" }
+CreditsFall = "W095" "the credits of a limit were being used up" {
+    "The load used the credits of the drive's limits, such as those of a cloud volume or an SLC cache, faster than it earned them."
+    "Once they are used up, only the baseline is allowed, and requests wait. The times above are those of the burst."
+    "Lower the load to the baseline, or simulate a run that is long enough to use up the credits. A recording is simulated as \
+     long as it is."
+    "iosonar sim volume.toml --set load.requests=10000000" }
+BandsNotCleaned = "W096" "the media cache of a shingled drive was not cleaned" {
+    "All random writes went to the media cache, and no band was cleaned."
+    "Writes are much slower once the media cache or its map is full, as a band is then cleaned for them."
+    "Raise warmup_requests to the number of map entries or more, so that the cache is full when the measurement begins."
+    "iosonar sim smr.toml --set warmup_requests=300000" }
 }

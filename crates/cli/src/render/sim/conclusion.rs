@@ -49,7 +49,7 @@ pub(crate) fn sentence(
                 100.0 * busiest.utilisation
             );
         }
-    } else if let Some((device, share)) = busiest(result) {
+    } else if let Some((device, share)) = simulation.busiest_device(result) {
         text += &format!(
             "; the busiest device, {}, is busy {:.1} % of the time",
             simulation.array().station(device),
@@ -105,11 +105,4 @@ fn outcome(targets: &[Attained]) -> String {
 
 fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
-}
-
-/// The first of the devices that are busiest, with its utilisation.
-fn busiest(result: &SimulationResult) -> Option<(usize, f64)> {
-    let used = result.utilisation.iter().map(|share| share.mean);
-    let used = used.enumerate().filter(|(_, share)| share.is_finite());
-    used.reduce(|most, other| if other.1 > most.1 { other } else { most })
 }

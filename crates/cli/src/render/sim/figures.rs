@@ -66,6 +66,7 @@ fn of_not_steady(of: NotSteady) -> Value {
             json!({ "why": "first-of-users", "first": first, "users": users })
         }
         NotSteady::CacheFills { share } => json!({ "why": "cache-fills", "share": share }),
+        NotSteady::CreditsFall { used } => json!({ "why": "credits-fall", "used": used }),
         NotSteady::NearSaturation {
             offered,
             requests,

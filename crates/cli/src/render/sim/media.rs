@@ -38,7 +38,7 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
         text += &format!(
             "  NOT CLEANED   no band has been cleaned yet: random writes will be slower once the media cache or its \
              map is full{}\n",
-            Warning::NotCleaned.tag()
+            Warning::BandsNotCleaned.tag()
         );
     }
     text

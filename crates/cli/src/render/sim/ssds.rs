@@ -8,6 +8,7 @@ use iosonar_scenario::{NotCleaned, Prepared, SimulationResult};
 use iosonar_ssd_model::{SsdReport, Stage};
 use iosonar_units::Nanos;
 
+use crate::render::messages::Warning;
 use crate::render::table::Table;
 
 fn percent(share: f64) -> String {
@@ -140,20 +141,25 @@ fn flash(report: &SsdReport, not_cleaned: Option<NotCleaned>) -> String {
         );
     }
     if flash.programs > 0 {
-        text += &match not_cleaned {
-            Some(NotCleaned::Fresh) => {
-                "  NOT CLEANED       no block has been erased yet: these are the write times of a fresh drive\n".to_owned()
-            }
-            Some(NotCleaned::TooShort) => {
-                "  NOT CLEANED       the load is too short for a block to be erased: writes are slower in a longer run\n"
-                    .to_owned()
-            }
-            Some(NotCleaned::Fills { erased }) => format!(
-                "  NOT CLEANED       only {:.1} % of the programmed pages were erased again: writes are slower in a longer run\n",
-                100.0 * erased
+        let why = match not_cleaned {
+            Some(NotCleaned::Fresh) => Some(
+                "no block has been erased yet: these are the write times of a fresh drive"
+                    .to_owned(),
             ),
-            None => String::new(),
+            Some(NotCleaned::TooShort) => Some(
+                "the load is too short for a block to be erased: writes are slower in a longer run"
+                    .to_owned(),
+            ),
+            Some(NotCleaned::Fills { erased }) => Some(format!(
+                "only {:.1} % of the programmed pages were erased again: writes are slower in a longer run",
+                100.0 * erased
+            )),
+            // Of drives that are no SSDs.
+            Some(NotCleaned::MediaCache) | None => None,
         };
+        if let Some(why) = why {
+            text += &format!("  NOT CLEANED       {why}{}\n", Warning::NotCleaned.tag());
+        }
         text += &format!(
             "  write amplification {:.4}; {} logical pages written, {} copied\n",
             flash.write_amplification(),
