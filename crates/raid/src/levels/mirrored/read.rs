@@ -58,9 +58,9 @@ impl Mirrored {
         let (copies, columns) = (self.copies, self.columns());
         let (number, column, stripe) = (block.number, block.column, block.stripe);
         let side = match self.read {
-            MirrorRead::Halves => (first + number / block.of.div_ceil(copies)) % copies,
-            MirrorRead::RoundRobin => (first + (offset + number) / columns) % copies,
-            MirrorRead::AlternatingRows => (first + number / columns) % copies,
+            MirrorRead::Halves => first + number / block.of.div_ceil(copies),
+            MirrorRead::RoundRobin => first + (offset + number) / columns,
+            MirrorRead::AlternatingRows => first + number / columns,
             MirrorRead::RandomPerBlock => self.random_living(column, stripe),
             _ => match self.chosen[column as usize] {
                 Some(side) => side,
