@@ -273,12 +273,7 @@ impl MdParity {
                     }
                 };
                 match this.runs.last_mut() {
-                    // Not into the next stripe: its parity is elsewhere.
-                    Some(run)
-                        if run.action == action
-                            && run.rows.end == number
-                            && number % rows_per_chunk != 0 =>
-                    {
+                    Some(run) if run.action == action && run.rows.end == number => {
                         run.rows.end += 1;
                     }
                     _ => this.runs.push(Run {
