@@ -31,3 +31,18 @@ impl Choice {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iosonar_sim_core::Seed;
+
+    #[test]
+    fn an_outcome_that_is_given_is_taken_modulo_the_number_of_outcomes() {
+        let mut choice = Choice::new(Seed::new(1).stream("choice", "test"));
+        let drawn: Vec<u64> = (0..50).map(|_| choice.below(3)).collect();
+        assert!((0..3).all(|outcome| drawn.contains(&outcome)), "{drawn:?}");
+        choice.give(7);
+        assert_eq!([3, 4, 7, 8].map(|n| choice.below(n)), [1, 3, 0, 7]);
+    }
+}

@@ -321,4 +321,69 @@ mod tests {
         plan.coalesce();
         assert_eq!(plan.sub_requests(), plan_of(&parts).sub_requests());
     }
+
+    #[test]
+    fn a_part_of_a_plan_is_moved_and_appended_with_its_stages() {
+        let mut part = plan_of(&[(0, 0, 8)]);
+        part.direct(Access::Write, 0);
+        part.with_xor(5);
+        part.add(1, Sector::new(8), Sectors::new(8));
+        part.add(2, Sector::new(8), Sectors::new(8));
+        part.partial_write(StageKind::ReadModifyWrite, 1, 2);
+        part.with_xor(7);
+        let mut plan = plan_of(&[(9, 100, 1), (9, 200, 1)]);
+        plan.ahead();
+        assert!(plan.has_ahead() && !part.has_ahead());
+        plan.append(&part, 10);
+        plan.shift(2, 1000);
+        let moved = plan_of(&[
+            (9, 100, 1),
+            (9, 200, 1),
+            (10, 1000, 8),
+            (11, 1008, 8),
+            (12, 1008, 8),
+        ]);
+        assert_eq!(plan.sub_requests(), moved.sub_requests());
+        let stages: Vec<_> = plan
+            .stages()
+            .iter()
+            .map(|s| (s.kind, s.first.clone(), s.then.clone(), s.last(), s.xor))
+            .collect();
+        let direct = StageKind::Direct(Access::Write);
+        assert_eq!(
+            stages,
+            [
+                (StageKind::Ahead, 0..2, 2..2, 0..2, 0),
+                (direct, 2..3, 3..3, 2..3, 5),
+                (StageKind::ReadModifyWrite, 3..4, 4..5, 4..5, 7),
+            ]
+        );
+        assert_eq!((plan.len(), plan.is_empty()), (5, false));
+        // A stage of nothing is none.
+        plan.direct(Access::Read, 5);
+        assert_eq!(plan.stages().len(), 3);
+        plan.clear();
+        assert!(plan.is_empty() && plan.stages().is_empty() && !plan.has_ahead());
+    }
+
+    #[test]
+    fn what_follows_on_in_a_stage_after_others_of_its_disk_does_not_join_them() {
+        let mut plan = plan_of(&[(0, 0, 8), (1, 8, 8), (0, 9, 8), (0, 8, 8)]);
+        plan.partial_write(StageKind::ReconstructWrite, 0, 2);
+        plan.coalesce();
+        let unmerged = plan_of(&[(0, 0, 8), (1, 8, 8), (0, 9, 8), (0, 8, 8)]);
+        assert_eq!(plan.sub_requests(), unmerged.sub_requests());
+        let mut two = plan_of(&[(3, 0, 8), (3, 8, 8)]);
+        two.direct(Access::Read, 0);
+        two.coalesce();
+        assert_eq!(two.sub_requests(), plan_of(&[(3, 0, 16)]).sub_requests());
+    }
+
+    #[test]
+    fn a_discard_moves_no_data() {
+        let mut plan = plan_of(&[(0, 0, 8), (1, 0, 8)]);
+        plan.direct(Access::Write, 0);
+        plan.discard();
+        assert_eq!(plan.stages()[0].kind, StageKind::Direct(Access::Discard));
+    }
 }

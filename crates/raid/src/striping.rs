@@ -217,3 +217,73 @@ impl Piece {
         self.offset + self.sectors
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(disks: usize, unit: u32, disk_sectors: u64) -> ArrayShape {
+        ArrayShape {
+            disks,
+            stripe_unit: Sectors::new(unit),
+            disk_sectors,
+            placement: Placement::Addressed,
+        }
+    }
+
+    #[test]
+    fn a_request_is_cut_at_the_borders_of_units_and_nowhere_else() {
+        let geometry = StripeGeometry::new("a level", 1, shape(2, 10, 1000)).unwrap();
+        for sector in 0..35 {
+            for sectors in 1..35 {
+                let request = Request {
+                    sector: Sector::new(sector),
+                    sectors: Sectors::new(sectors),
+                    ..Request::default()
+                };
+                let pieces: Vec<Piece> = geometry.pieces(&request).collect();
+                assert_eq!(geometry.count_pieces(&request), pieces.len() as u64);
+                assert_eq!(geometry.unit_of(request.sector), pieces[0].unit);
+                assert_eq!(
+                    geometry.units(request.sectors),
+                    u64::from(sectors).div_ceil(10)
+                );
+                let mut at = sector;
+                for piece in &pieces {
+                    assert_eq!(piece.unit * 10 + u64::from(piece.offset), at);
+                    assert!(piece.sectors > 0 && piece.end() <= 10);
+                    at += u64::from(piece.sectors);
+                    let is_last = at == sector + u64::from(sectors);
+                    assert!(is_last || piece.end() == 10, "it ends at a border");
+                }
+                assert_eq!(at, sector + u64::from(sectors));
+            }
+        }
+    }
+
+    #[test]
+    fn an_array_has_enough_disks_and_at_least_a_unit_on_each() {
+        let new =
+            |disks, unit, sectors| StripeGeometry::new("a level", 3, shape(disks, unit, sectors));
+        let problem = |disks, unit, sectors| new(disks, unit, sectors).unwrap_err().to_string();
+        assert!(new(3, 10, 10).is_ok() && new(1024, 1, 1 << 40).is_ok());
+        let needs = "a level needs 3 to 1024 disks (got ";
+        assert_eq!(problem(2, 10, 100), format!("{needs}2)"));
+        assert_eq!(problem(1025, 10, 100), format!("{needs}1025)"));
+        let larger = "sectors is larger than a disk of 9 sectors";
+        assert_eq!(problem(3, 10, 9), format!("a stripe unit of 10 {larger}"));
+        assert_eq!(problem(3, 0, 9), format!("a stripe unit of 0 {larger}"));
+        let shape = shape(3, 10, 109);
+        assert_eq!(shape.stripes(), 10);
+        assert_eq!(shape.disk_sector(3, 4), Sector::new(34));
+    }
+
+    #[test]
+    fn a_disk_that_is_not_there_is_named_with_the_last_that_is() {
+        let error = GeometryError::NoSuchDisk { seen: 4, disks: 4 };
+        assert_eq!(
+            error.to_string(),
+            "failed disk 4 does not exist: the disks are numbered 0 to 3"
+        );
+    }
+}

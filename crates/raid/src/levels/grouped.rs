@@ -101,19 +101,23 @@ mod tests {
     const UNIT: u32 = 4;
 
     fn raid50(groups: usize, disks: usize) -> Grouped {
+        raid50_of(groups, disks, Placement::Addressed)
+    }
+
+    fn raid50_of(groups: usize, disks: usize, placement: Placement) -> Grouped {
         let seed = Seed::new(1);
         let shape = ArrayShape {
             disks,
             stripe_unit: Sectors::new(UNIT),
             disk_sectors: 400,
-            placement: Placement::Addressed,
+            placement,
         };
         let group = |_| {
             let (layout, random) = (ParityLayout::default(), RandomLayout::default());
             Parity::new(1, shape, layout, random, Lost::none(), &seed)
         };
         let groups: Result<Vec<_>, _> = (0..groups).map(group).collect();
-        Grouped::new(groups.unwrap(), Placement::Addressed, &seed).unwrap()
+        Grouped::new(groups.unwrap(), placement, &seed).unwrap()
     }
 
     #[test]
@@ -126,6 +130,45 @@ mod tests {
             .collect();
         // Left-symmetric: data 0, 1 of stripe 0 on disks 0, 1; of stripe 1 on disks 2, 0.
         assert_eq!(disks, [(0, 0), (1, 0), (3, 0), (4, 0), (2, 4)]);
+    }
+
+    /// Three groups of three disks: a stripe has two units.
+    #[test]
+    fn at_random_a_request_begins_with_a_whole_stripe_of_any_group() {
+        let mut raid = raid50_of(3, 3, Placement::Random);
+        assert_eq!((raid.disks(), raid.data_sectors()), (9, 3 * 800));
+        let mut first = BTreeSet::new();
+        for _ in 0..100 {
+            let plan = plan_of(&mut raid, Op::Write, 0, 5 * UNIT);
+            let groups: Vec<_> = plan.sub_requests().iter().map(|s| s.disk / 3).collect();
+            // Two full stripes, and one of two units: a reconstruct-write reads one disk, and writes two.
+            let [a, b, c] = [0, 1, 2].map(|i| (groups[0] + i) % 3);
+            assert_eq!(groups, [a, a, a, b, b, b, c, c, c]);
+            let (stages, xor): (Vec<_>, Vec<_>) =
+                plan.stages().iter().map(|s| (s.kind, s.xor)).unzip();
+            let direct = crate::StageKind::Direct(iosonar_device::Access::Write);
+            assert_eq!(stages, [direct, direct, crate::StageKind::ReconstructWrite]);
+            assert_eq!(xor, [2, 2, 2].map(|units| units * u64::from(UNIT)));
+            first.insert(a);
+        }
+        assert_eq!(first, BTreeSet::from([0, 1, 2]));
+    }
+
+    #[test]
+    fn each_group_tolerates_a_failure_of_its_own() {
+        let mut raid = raid50(2, 3);
+        let tolerated = [1, 5, 3, 0].map(|disk| raid.fail(disk));
+        assert_eq!(tolerated, [true, true, false, false]);
+        // Unit 1 is on disk 1, which is lost: the two others of the stripe are read.
+        let read = plan_of(&mut raid, Op::Read, u64::from(UNIT), UNIT);
+        let disks: Vec<_> = read.sub_requests().iter().map(|s| s.disk).collect();
+        assert_eq!(disks, [0, 2]);
+        let one = Grouped::new(
+            raid50(2, 3).groups.split_off(1),
+            Placement::Addressed,
+            &Seed::new(1),
+        );
+        assert_eq!(one.unwrap_err(), GeometryError::Groups { seen: 1 });
     }
 
     proptest! {

@@ -99,6 +99,14 @@ mod tests {
             .map(|s| (s.disk, s.sector.get(), s.sectors.get()))
             .collect();
         assert_eq!(places, [(0, 95, 5), (1, 0, 5)]);
-        assert_eq!(linear.data_sectors(), 300);
+        assert_eq!((linear.disks(), linear.data_sectors()), (3, 300));
+        assert!(plan_of(&mut linear, Op::Flush, 0, 0).is_empty());
+        // Up to the border it is one, and as long as a disk it may be two borders.
+        for (sector, sectors, parts) in [(0, 100, 1), (199, 1, 1), (99, 102, 3), (100, 200, 2)] {
+            assert_eq!(
+                plan_of(&mut linear, Op::Write, sector, sectors).len(),
+                parts
+            );
+        }
     }
 }

@@ -386,6 +386,123 @@ mod tests {
         assert!(error.unwrap_err().to_string().contains("multiple"));
     }
 
+    /// A device at a place of its own, with so many jobs.
+    struct Arm {
+        at: u64,
+        jobs: usize,
+    }
+
+    impl Observable for Arm {
+        fn occupancy(&self) -> iosonar_device::Occupancy {
+            iosonar_device::Occupancy {
+                waiting: self.jobs,
+                ..Default::default()
+            }
+        }
+
+        fn distance(&self, sector: iosonar_units::Sector) -> u64 {
+            self.at.abs_diff(sector.get())
+        }
+    }
+
+    #[test]
+    fn a_read_by_state_takes_the_nearest_arm_or_the_shortest_queue_of_those_that_are_well() {
+        let (kind, placement) = (Arrangement::Neighbours, Placement::Addressed);
+        let (nearer, shorter) = (MirrorRead::NearerArm, MirrorRead::ShorterQueue);
+        for (read, sector, arms, lost, expected) in [
+            (nearer, 1000, [(0, 0), (901, 9), (1100, 9)], &[][..], 1),
+            (nearer, 1000, [(0, 0), (901, 9), (1100, 9)], &[1], 2),
+            (nearer, 1000, [(900, 2), (1100, 1), (900, 1)], &[], 1),
+            (nearer, 1000, [(990, 1), (1010, 1), (900, 0)], &[], 0),
+            (shorter, 1000, [(1000, 2), (0, 1), (1000, 1)], &[], 1),
+            (shorter, 1000, [(1000, 2), (0, 1), (1000, 1)], &[1], 2),
+        ] {
+            let mut raid = with_lost(kind, 3, 3, placement, read, lost).unwrap();
+            let request = Request {
+                sector: iosonar_units::Sector::new(sector),
+                sectors: Sectors::new(1),
+                ..Request::default()
+            };
+            let mut plan = RequestPlan::default();
+            let arms = arms.map(|(at, jobs)| Arm { at, jobs });
+            raid.plan(&request, &arms, &mut plan);
+            assert_eq!(plan.sub_requests()[0].disk, expected, "{read:?} {lost:?}");
+        }
+        // Where stripes have been rebuilt the spare is looked at, which is the fourth device.
+        let mut raid = with_lost(kind, 3, 3, placement, shorter, &[1]).unwrap();
+        raid.rebuilt(1);
+        let arms = [3, 3, 2, 1].map(|jobs| Arm { at: 0, jobs });
+        for (sector, expected) in [(0, 3), (u64::from(UNIT), 2)] {
+            let request = Request {
+                sector: iosonar_units::Sector::new(sector),
+                sectors: Sectors::new(1),
+                ..Request::default()
+            };
+            let mut plan = RequestPlan::default();
+            raid.plan(&request, &arms, &mut plan);
+            assert_eq!(plan.sub_requests()[0].disk, expected);
+        }
+    }
+
+    /// Three sides of two columns. Halves: as many parts as there are sides, the larger ones first; else round the disks,
+    /// or one side for each row.
+    #[test]
+    fn the_blocks_of_a_read_change_sides_as_the_policy_says() {
+        use MirrorRead::{AlternatingRows, Halves, RoundRobin};
+        for placement in [Placement::Random, Placement::Addressed] {
+            for policy in [Halves, RoundRobin, AlternatingRows] {
+                for (column, first, blocks) in (0..2).flat_map(|column| {
+                    (0..3).flat_map(move |first| (1..15).map(move |blocks| (column, first, blocks)))
+                }) {
+                    let sides = Arrangement::Sides;
+                    let mut raid = with_lost(sides, 3, 6, placement, policy, &[]).unwrap();
+                    raid.fix_choices([column, first]);
+                    let sector = column * u64::from(UNIT);
+                    let used = disks(&mut raid, Op::Read, sector, blocks * UNIT);
+                    let expected: Vec<usize> = (0..u64::from(blocks))
+                        .map(|block| {
+                            let part = match policy {
+                                Halves => (0..3)
+                                    .scan(0, |end, _| {
+                                        *end += u64::from(blocks.div_ceil(3));
+                                        Some(*end)
+                                    })
+                                    .position(|end| block < end)
+                                    .unwrap() as u64,
+                                RoundRobin => (column + block) / 2,
+                                _ => block / 2,
+                            };
+                            ((first + part) % 3 * 2 + (column + block) % 2) as usize
+                        })
+                        .collect();
+                    assert_eq!(used, expected, "{placement:?} {policy:?} {column} {first}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn copies_that_are_lost_are_passed_over_by_the_next_side() {
+        // Three sides of one disk each: of the second the third takes over, of the third the first.
+        for (lost, first, expected) in [(1, 1, 2), (2, 2, 0), (0, 0, 1), (1, 0, 0)] {
+            let (kind, placement) = (Arrangement::Sides, Placement::Addressed);
+            let mut raid = with_lost(kind, 3, 3, placement, MirrorRead::Halves, &[lost]).unwrap();
+            raid.fix_choices([0, first]);
+            assert_eq!(disks(&mut raid, Op::Read, 0, 1), [expected]);
+        }
+    }
+
+    #[test]
+    fn a_column_that_would_lose_its_last_copy_keeps_it() {
+        let (kind, placement) = (Arrangement::Neighbours, Placement::Addressed);
+        let mut raid = with_lost(kind, 2, 4, placement, MirrorRead::Turns, &[]).unwrap();
+        assert_eq!((raid.disks(), raid.data_sectors()), (4, 2 << 20));
+        assert_eq!(raid.stripes_to_rebuild(), 0);
+        assert_eq!([1, 0, 2].map(|disk| raid.fail(disk)), [true, false, true]);
+        assert_eq!(raid.stripes_to_rebuild(), (1 << 20) / u64::from(UNIT));
+        assert_eq!(disks(&mut raid, Op::Write, 0, 2 * UNIT), [0, 3]);
+    }
+
     proptest! {
         #[test]
         fn both_sides_hold_the_same(sector in 0..5000_u64, sectors in 1..300_u32, columns in 1..5_usize) {

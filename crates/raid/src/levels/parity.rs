@@ -448,4 +448,98 @@ pub(super) mod tests {
             "not yet"
         );
     }
+
+    /// Sectors through the exclusive-or, stripe by stripe: what is lost is made of as many others as there are data units,
+    /// over all that is lost; a new parity of what is read for it and of the new data.
+    #[test]
+    fn the_exclusive_or_takes_what_is_read_to_compute_something_and_what_is_new() {
+        let unit = u64::from(UNIT);
+        for (parities, n, lost) in [
+            (1, 4, vec![]),
+            (1, 5, vec![1]),
+            (1, 3, vec![2]),
+            (2, 5, vec![]),
+            (2, 6, vec![3]),
+            (2, 6, vec![0, 1]),
+            (2, 7, vec![2, 5]),
+        ] {
+            for layout in [ParityLayout::LeftSymmetric, ParityLayout::RightAsymmetric] {
+                let mut raid = array(parities, n, Placement::Addressed, layout, &lost).unwrap();
+                let d = raid.data_disks();
+                let is_lost = |disk: u64| lost.contains(&(disk as usize));
+                for (sector, sectors) in (0..5 * d).flat_map(|at| {
+                    let sizes = [1, 5, UNIT, 3 * UNIT + 2, 2 * d as u32 * UNIT, 61];
+                    sizes.map(|sectors| (at * unit + at % 7, sectors))
+                }) {
+                    // The ranges of the units that are touched, by stripe.
+                    let end = sector + u64::from(sectors);
+                    let mut stripes: std::collections::BTreeMap<u64, Vec<(u64, u64, u64)>> =
+                        Default::default();
+                    for number in sector / unit..end.div_ceil(unit) {
+                        let (disk, _) = place(&raid, number);
+                        let begin = sector.max(number * unit) - number * unit;
+                        let end = end.min((number + 1) * unit) - number * unit;
+                        stripes
+                            .entry(number / d)
+                            .or_default()
+                            .push((disk, begin, end));
+                    }
+                    let computed = stripes.values().map(|units| {
+                        let lost = || units.iter().filter(|unit| is_lost(unit.0));
+                        let begin = lost().map(|unit| unit.1).min();
+                        let end = lost().map(|unit| unit.2).max();
+                        d * (end.unwrap_or(0) - begin.unwrap_or(0))
+                    });
+                    let read = plan(&mut raid, Op::Read, sector, sectors);
+                    assert_eq!(read.stages()[0].xor, computed.sum::<u64>());
+
+                    let write = plan(&mut raid, Op::Write, sector, sectors);
+                    let (mut full, mut partial) = (0, Vec::new());
+                    for (number, units) in &stripes {
+                        let mut disks = raid.parity_of(raid.stripe_at(*number));
+                        let new: u64 = units.iter().map(|unit| unit.2 - unit.1).sum();
+                        let has_parity = disks.any(|disk| !is_lost(disk));
+                        if new == d * unit {
+                            full += if has_parity { new } else { 0 };
+                        } else {
+                            partial.push(if has_parity { new } else { 0 });
+                        }
+                    }
+                    let mut stages = write.stages().iter();
+                    if partial.len() < stripes.len() {
+                        assert_eq!(stages.next().unwrap().xor, full);
+                    }
+                    assert_eq!(stages.len(), partial.len());
+                    for (stage, new) in stages.zip(partial) {
+                        let before = write.sub_requests()[stage.first.clone()].iter();
+                        let before: u64 = before.map(|s| u64::from(s.sectors.get())).sum();
+                        let expected = if new > 0 { before + new } else { 0 };
+                        assert_eq!(stage.xor, expected, "{:?} {sector} {sectors}", stage.kind);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_level_tolerates_as_many_failures_as_it_has_parities() {
+        for parities in [1, 2] {
+            let (placement, layout) = (Placement::Addressed, ParityLayout::default());
+            let mut raid = array(parities, 6, placement, layout, &[]).unwrap();
+            assert_eq!(raid.stripes_to_rebuild(), 0);
+            let tolerated = [4, 0, 2].map(|disk| raid.fail(disk));
+            assert_eq!(tolerated, [true, parities == 2, false]);
+            let all = (1 << 20) / u64::from(UNIT);
+            assert_eq!(raid.stripes_to_rebuild(), all);
+            assert_eq!(
+                raid.data_sectors(),
+                (6 - u64::from(parities)) * all * u64::from(UNIT)
+            );
+            // What has been rebuilt whole may be lost again.
+            raid.rebuilt(all - 1);
+            assert!(!raid.fail(1));
+            raid.rebuilt(all);
+            assert!(raid.fail(1));
+        }
+    }
 }

@@ -206,3 +206,106 @@ mod tests {
         }
     }
 }
+
+/// Without the other trait in scope, whose methods have the same names.
+#[cfg(test)]
+mod tests_of_answers {
+    use super::super::tests::plan_of;
+    use super::{Observable, Op, Planner, Registered, Request, RequestPlan, Sectors};
+    use iosonar_units::Sector;
+
+    /// Answers with what it was asked.
+    #[derive(Default)]
+    struct Echo {
+        lost: Vec<usize>,
+        rebuilt: u64,
+    }
+
+    impl Planner for Echo {
+        fn plan<D: Observable>(&mut self, _: &Request, _: &[D], plan: &mut RequestPlan) {
+            for &disk in &self.lost {
+                plan.add(disk, Sector::new(self.rebuilt), Sectors::new(1));
+            }
+        }
+
+        fn disks(&self) -> usize {
+            30
+        }
+
+        fn data_sectors(&self) -> u64 {
+            1000
+        }
+
+        fn issues_at_once(&self, op: Op, sectors: Option<Sectors>) -> bool {
+            op == Op::Read && sectors == Some(Sectors::new(8))
+        }
+
+        fn stripes_to_rebuild(&self) -> u64 {
+            77
+        }
+
+        fn plan_rebuild(&mut self, stripe: u64, plan: &mut RequestPlan) {
+            plan.add(3, Sector::new(stripe), Sectors::new(4));
+        }
+
+        fn rebuilt(&mut self, stripes: u64) {
+            self.rebuilt = stripes;
+        }
+
+        fn fail(&mut self, disk: usize) -> bool {
+            self.lost.push(disk);
+            disk < 20
+        }
+    }
+
+    #[test]
+    fn a_level_behind_the_pointer_is_asked_all_that_a_planner_is() {
+        let mut level = crate::Level::Registered(Registered::new(Echo::default()));
+        let eight = Some(Sectors::new(8));
+        assert!(level.issues_at_once(Op::Read, eight));
+        assert!(!level.issues_at_once(Op::Read, None));
+        assert!(!level.issues_at_once(Op::Write, eight));
+        assert_eq!(level.stripes_to_rebuild(), 77);
+        assert_eq!((level.disks(), level.data_sectors()), (30, 1000));
+        assert_eq!([19, 20].map(|disk| level.fail(disk)), [true, false]);
+        level.rebuilt(55);
+        let seen = plan_of(&mut level, Op::Read, 0, 8);
+        let seen: Vec<_> = seen.sub_requests().iter().collect();
+        assert_eq!([seen[0].disk, seen[1].disk], [19, 20]);
+        assert_eq!(seen[0].sector.get(), 55);
+        let mut plan = RequestPlan::default();
+        level.plan_rebuild(9, &mut plan);
+        assert_eq!((plan.len(), plan.sub_requests()[0].sector.get()), (1, 9));
+        assert_eq!(
+            format!("{level:?}"),
+            "Registered(Registered { disks: 30, .. })"
+        );
+    }
+
+    /// Says only what it must.
+    struct Silent;
+
+    impl Planner for Silent {
+        fn plan<D: Observable>(&mut self, _: &Request, _: &[D], _: &mut RequestPlan) {}
+
+        fn disks(&self) -> usize {
+            1
+        }
+
+        fn data_sectors(&self) -> u64 {
+            1
+        }
+    }
+
+    #[test]
+    fn a_planner_that_says_no_more_promises_and_tolerates_nothing() {
+        let mut level = Silent;
+        assert!(!level.issues_at_once(Op::Read, Some(Sectors::new(8))));
+        assert_eq!(level.stripes_to_rebuild(), 0);
+        assert!(!level.fail(0));
+        let mut plan = RequestPlan::default();
+        level.plan_rebuild(0, &mut plan);
+        level.rebuilt(1);
+        assert!(plan.is_empty() && plan.stages().is_empty());
+    }
+}

@@ -113,4 +113,65 @@ mod tests {
         }
         assert_eq!(Bitmap::end(100_000, Sectors::new(1000)), 17);
     }
+
+    /// 256 bytes and a bit for each chunk, in sectors of 512 bytes, from sector 16 on.
+    #[test]
+    fn the_bitmap_ends_where_the_bits_of_all_chunks_do() {
+        let chunk = Sectors::new(8);
+        for (chunks, end) in [
+            (1, 17),
+            (2048, 17),
+            (2049, 18),
+            (2048 + 4096, 18),
+            (6145, 19),
+        ] {
+            assert_eq!(Bitmap::end(8 * chunks, chunk), end, "{chunks} chunks");
+            assert_eq!(Bitmap::end(8 * chunks - 7, chunk), end, "the last in part");
+        }
+    }
+
+    /// The first page has the bits of 30,720 chunks, as its first 256 bytes are the header; a whole page after it those of
+    /// 32,768.
+    #[test]
+    fn a_write_sets_the_bits_of_all_its_chunks_and_waits_for_their_pages() {
+        let places = |bitmap: &mut Bitmap| -> Vec<_> {
+            let mut plan = RequestPlan::default();
+            bitmap.add_pages(&mut plan);
+            assert_eq!(plan.has_ahead(), !plan.is_empty());
+            let subs = plan.sub_requests().iter();
+            subs.map(|s| (s.disk, s.sector.get(), s.sectors.get()))
+                .collect()
+        };
+        // 100 chunks on the third page: 13 bytes.
+        let chunks = 30_720 + 32_768 + 100;
+        let mut bitmap = Bitmap::new(chunks * 10 - 3, Sectors::new(10), vec![0, 3], true);
+        let at = Nanos::ZERO;
+        bitmap.write(307_190..307_199, at);
+        assert_eq!(places(&mut bitmap), [(0, 16, 8), (3, 16, 8)]);
+        bitmap.write(307_190..307_200, at);
+        assert!(places(&mut bitmap).is_empty(), "its bit is set");
+        bitmap.write(307_199..307_201, at);
+        assert_eq!(places(&mut bitmap), [(0, 24, 8), (3, 24, 8)]);
+        bitmap.write(chunks * 10 - 5..chunks * 10 - 3, at);
+        bitmap.write(300_000..300_001, at);
+        assert_eq!(
+            places(&mut bitmap),
+            [(0, 16, 8), (0, 32, 1), (3, 16, 8), (3, 32, 1)],
+            "of two writes, in the order of the pages"
+        );
+    }
+
+    #[test]
+    fn a_disk_that_fails_is_not_written_and_no_bit_is_cleared_any_more() {
+        let mut bitmap = Bitmap::new(1000, Sectors::new(10), vec![0, 1, 2], true);
+        bitmap.lose(1);
+        let disks = |bitmap: &mut Bitmap, seconds: u64| -> Vec<usize> {
+            let mut plan = RequestPlan::default();
+            bitmap.write(0..1, Nanos::from_secs(seconds));
+            bitmap.add_pages(&mut plan);
+            plan.sub_requests().iter().map(|s| s.disk).collect()
+        };
+        assert_eq!(disks(&mut bitmap, 0), [0, 2]);
+        assert!(disks(&mut bitmap, 1000).is_empty());
+    }
 }

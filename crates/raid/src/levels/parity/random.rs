@@ -226,9 +226,210 @@ impl Parity {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::levels::parity::tests::{UNIT, array, plan};
     use crate::{ParityLayout, Placement};
     use iosonar_trace::Op;
+
+    fn random(parities: u8, disks: usize, lost: &[usize], layout: RandomLayout) -> Parity {
+        let placement = Placement::Random;
+        let mut raid = array(parities, disks, placement, ParityLayout::default(), lost).unwrap();
+        raid.random = layout;
+        raid
+    }
+
+    /// The data disks of a stripe, from `start` round the array.
+    fn data(n: u64, parities: u64, parity: u64, start: u64) -> Vec<u64> {
+        let is_parity = |disk: &u64| (0..parities).any(|i| (parity + i) % n == *disk);
+        (start..start + n)
+            .map(|disk| disk % n)
+            .filter(|disk| !is_parity(disk))
+            .collect()
+    }
+
+    /// What a read asks of each of its stripes, with the stripe's first parity disk.
+    fn read_of(
+        layout: ReadLayout,
+        (n, parities): (u64, u64),
+        (first, parity): (u64, u64),
+        blocks: usize,
+    ) -> Vec<(u64, Vec<u64>)> {
+        let (mut stripes, mut left, mut start) = (Vec::new(), blocks, first);
+        for parity in (parity..).map(|parity| parity % n) {
+            let mut disks = data(n, parities, parity, start);
+            if layout == ReadLayout::Wrap {
+                disks.retain(|disk| *disk >= start);
+                disks.sort_unstable();
+                start = 0;
+            } else if layout == ReadLayout::Continue {
+                start = (disks.last().unwrap() + 1) % n;
+            }
+            disks.truncate(left);
+            left -= disks.len();
+            stripes.push((parity, disks));
+            if left == 0 {
+                break;
+            }
+        }
+        stripes
+    }
+
+    const ARRAYS: [(u8, usize); 6] = [(1, 3), (1, 4), (1, 7), (2, 4), (2, 5), (2, 7)];
+
+    /// Wherever it begins and however long it is; where a disk is lost (a disk that no stripe has), stripe by stripe.
+    #[test]
+    fn a_read_takes_data_disks_in_turn_and_the_parity_moves_on_with_each_stripe() {
+        for (parities, disks) in ARRAYS {
+            let n = disks as u64;
+            for read in [ReadLayout::Continue, ReadLayout::Restart, ReadLayout::Wrap] {
+                let layout = RandomLayout {
+                    read,
+                    ..RandomLayout::default()
+                };
+                for lost in [&[][..], &[99]] {
+                    for (first, parity) in (0..n).flat_map(|a| (0..n).map(move |b| (a, b))) {
+                        let mut raid = random(parities, disks, lost, layout);
+                        raid.fix_choices([first, parity]);
+                        for blocks in [1, 2, 3, disks, 3 * disks + 1] {
+                            let plan = plan(&mut raid, Op::Read, 0, blocks as u32 * UNIT);
+                            let shape = (n, u64::from(parities));
+                            let expected: Vec<usize> =
+                                read_of(read, shape, (first, parity), blocks)
+                                    .into_iter()
+                                    .flat_map(|(_, disks)| disks)
+                                    .map(|disk| disk as usize)
+                                    .collect();
+                            let seen: Vec<usize> =
+                                plan.sub_requests().iter().map(|s| s.disk).collect();
+                            assert_eq!(seen, expected, "{read:?} {shape:?} {first} {parity}");
+                            let whole = |s: &SubRequest| (s.sector.get(), s.sectors.get());
+                            assert!(plan.sub_requests().iter().all(|s| whole(s) == (0, UNIT)));
+                            assert_eq!(plan.stages().len(), 1);
+                            assert_eq!(plan.stages()[0].kind, StageKind::Direct(Access::Read));
+                            assert_eq!(plan.stages()[0].xor, 0, "nothing is computed");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A stripe whose lost units are read: as many others as it has data units, data before parity.
+    #[test]
+    fn a_read_of_lost_units_reads_the_rest_of_their_stripe_and_computes_them() {
+        for (parities, disks) in ARRAYS {
+            let (n, d) = (disks as u64, disks as u64 - u64::from(parities));
+            for read in [ReadLayout::Continue, ReadLayout::Restart, ReadLayout::Wrap] {
+                let layout = RandomLayout {
+                    read,
+                    ..RandomLayout::default()
+                };
+                for lost in [vec![0], vec![2], vec![1, 3]] {
+                    if lost.len() > usize::from(parities) {
+                        continue;
+                    }
+                    for (first, parity) in (0..n).flat_map(|a| (0..n).map(move |b| (a, b))) {
+                        let mut raid = random(parities, disks, &lost, layout);
+                        raid.fix_choices([first, parity]);
+                        let blocks = 2 * disks + 1;
+                        let plan = plan(&mut raid, Op::Read, 0, blocks as u32 * UNIT);
+                        let shape = (n, u64::from(parities));
+                        let is_lost = |disk: &u64| lost.contains(&(*disk as usize));
+                        let (mut expected, mut xor) = (Vec::new(), 0);
+                        for (parity, disks) in read_of(read, shape, (first, parity), blocks) {
+                            if !disks.iter().any(is_lost) {
+                                expected.extend(disks);
+                                continue;
+                            }
+                            let all = data(n, shape.1, parity, 0).into_iter();
+                            let all = all.chain((parity..parity + shape.1).map(|disk| disk % n));
+                            expected.extend(all.filter(|disk| !is_lost(disk)).take(d as usize));
+                            xor += d * u64::from(UNIT);
+                        }
+                        let subs = plan.sub_requests().iter();
+                        let mut seen: Vec<u64> = subs.map(|s| s.disk as u64).collect();
+                        seen.sort_unstable();
+                        expected.sort_unstable();
+                        assert_eq!(
+                            seen, expected,
+                            "{read:?} {shape:?} {lost:?} {first} {parity}"
+                        );
+                        assert_eq!(plan.stages()[0].xor, xor);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Full stripes first, each written whole; then the units of the last one with their parity, which are read before,
+    /// or the other data.
+    #[test]
+    fn a_write_takes_one_stripe_after_the_other_from_where_writes_start() {
+        for (parities, disks) in ARRAYS {
+            let (n, p) = (disks as u64, u64::from(parities));
+            let d = (n - p) as usize;
+            for write_start in [
+                WriteStart::AfterParity,
+                WriteStart::ArrayFirst,
+                WriteStart::Random,
+            ] {
+                let layout = RandomLayout {
+                    write_start,
+                    ..RandomLayout::default()
+                };
+                for (first, parity) in (0..n).flat_map(|a| (0..n).map(move |b| (a, b))) {
+                    let mut raid = random(parities, disks, &[], layout);
+                    raid.fix_choices([first, parity]);
+                    for blocks in 1..=2 * d + 1 {
+                        let (full, rest) = (blocks / d, blocks % d);
+                        let row = |number: usize| {
+                            let parity = (parity + number as u64) % n;
+                            let start = match write_start {
+                                WriteStart::AfterParity => parity + p,
+                                WriteStart::ArrayFirst => 0,
+                                WriteStart::Random => first,
+                            };
+                            let parities = (parity..parity + p).map(|disk| disk % n);
+                            (data(n, p, parity, start), parities.collect::<Vec<u64>>())
+                        };
+                        let mut expected: Vec<u64> = Vec::new();
+                        for number in 0..full {
+                            let (data, parity) = row(number);
+                            expected.extend(data);
+                            expected.extend(parity);
+                        }
+                        let whole = expected.len();
+                        let (data, parity) = row(full);
+                        let written = [&data[..rest], &parity].concat();
+                        let (kind, reads) = match 2 * rest < d {
+                            true => (StageKind::ReadModifyWrite, &written[..]),
+                            false => (StageKind::ReconstructWrite, &data[rest..]),
+                        };
+                        let mut stages = Vec::new();
+                        let sectors = |units: usize| units as u64 * u64::from(UNIT);
+                        if full > 0 {
+                            let kind = StageKind::Direct(Access::Write);
+                            stages.push((kind, whole, 0, sectors(full * d)));
+                        }
+                        if rest > 0 {
+                            expected.extend(reads);
+                            expected.extend(&written);
+                            // All that is read, and the new data.
+                            let xor = sectors(reads.len() + rest);
+                            stages.push((kind, reads.len(), written.len(), xor));
+                        }
+                        let plan = plan(&mut raid, Op::Write, 0, blocks as u32 * UNIT);
+                        let subs = plan.sub_requests().iter();
+                        let seen: Vec<u64> = subs.map(|s| s.disk as u64).collect();
+                        assert_eq!(seen, expected, "{write_start:?} {n} {p} {first} {parity:?}");
+                        let stage = |s: &crate::Stage| (s.kind, s.first.len(), s.then.len(), s.xor);
+                        let seen: Vec<_> = plan.stages().iter().map(stage).collect();
+                        assert_eq!(seen, stages);
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn writes_behind_the_parity_are_those_of_any_stripes() {
