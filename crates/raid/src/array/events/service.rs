@@ -83,8 +83,10 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
 
     /// Whether data of a sub-request, which is done at its device, have to cross the bus.
     fn brings_data(&self, slot: u32, sub: u32) -> bool {
-        let part = self.in_flight[slot].part(sub as usize);
-        !self.writes(slot, part)
+        let state = &self.in_flight[slot];
+        let part = state.part(sub as usize);
+        let kind = state.plan.stages()[part.stage].kind;
+        part.preread || kind == StageKind::Direct(Access::Read)
     }
 
     /// How far a device may go where nothing else is to happen: to the end of a job that a requester waits for.
