@@ -379,3 +379,31 @@ impl<P: Planner, D: InOrder> Array<P, D> {
         recursion::run_on(threads, self, source, sink)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_works_for_a_quarter_of_the_window_is_utilised_to_a_quarter() {
+        let usage = |busy, background| {
+            let mut usage = Usage {
+                busy: Nanos::new(busy),
+                ..Usage::default()
+            };
+            usage.background.busy = Nanos::new(background);
+            usage
+        };
+        let summary = RunSummary {
+            window: MeasuredWindow {
+                from: Nanos::new(100),
+                until: Nanos::new(300),
+                ..MeasuredWindow::default()
+            },
+            usage: vec![usage(30, 20), usage(150, 0), usage(0, 0)],
+            ..RunSummary::default()
+        };
+        let utilisations = [0, 1, 2].map(|disk| summary.utilisation(disk));
+        assert_eq!(utilisations, [0.25, 0.75, 0.0]);
+    }
+}

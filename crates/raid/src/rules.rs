@@ -78,3 +78,41 @@ pub enum FullTurn {
     /// One revolution less the transfer: the head has just left the end of what it read.
     LessTransfer,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_changes_what_it_is_about_and_no_more() {
+        let default = Rules::default();
+        assert_eq!(default.preread_access(), Access::Read);
+        let less = Rules {
+            full_turn: FullTurn::LessTransfer,
+            preread_seek: PrereadSeek::Write,
+            ..default
+        };
+        assert_eq!(less.preread_access(), Access::Write);
+        for (case, by_default, by_rule) in [
+            (
+                Case::ModifyLast,
+                Positioning::FullTurn,
+                Positioning::TurnLessTransfer,
+            ),
+            (Case::ModifyOther, Positioning::Fresh, Positioning::Fresh),
+            (
+                Case::ModifyWaited,
+                Positioning::RotationOnly,
+                Positioning::RotationOnly,
+            ),
+            (
+                Case::ReconstructFollows,
+                Positioning::None,
+                Positioning::None,
+            ),
+        ] {
+            assert_eq!(default.positioning(case), by_default);
+            assert_eq!(less.positioning(case), by_rule);
+        }
+    }
+}

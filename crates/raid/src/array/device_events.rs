@@ -87,4 +87,17 @@ mod tests {
         sum.merge(&counts(5));
         assert_eq!(sum, counts(7));
     }
+
+    #[test]
+    fn only_a_device_that_answers_no_more_has_failed() {
+        let event = |kind| DeviceEvent {
+            at: Nanos::ZERO,
+            device: 0,
+            kind,
+        };
+        let (noticed, lasts) = (Nanos::ZERO, Nanos::MAX);
+        assert!(event(DeviceEventKind::Failure { noticed }).is_failure());
+        let factor = f64::INFINITY;
+        assert!(!event(DeviceEventKind::Slowness { factor, lasts }).is_failure());
+    }
 }

@@ -40,3 +40,28 @@ impl RebuildProgress {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rebuild_that_has_not_ended_goes_on_at_the_same_speed() {
+        let time = |stripes, of, elapsed| {
+            let progress = RebuildProgress {
+                stripes,
+                of,
+                elapsed: Nanos::new(elapsed),
+                began: Nanos::new(77),
+            };
+            progress.time_to_rebuild().map(Nanos::get)
+        };
+        assert_eq!(time(0, 40, 100), None);
+        assert_eq!(time(10, 40, 100), Some(400));
+        assert_eq!(time(3, 40, 7), Some(93), "280 / 3, to the nearest");
+        assert_eq!(time(40, 40, 100), Some(100));
+        // A length that a floating-point number does not hold.
+        let long = (1 << 60) + 1;
+        assert_eq!(time(40, 40, long), Some(long));
+    }
+}

@@ -364,4 +364,93 @@ mod tests {
             assert_eq!(counted.edge_time, 0);
         }
     }
+
+    #[test]
+    fn the_cache_is_counted_from_the_beginning_of_the_window_to_its_end() {
+        let mut window = Window::new(1, false);
+        // 30 come and 10 go before it.
+        window.arrive(Nanos::new(1));
+        window.cache(20);
+        window.cache(10);
+        window.destage(10);
+        window.begin(Nanos::new(5));
+        // 20, 50, 35, 40, 10, 60.
+        window.cache(30);
+        window.destage(15);
+        window.cache(5);
+        window.destage(30);
+        window.cache(50);
+        window.end(Nanos::new(9));
+        let counted = window.counted();
+        assert_eq!((counted.dirty_at_start, counted.dirty_at_end), (20, 60));
+        assert_eq!(counted.cached, 85);
+        assert_eq!(counted.deepest_fall, 40, "from 50 to 10");
+        assert_eq!(counted.length(), Nanos::new(4));
+        // After it nothing counts.
+        window.destage(60);
+        window.cache(1);
+        assert_eq!(window.counted(), counted);
+    }
+
+    #[test]
+    fn a_window_ends_with_its_load_only_if_that_lasted_and_something_was_served_in_it() {
+        let (start, later) = (Nanos::new(10), Nanos::new(20));
+        let served = |at: Nanos| {
+            let mut window = Window::new(0, false);
+            window.begin(start);
+            window.arrive(start);
+            window.arrive(start);
+            window.complete(&completion(0, 10, at.get(), true), at);
+            window
+        };
+        assert!(served(later).end_of_load(true, later));
+        assert!(!served(later).end_of_load(false, later), "a batch");
+        assert!(!served(start).end_of_load(true, start), "of no length");
+        let mut unserved = Window::new(0, false);
+        unserved.begin(start);
+        unserved.arrive(start);
+        assert!(!unserved.end_of_load(true, later), "nothing is served");
+        let mut before = Window::new(5, false);
+        before.arrive(start);
+        assert!(!before.end_of_load(true, later), "it has not begun");
+        assert!(!before.is_open() && !before.is_over());
+        // A window that goes on after the load of a closed loop measures what is completed then, if it is not over.
+        for (extends, measures) in [(false, [false, true]), (true, [true, true])] {
+            let mut closed = Window::new(1, true);
+            assert!(!closed.measures(1), "it has not begun");
+            closed.begin(start);
+            assert!(closed.measures(0) && closed.measures(1));
+            closed.arrive(start);
+            closed.complete(&completion(0, 10, 20, true), later);
+            if extends {
+                closed.end_of_load(true, later);
+                closed.end(later);
+                closed.end_of_load(false, later);
+                assert!(!closed.measures(1), "it was over");
+            } else {
+                closed.end_of_load(false, later);
+                assert_eq!([0, 1].map(|id| closed.measures(id)), measures);
+            }
+        }
+    }
+
+    #[test]
+    fn flushes_discards_and_failed_requests_take_time_but_are_not_served() {
+        let mut window = Window::new(0, false);
+        let at = |ns| Nanos::new(ns);
+        window.begin(at(0));
+        (0..5).for_each(|_| window.arrive(at(0)));
+        for op in [Op::Read, Op::Flush, Op::Discard, Op::WriteZeroes, Op::Read] {
+            let fails = window.counted.completed == 4;
+            let mut done = completion(0, 0, 0, true);
+            done.request.op = op;
+            done.failed = fails;
+            done.response_time = at(10);
+            window.complete(&done, at(10));
+        }
+        let counted = window.counted();
+        assert_eq!((counted.completed, counted.served), (5, 2));
+        assert_eq!(counted.sectors, 16);
+        assert_eq!((counted.measured_time, counted.other_time), (20, 30));
+    }
 }
