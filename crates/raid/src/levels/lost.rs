@@ -113,3 +113,64 @@ impl Lost {
         plan.partial_write(StageKind::Copy, 0, writes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ArrayShape, Placement};
+    use iosonar_units::Sectors;
+
+    fn geometry() -> StripeGeometry {
+        let shape = ArrayShape {
+            disks: 5,
+            stripe_unit: Sectors::new(8),
+            disk_sectors: 80,
+            placement: Placement::Addressed,
+        };
+        StripeGeometry::new("a level", 1, shape).unwrap()
+    }
+
+    #[test]
+    fn what_has_been_rebuilt_of_a_lost_disk_is_on_its_spare() {
+        let mut lost = Lost::new(vec![4, 1, 4]);
+        assert_eq!(lost.disks(), [1, 4]);
+        assert_eq!((lost.any(), lost.missing()), (true, 2));
+        lost.rebuilt(3, 10);
+        for (disk, spare) in [(1, 5), (4, 6)] {
+            // Up to the third stripe; a random one is not there before all are.
+            for (stripe, is_lost) in [(Some(2), false), (Some(3), true), (None, true)] {
+                assert_eq!(lost.contains(disk, stripe), is_lost);
+                let device = if is_lost { disk } else { spare };
+                assert_eq!(lost.device(disk, stripe, 5), device);
+            }
+        }
+        assert!(!lost.contains(0, Some(9)));
+        assert_eq!(lost.device(0, Some(0), 5), 0);
+        // One that is lost later begins with its first stripe, and the others do not fall back.
+        lost.add(2);
+        lost.rebuilt(1, 10);
+        assert_eq!(lost.device(2, Some(0), 5), 7);
+        assert!(lost.contains(2, Some(1)) && !lost.contains(1, Some(2)));
+        lost.take_back();
+        assert_eq!(lost.disks(), [1, 4]);
+        assert_eq!(lost.missing(), 2);
+        lost.rebuilt(10, 10);
+        assert_eq!((lost.any(), lost.missing()), (true, 0));
+        assert_eq!(lost.device(4, None, 5), 6);
+        assert!(!lost.contains(4, None));
+        // A third one is written when the stripe at hand is not on its spare.
+        lost.add(2);
+        lost.rebuilt(4, 10);
+        assert_eq!(lost.missing(), 1);
+        for (stripe, spares) in [(3, &[][..]), (4, &[7]), (5, &[7])] {
+            let mut plan = RequestPlan::default();
+            lost.write_spares(&mut plan, stripe, &geometry());
+            let disks: Vec<_> = plan.sub_requests().iter().map(|s| s.disk).collect();
+            assert_eq!(disks, spares, "stripe {stripe}");
+        }
+        assert_eq!(lost.to_rebuild(&geometry()), 10);
+        let none = Lost::none();
+        assert_eq!((none.any(), none.missing()), (false, 0));
+        assert_eq!(none.to_rebuild(&geometry()), 0);
+    }
+}

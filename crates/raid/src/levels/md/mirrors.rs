@@ -366,4 +366,137 @@ mod tests {
         let mut ssds = mirrors(Some(far), false);
         assert_eq!(disk(&mut ssds, 0, [5, 0, 0]), 1);
     }
+
+    fn raid10(
+        disks: usize,
+        (near, far, offset): (usize, usize, bool),
+        lost: &[usize],
+    ) -> Result<MdMirrors, GeometryError> {
+        let shape = ArrayShape {
+            disks,
+            stripe_unit: Sectors::new(8),
+            disk_sectors: 96 + 5,
+            placement: Placement::Addressed,
+        };
+        let layout = CopyLayout { near, far, offset };
+        MdMirrors::new(shape, Some(layout), false, Lost::new(lost.to_vec()))
+    }
+
+    fn places(
+        mirrors: &mut MdMirrors,
+        op: Op,
+        sector: u64,
+        sectors: u32,
+    ) -> Vec<(usize, u64, u32)> {
+        let plan = crate::levels::tests::plan_of(mirrors, op, sector, sectors);
+        let subs = plan.sub_requests().iter();
+        subs.map(|s| (s.disk, s.sector.get(), s.sectors.get()))
+            .collect()
+    }
+
+    /// A disk has 12 chunks. The places are those of the figure above, chunk by chunk.
+    #[test]
+    fn the_copies_of_raid_10_lie_as_in_the_figure() {
+        for (layout, chunks, expected) in [
+            // 36 places for 18 chunks.
+            (
+                (2, 1, false),
+                18,
+                [[(0, 0), (1, 0)], [(2, 0), (0, 8)], [(1, 8), (2, 8)]],
+            ),
+            // Half of the disk further on: six rows.
+            (
+                (1, 2, false),
+                18,
+                [[(0, 0), (1, 48)], [(1, 0), (2, 48)], [(2, 0), (0, 48)]],
+            ),
+            (
+                (1, 2, true),
+                18,
+                [[(0, 0), (1, 8)], [(1, 0), (2, 8)], [(2, 0), (0, 8)]],
+            ),
+        ] {
+            let mut three = raid10(3, layout, &[]).unwrap();
+            assert_eq!((three.disks(), three.data_sectors()), (3, 8 * chunks));
+            for (chunk, copies) in (0..).zip(expected) {
+                let mut seen = places(&mut three, Op::Write, 8 * chunk + 3, 2);
+                seen.sort_unstable();
+                let mut copies = copies.map(|(disk, sector)| (disk, sector + 3, 2));
+                copies.sort_unstable();
+                assert_eq!(seen, copies, "{layout:?}, chunk {chunk}");
+            }
+            // The fourth chunk begins the next row, or the one after next.
+            let row = if layout.1 == 1 || !layout.2 { 8 } else { 16 };
+            let first = places(&mut three, Op::Read, 24, 8)[0];
+            assert_eq!(
+                first,
+                if layout.0 == 2 {
+                    (0, 16, 8)
+                } else {
+                    (0, row, 8)
+                }
+            );
+            // No two share a place, and all is on the disks.
+            let mut all: Vec<_> = (0..chunks)
+                .flat_map(|chunk| places(&mut three, Op::Write, 8 * chunk, 8))
+                .collect();
+            assert!(all.iter().all(|place| place.1 + 8 <= 96));
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len() as u64, 2 * chunks);
+        }
+        // Three near copies on four disks, of which the last has one left over: 48 / 3.
+        assert_eq!(
+            raid10(4, (3, 1, false), &[]).unwrap().data_sectors(),
+            8 * 16
+        );
+        // Two near ones, twice, on five disks: 6 * 5 / 2 of them.
+        assert_eq!(
+            raid10(5, (2, 2, false), &[]).unwrap().data_sectors(),
+            8 * 15
+        );
+    }
+
+    #[test]
+    fn copies_are_at_least_two_and_no_more_than_disks_and_one_of_each_is_well() {
+        let copies = |disks, layout| match raid10(disks, layout, &[]) {
+            Err(GeometryError::Copies { copies, seen, .. }) => Some((copies, seen)),
+            Err(error) => panic!("{error}"),
+            Ok(_) => None,
+        };
+        assert_eq!(copies(4, (1, 1, false)), Some((1, 4)));
+        assert_eq!(copies(3, (2, 2, false)), Some((4, 3)));
+        assert_eq!(copies(4, (2, 2, false)), None);
+        assert_eq!(copies(2, (2, 1, false)), None);
+        // Disks 0 and 1 hold the same.
+        for (lost, is_well) in [(&[0, 1][..], false), (&[2, 3], false), (&[1, 2], true)] {
+            assert_eq!(raid10(4, (2, 1, false), lost).is_ok(), is_well, "{lost:?}");
+        }
+        let mut near = raid10(4, (2, 1, false), &[]).unwrap();
+        assert_eq!([1, 0, 2].map(|disk| near.fail(disk)), [true, false, true]);
+        assert_eq!(places(&mut near, Op::Write, 0, 16), [(0, 0, 8), (3, 0, 8)]);
+        assert_eq!(near.lost().disks(), [1, 2]);
+        let mut two = raid10(2, (2, 1, false), &[]).unwrap();
+        assert!(places(&mut two, Op::Flush, 0, 0).is_empty());
+    }
+
+    /// Where a disk's last request ended is known when it has ended.
+    #[test]
+    fn the_head_is_where_the_last_request_has_ended() {
+        let mut disks = mirrors(None, true);
+        // Two reads go to disk 0, and one beside them to disk 1.
+        assert_eq!(disk(&mut disks, 40_000, [0, 1, 1]), 0);
+        assert_eq!(disk(&mut disks, 40_008, [1, 0, 1]), 0, "it goes on there");
+        assert_eq!(disks.sent[0], [40_008, 40_016]);
+        assert_eq!(disks.heads[0], 0);
+        // One of them has ended: the head is there, and the other one will be.
+        assert_eq!(disk(&mut disks, 70_000, [1, 0, 1]), 1);
+        assert_eq!((disks.heads[0], disks.sent[0].len()), (40_008, 1));
+        // All are busy, and the nearest is the one whose last one has ended.
+        assert_eq!(disk(&mut disks, 39_000, [1, 1, 1]), 0);
+        assert_eq!(disks.heads, [40_008, 0, 0]);
+        // Both have: where they did.
+        assert_eq!(disk(&mut disks, 70_008, [0, 1, 1]), 1, "it goes on there");
+        assert_eq!(disks.heads, [39_008, 0, 0]);
+    }
 }
