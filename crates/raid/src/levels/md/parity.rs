@@ -401,7 +401,7 @@ impl Row {
             // A lost page cannot be read: it outweighs all others.
             let weight = |pages: Disks| {
                 let lost = (pages & self.lost).count_ones();
-                pages.count_ones() + 2 * all.count_ones() * lost
+                pages.count_ones() + all.count_ones() * lost
             };
             let (modify, reconstruct) = (weight(changes), weight(stays));
             let in_part = missing(touched & !whole & !self.lost);
