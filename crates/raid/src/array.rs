@@ -406,4 +406,39 @@ mod tests {
         let utilisations = [0, 1, 2].map(|disk| summary.utilisation(disk));
         assert_eq!(utilisations, [0.25, 0.75, 0.0]);
     }
+
+    /// Does only what it must.
+    struct Least;
+
+    impl RequestSource for Least {
+        type Error = ();
+
+        fn next_request(&mut self) -> Result<Option<Request>, ()> {
+            Err(())
+        }
+    }
+
+    impl CompletionSink for Least {
+        type Error = ();
+
+        fn completed(&mut self, _: &Completion) -> Result<(), ()> {
+            Err(())
+        }
+    }
+
+    #[test]
+    fn a_source_is_open_and_a_sink_takes_no_services_unless_they_say_so() {
+        let mut least = Least;
+        assert!(!least.is_closed() && !least.waits_for_completions());
+        assert!(!least.takes_services());
+        let completion = Completion {
+            id: RequestId(0),
+            request: Request::default(),
+            response_time: Nanos::ZERO,
+            measured: true,
+            failed: false,
+        };
+        assert_eq!(least.after(&completion, Nanos::ZERO), Ok(None));
+        assert_eq!(least.when_idle(Nanos::ZERO), Ok(None));
+    }
 }

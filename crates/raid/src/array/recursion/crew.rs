@@ -196,4 +196,33 @@ mod tests {
         }));
         assert!(outcome.is_err());
     }
+
+    /// Says that it has begun, then panics.
+    struct Falls(std::sync::mpsc::Sender<()>);
+
+    impl Task for Falls {
+        fn carry_out(&mut self) {
+            self.0.send(()).unwrap();
+            panic!("it falls");
+        }
+    }
+
+    #[test]
+    fn a_round_does_not_end_well_if_a_task_panicked_on_another_thread() {
+        let crew = Crew::new();
+        let (begins, has_begun) = std::sync::mpsc::channel();
+        thread::scope(|scope| {
+            let _end = EndOf(&crew);
+            scope.spawn(|| {
+                let outcome = catch_unwind(AssertUnwindSafe(|| crew.help()));
+                assert!(outcome.is_err());
+            });
+            crew.begin(std::iter::once(Falls(begins)));
+            has_begun.recv().unwrap();
+            let finish = AssertUnwindSafe(|| crew.finish(&mut Vec::new()));
+            let panic = catch_unwind(finish).unwrap_err();
+            let what = panic.downcast_ref::<&str>();
+            assert_eq!(what, Some(&"a task panicked on another thread"));
+        });
+    }
 }
