@@ -293,25 +293,22 @@ impl MdParity {
         while disks != 0 {
             let disk = u64::from(disks.trailing_zeros());
             disks &= disks - 1;
-            let mut open: Option<(usize, Range<u64>)> = None;
+            // Pages of a lost disk are here only if they have been rebuilt, which begins with the first stripe.
+            let device = self
+                .lost
+                .device(disk as usize, Some(0), self.geometry.disks);
+            let mut open: Option<Range<u64>> = None;
             for run in runs().filter(|run| pages(&run.action) & bit(disk) != 0) {
-                let stripe =
-                    run.rows.start * u64::from(PAGE) / u64::from(self.geometry.stripe_unit.get());
-                let device = self
-                    .lost
-                    .device(disk as usize, Some(stripe), self.geometry.disks);
                 match &mut open {
-                    Some((same, rows)) if *same == device && rows.end == run.rows.start => {
-                        rows.end = run.rows.end;
-                    }
+                    Some(rows) if rows.end == run.rows.start => rows.end = run.rows.end,
                     _ => {
-                        if let Some((device, rows)) = open.replace((device, run.rows.clone())) {
+                        if let Some(rows) = open.replace(run.rows.clone()) {
                             add_rows(plan, device, &rows);
                         }
                     }
                 }
             }
-            if let Some((device, rows)) = open {
+            if let Some(rows) = open {
                 add_rows(plan, device, &rows);
             }
         }

@@ -131,7 +131,7 @@ fn what_has_been_rebuilt_is_on_the_spare_from_the_first_stripe_on() {
     assert_eq!(raid.data_sectors(), 3 * 800);
     assert!(raid.fail(1));
     assert_eq!(raid.stripes_to_rebuild(), 100);
-    raid.rebuilt(2);
+    raid.rebuilt(1);
     // Stripe by stripe of three units: data on 0, 1, 2; on 3, 0, 1; on 2, 3, 0 with the parity on 1.
     let disks = |stages: Stages| -> Vec<usize> {
         let [(_, first, then, _)] = &stages[..] else {
@@ -141,11 +141,10 @@ fn what_has_been_rebuilt_is_on_the_spare_from_the_first_stripe_on() {
         disks.sort_unstable();
         disks
     };
-    for (stripe, expected) in [(0, [0, 2, 3, 4]), (1, [0, 2, 3, 4])] {
+    for (stripe, expected) in [(0, &[0, 2, 3, 4][..]), (1, &[0, 2, 3]), (2, &[0, 2, 3])] {
         let write = stages_of(&mut raid, Op::Write, stripe * 24, 24);
         assert_eq!(disks(write), expected, "stripe {stripe}");
     }
-    assert_eq!(disks(stages_of(&mut raid, Op::Write, 48, 24)), [0, 2, 3]);
     let mut rebuild = RequestPlan::default();
     raid.plan_rebuild(2, &mut rebuild);
     let places: Vec<_> = rebuild
