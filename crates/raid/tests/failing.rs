@@ -334,6 +334,58 @@ fn a_rebuild_begins_when_a_failure_is_noticed_and_again_with_the_next() {
     assert!((STRIPES..=STRIPES + 6).contains(&first), "{first}");
 }
 
+#[test]
+fn what_happens_is_counted_with_how_much_of_it_came_before_the_window() {
+    let slow = |at_ms: u64, device| DeviceEvent {
+        at: Nanos::from_millis(at_ms),
+        device,
+        kind: DeviceEventKind::Slowness {
+            factor: 1.0,
+            lasts: Nanos::from_millis(1),
+        },
+    };
+    // The window is from 20 to 30 ms, and the last request is complete at 35 ms.
+    let events = vec![
+        slow(5, 0),
+        slow(7, 1),
+        slow(25, 0),
+        slow(32, 1),
+        slow(60, 0),
+    ];
+    let raid0 = array(level(0, 2, &[]), 0)
+        .with_device_events(events)
+        .with_warmup(1);
+    let requests = [0, 20, 30].map(|start| request(start, Op::Read, 0, 8));
+    let (_, summary) = run(raid0, &requests, None);
+    let counts = DeviceEventCounts {
+        happened: 4,
+        before_window: 2,
+        ..DeviceEventCounts::default()
+    };
+    assert_eq!(summary.device_events, counts);
+}
+
+#[test]
+fn a_failure_that_is_one_too_many_does_not_begin_the_rebuild_again() {
+    let events = vec![
+        fails(Nanos::from_millis(10), 1, Nanos::ZERO),
+        fails(Nanos::from_millis(33), 2, Nanos::ZERO),
+    ];
+    let raid5 = array(level(2, 4, &[]), 1)
+        .with_device_events(events)
+        .with_rebuild(Rebuild {
+            distance: Nanos::ZERO,
+            most: u64::MAX,
+        });
+    let requests = [request(0, Op::Read, 0, 8), request(200, Op::Read, 0, 8)];
+    let (done, summary) = run(raid5, &requests, None);
+    // Of the first, a stripe is read and written in 10 ms: two are rebuilt when the third cannot be read any more.
+    let progress = summary.rebuild.unwrap();
+    assert_eq!(progress.began, Nanos::from_millis(10));
+    assert_eq!((progress.stripes, progress.of), (2, STRIPES));
+    assert!(done.iter().all(|done| !done.failed), "disk 0 is well");
+}
+
 #[derive(Clone, Debug)]
 struct Case {
     kind: usize,

@@ -227,7 +227,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
         let access = match (kind, part.preread) {
             (StageKind::Direct(access), _) => access,
             (StageKind::Copy, true) => Access::Read,
-            (_, true) if is_partial => rules.preread_access(),
+            (_, true) => rules.preread_access(),
             _ => Access::Write,
         };
         let follows = is_partial && !part.preread;
