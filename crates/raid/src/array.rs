@@ -426,6 +426,26 @@ mod tests {
         }
     }
 
+    /// Says only that it is closed.
+    struct Closed;
+
+    impl RequestSource for Closed {
+        type Error = ();
+
+        fn next_request(&mut self) -> Result<Option<Request>, ()> {
+            Err(())
+        }
+
+        fn is_closed(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_closed_source_waits_for_completions_unless_it_says_otherwise() {
+        assert!(Closed.waits_for_completions());
+    }
+
     #[test]
     fn a_source_is_open_and_a_sink_takes_no_services_unless_they_say_so() {
         let mut least = Least;

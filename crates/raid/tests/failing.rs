@@ -335,6 +335,35 @@ fn a_rebuild_begins_when_a_failure_is_noticed_and_again_with_the_next() {
 }
 
 #[test]
+fn writes_of_a_cache_that_were_complete_are_counted_as_lost_with_their_disk() {
+    let cache = WriteBack {
+        capacity: Sectors::new(1000),
+        high: Sectors::new(0),
+        low: Sectors::new(0),
+    };
+    let controller = Controller {
+        cache: Some(cache),
+        ..Controller::default()
+    };
+    let raid0 = array(level(0, 2, &[]), 0)
+        .with_controller(controller)
+        .with_device_events(vec![fails(Nanos::from_millis(2), 1, Nanos::ZERO)]);
+    // One is on its way to disk 1 when that fails, two come later, and one goes to disk 0.
+    let requests = [
+        request(0, Op::Write, UNIT, 8),
+        request(50, Op::Write, UNIT, 8),
+        request(60, Op::Write, 0, 8),
+        request(70, Op::Write, UNIT, 8),
+        request(100, Op::Read, 0, 8),
+    ];
+    let (done, summary) = run(raid0, &requests, None);
+    assert_eq!(times_ms(&done), [0, 0, 0, 0, 5]);
+    assert!(done.iter().all(|done| !done.failed));
+    assert_eq!(summary.device_events.lost_from_cache, 3);
+    assert_eq!(summary.device_events.failed, 0);
+}
+
+#[test]
 fn what_happens_is_counted_with_how_much_of_it_came_before_the_window() {
     let slow = |at_ms: u64, device| DeviceEvent {
         at: Nanos::from_millis(at_ms),

@@ -116,6 +116,28 @@ fn rows_are_written_with_what_they_read_and_write_through_the_exclusive_or() {
     assert_eq!(stages, [modify, (ReconstructWrite, rest, two, 5 * 128)]);
 }
 
+/// Seven disks: of the first stripe the data are on disks 0 to 5, and the parity is on disk 6; of the next ones it moves left,
+/// and the data follow it.
+#[test]
+fn pages_of_a_disk_that_follow_on_each_other_are_one_access_and_others_are_not() {
+    use StageKind::{Direct, ReadModifyWrite};
+    // Rows that write two disks, and rows that write one of them: both read less to modify.
+    let stages = stages_of(&mut array(1, 7, &[]), Op::Write, 0, CHUNK + CHUNK / 2);
+    let pages = vec![(0, 0, 256), (1, 0, 128), (6, 0, 256)];
+    let xor = 2 * (256 + 128 + 256);
+    assert_eq!(stages, [(ReadModifyWrite, pages.clone(), pages, xor)]);
+    // The last unit of the first stripe, all of the second, and the first unit of the third. In between the whole stripe
+    // goes another way.
+    let stages = stages_of(&mut array(1, 7, &[]), Op::Write, 5 * 256, 8 * CHUNK);
+    let whole: Vec<_> = (0..7).map(|disk| (disk, 256, CHUNK)).collect();
+    let pages: Vec<_> = [(4, 512), (5, 0), (5, 512), (6, 0)]
+        .map(|(disk, sector)| (disk, sector, CHUNK))
+        .into();
+    let modify = (ReadModifyWrite, pages.clone(), pages, 8 * 256);
+    let direct = (Direct(Access::Write), whole, vec![], 7 * 256);
+    assert_eq!(stages, [direct, modify]);
+}
+
 #[test]
 fn what_has_been_rebuilt_is_on_the_spare_from_the_first_stripe_on() {
     // The smallest chunk: a row is a stripe.
