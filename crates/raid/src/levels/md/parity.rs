@@ -432,8 +432,7 @@ impl Row {
         if lost & touched & !whole != 0 {
             return true;
         }
-        let reconstructs = level == RmwLevel::Never
-            || (self.lost.count_ones() > 1 && lost & (touched | self.parity) != 0);
+        let reconstructs = level == RmwLevel::Never || lost & (touched | self.parity) != 0;
         reconstructs && lost & self.data & !whole != 0
     }
 }
