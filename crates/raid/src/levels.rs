@@ -209,6 +209,10 @@ pub(crate) mod tests {
     }
 
     type Places = Vec<(usize, u64, u32)>;
+    type MakeLevel = fn() -> Level;
+
+    /// How often a level draws its choices.
+    const DRAWS: u32 = 2000;
 
     fn places(plan: &RequestPlan) -> Places {
         let place = |s: &SubRequest| (s.disk, s.sector.get(), s.sectors.get());
@@ -220,7 +224,7 @@ pub(crate) mod tests {
     fn the_outcomes_of_the_choices_give_all_plans_of_a_level_and_each_as_often_as_it_is_drawn() {
         use MirrorRead::{AlternatingRows, Halves, RoundRobin};
         use Placement::Random;
-        let levels: [(fn() -> Level, [u64; 2]); 7] = [
+        let levels: [(MakeLevel, [u64; 2]); 7] = [
             (|| Level::Striped(striped(5, Random)), [5, 1]),
             (|| mirrored(Random, Halves, &[]), [3, 2]),
             (|| mirrored(Random, RoundRobin, &[]), [3, 2]),
@@ -245,7 +249,6 @@ pub(crate) mod tests {
                 }
                 let mut drawn: BTreeMap<Places, f64> = BTreeMap::new();
                 let mut level = level();
-                const DRAWS: u32 = 2000;
                 for _ in 0..DRAWS {
                     let plan = plan_of(&mut level, op, 0, blocks * UNIT);
                     *drawn.entry(places(&plan)).or_default() += 1.0;

@@ -7,6 +7,7 @@ use std::convert::Infallible;
 
 use fixed::{Fixed, SERVICE};
 use iosonar_device::{Job, Mechanism, ServiceTime, Station, Waiting};
+use iosonar_raid::positioning::{Case, PositioningCounts};
 use iosonar_raid::rules::{JoinOrder, Rules};
 use iosonar_raid::{
     Array, ArrayShape, Completion, CompletionSink, Controller, DeviceEvent, DeviceEventKind, Level,
@@ -330,6 +331,19 @@ fn the_disk_that_ends_the_last_preread_writes_first_unless_it_goes_on_first() {
         let (done, _) = run(Array::new(level, devices, rules), &requests, None);
         assert_eq!(times_ms(&done), expected, "{join:?}");
     }
+}
+
+/// The data disk ends its pre-read first, and the disk of the parity last.
+#[test]
+fn writes_in_the_window_are_counted_by_how_they_come_to_their_places() {
+    let writes = [0, 100, 200, 300].map(|start| request(start, Op::Write, 0, 8));
+    let (_, summary) = run(array(raid5(5, &[]), 0).with_warmup(1), &writes, None);
+    // The first is in the warm-up, and the last begins when the window ends.
+    let counts = summary.positioning;
+    assert_eq!(counts.of(Case::ModifyWaited), 2);
+    assert_eq!(counts.of(Case::ModifyLast), 2);
+    assert_eq!(counts.total(PositioningCounts::MODIFY), 4);
+    assert_eq!(counts.total(PositioningCounts::RECONSTRUCT), 0);
 }
 
 /// A stripe is read in 5 ms and written in 5 ms.

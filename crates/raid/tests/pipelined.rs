@@ -484,6 +484,7 @@ fn a_device_may_go_on_alone_while_a_requester_waits_for_it() {
 
 #[test]
 fn a_discard_goes_to_devices_that_know_it_where_writes_read_nothing() {
+    use Access::{Discard, Read, Write};
     let requests = [
         request(0, Op::Discard, 8, 40),
         request(1000, Op::Write, 0, 8),
@@ -491,7 +492,6 @@ fn a_discard_goes_to_devices_that_know_it_where_writes_read_nothing() {
     ];
     let seen = run(array(raid0(2), Batches::of(1)), &requests);
     assert_eq!(seen.done.times_us(), [300; 3]);
-    use Access::{Discard, Read, Write};
     assert_eq!(
         seen.devices[0].accesses(),
         [(Discard, 8, 8), (Discard, 16, 16), (Write, 0, 8)]
@@ -715,6 +715,33 @@ fn the_jobs_of_a_request_have_its_class_and_the_priority_and_the_pace_of_what_th
     let destaged = jobs(raid5(5), rules, cached, write);
     assert_eq!(destaged.len(), 4);
     assert!(destaged.iter().all(|job| job.priority == Priority::Low));
+}
+
+#[test]
+fn a_rebuild_reads_and_writes_when_nothing_else_waits_whatever_curve_prereads_have() {
+    let mut level = raid5(3);
+    assert!(iosonar_raid::Planner::fail(&mut level, 1));
+    let rules = Rules {
+        preread_seek: PrereadSeek::Write,
+        ..Rules::default()
+    };
+    let rebuild = iosonar_raid::Rebuild {
+        distance: Nanos::ZERO,
+        most: 1,
+    };
+    let array = Array::new(level, vec![Batches::of(1); 4], rules).with_rebuild(rebuild);
+    let seen = run(array, &reads(&[1000]));
+    let jobs = |device: usize| -> Vec<(Access, Priority)> {
+        let jobs = seen.devices[device].jobs.iter();
+        jobs.map(|(job, _)| (job.access, job.priority)).collect()
+    };
+    let (copied, read) = (
+        (Access::Read, Priority::Low),
+        (Access::Read, Priority::Normal),
+    );
+    assert_eq!(jobs(0), [copied, read]);
+    assert_eq!((jobs(1), jobs(2)), (vec![], vec![copied]));
+    assert_eq!(jobs(3), [(Access::Write, Priority::Low)]);
 }
 
 /// Blocks of 8 sectors, of which 5 are the upper mark and 2 the lower one.

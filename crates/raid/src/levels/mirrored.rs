@@ -449,6 +449,7 @@ mod tests {
     #[test]
     fn the_blocks_of_a_read_change_sides_as_the_policy_says() {
         use MirrorRead::{AlternatingRows, Halves, RoundRobin};
+        let columns = 2;
         for placement in [Placement::Random, Placement::Addressed] {
             for policy in [Halves, RoundRobin, AlternatingRows] {
                 for (column, first, blocks) in (0..2).flat_map(|column| {
@@ -469,10 +470,10 @@ mod tests {
                                     })
                                     .position(|end| block < end)
                                     .unwrap() as u64,
-                                RoundRobin => (column + block) / 2,
-                                _ => block / 2,
+                                RoundRobin => (column + block) / columns,
+                                _ => block / columns,
                             };
-                            ((first + part) % 3 * 2 + (column + block) % 2) as usize
+                            ((first + part) % 3 * columns + (column + block) % columns) as usize
                         })
                         .collect();
                     assert_eq!(used, expected, "{placement:?} {policy:?} {column} {first}");

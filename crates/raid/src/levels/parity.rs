@@ -474,7 +474,7 @@ pub(super) mod tests {
                     // The ranges of the units that are touched, by stripe.
                     let end = sector + u64::from(sectors);
                     let mut stripes: std::collections::BTreeMap<u64, Vec<(u64, u64, u64)>> =
-                        Default::default();
+                        std::collections::BTreeMap::default();
                     for number in sector / unit..end.div_ceil(unit) {
                         let (disk, _) = place(&raid, number);
                         let begin = sector.max(number * unit) - number * unit;
