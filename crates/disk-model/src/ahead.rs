@@ -97,4 +97,11 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn its_debug_text_is_that_of_the_stream_and_not_of_what_was_drawn() {
+        let stream = Seed::new(1).stream("disk/0", "seek");
+        let expected = format!("Ahead({stream:?})");
+        assert_eq!(format!("{:?}", Ahead::new(stream)), expected);
+    }
 }

@@ -375,4 +375,162 @@ mod tests {
         assert_eq!(cylinder.cylinder, 1);
         assert!((skew - turns).abs() < 1e-9);
     }
+
+    const LAYOUT: &str = "
+description = 'made up'
+cylinders = 20
+revolution_ms = 10.0
+capacity_sectors = 1
+transfer = { outermost_ms_per_sector = 0.5, innermost_ms_per_sector = 1.0 }
+seek = { curve = { kind = 'constant', seek_ms = 1.0 } }
+geometry = { surfaces = 3, head_switch_ms = 0.0, track_skew_ms = 0.0, cylinder_skew_ms = 0.0 }
+[layout]
+heads = 'ascending'
+sparing = 'none'
+[[layout.zones]]
+first_cylinder = 1
+last_cylinder = 6
+sectors_per_track = 20
+offset_sectors = 3.0
+track_skew_sectors = 4.0
+cylinder_skew_sectors = 7.0
+spares = 2
+slips = [2, 63, 110]
+[[layout.zones]]
+first_cylinder = 9
+last_cylinder = 15
+sectors_per_track = 12
+offset_sectors = 5.0
+track_skew_sectors = 2.0
+cylinder_skew_sectors = 1.0
+spares = 2
+slips = [38, 40, 72, 110]
+";
+
+    fn laid_out(heads: &str, sparing: &str) -> Geometry {
+        let text = LAYOUT
+            .replace("ascending", heads)
+            .replace("sparing = 'none'", &format!("sparing = '{sparing}'"));
+        let profile: DiskProfile = toml::from_str(&text).unwrap();
+        Geometry::new(&profile)
+    }
+
+    #[test]
+    fn skews_add_up_from_the_first_track_of_a_zone_and_slips_push_them_forward() {
+        for sparing in ["none", "zone", "cylinder", "cylinder-front", "track"] {
+            for heads in ["ascending", "serpentine-in-zone", "serpentine"] {
+                let geometry = laid_out(heads, sparing);
+                let mut seen = Vec::new();
+                for sector in 0..geometry.capacity() {
+                    let place = geometry.place(sector);
+                    let outer = place.cylinder < 9;
+                    let (first, spt, offset, track, cylinder, slips) = match outer {
+                        true => (1, 20, 3, 4, 7, &[2, 63, 110][..]),
+                        false => (9, 12, 5, 2, 1, &[38, 40, 72, 110][..]),
+                    };
+                    let (beyond, heads_before) = (
+                        place.cylinder - first,
+                        match heads {
+                            "serpentine-in-zone" if (place.cylinder - first) % 2 == 1 => {
+                                2 - place.head
+                            }
+                            "serpentine" if place.cylinder % 2 == 1 => 2 - place.head,
+                            _ => place.head,
+                        },
+                    );
+                    // Tracks before this one, or the cylinder's, of which slips push the skew forward.
+                    let tracks = match sparing {
+                        "cylinder" | "cylinder-front" => 3 * beyond,
+                        "track" => 3 * beyond + heads_before,
+                        _ => 0,
+                    };
+                    let slipped = slips.iter().filter(|&&x| x < tracks * spt).count() as u32;
+                    // From a cylinder to the next there are two switches of heads and one of cylinders.
+                    let skew = offset + beyond * (cylinder + 2 * track) + heads_before * track;
+                    let turn = f64::from(skew + place.sector + slipped) / f64::from(spt);
+                    let off = (place.turn - turn + 0.5).rem_euclid(1.0) - 0.5;
+                    assert!(off.abs() < 1e-9, "{sparing} {heads} {sector}: {place:?}");
+                    assert_eq!(place.sectors_per_track, spt);
+                    seen.push((place.cylinder, heads_before, place.sector));
+                }
+                // They are numbered as they lie behind each other.
+                assert!(
+                    seen.is_sorted() && seen.windows(2).all(|w| w[0] != w[1]),
+                    "{sparing}"
+                );
+                assert_eq!(geometry.most_sectors_per_track(), 20.0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_track_goes_from_its_first_sector_to_its_last_and_then_comes_the_next() {
+        for sparing in ["none", "zone", "track"] {
+            let geometry = laid_out("serpentine", sparing);
+            let track_of = |sector| {
+                let place = geometry.place(sector);
+                (place.cylinder, place.head)
+            };
+            for sector in 0..geometry.capacity() {
+                let TrackSpan { first, last } = geometry.track(sector);
+                assert!((first..=last).contains(&sector));
+                assert!((first..=last).all(|other| track_of(other) == track_of(sector)));
+                assert!(first == 0 || track_of(first - 1) != track_of(sector));
+                let (place, behind) = (geometry.place(sector), (last + 1) % geometry.capacity());
+                assert!(track_of(behind) != track_of(sector));
+                let rest = geometry.rest_of_track(sector, &place);
+                assert_eq!(u64::from(rest), last + 1 - sector);
+                let next = geometry.behind_track(sector, &place, rest);
+                assert_eq!(next, (behind, geometry.place(behind)));
+                let zone = geometry.zone(sector);
+                let in_zone = |s: u64| geometry.place(s).cylinder < 9;
+                let border = (0..geometry.capacity()).find(|&s| !in_zone(s)).unwrap();
+                let expected = match in_zone(sector) {
+                    true => (0, border),
+                    false => (border, geometry.capacity()),
+                };
+                assert_eq!(zone, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_plain_geometry_has_its_zones_and_skews_in_time() {
+        let mut profile = profile();
+        profile.cylinders = 6;
+        profile.geometry = toml::from_str(
+            "surfaces = 2\nhead_switch_ms = 0.0\ntrack_skew_ms = 0.833\ncylinder_skew_ms = 1.666\n\
+             zones = [{ first_cylinder = 0, sectors_per_track = 30 }, { first_cylinder = 4, sectors_per_track = 10 }]",
+        )
+        .unwrap();
+        let geometry = Geometry::new(&profile);
+        assert_eq!(geometry.capacity(), 4 * 2 * 30 + 2 * 2 * 10);
+        assert_eq!(geometry.most_sectors_per_track(), 30.0);
+        assert_eq!(
+            (geometry.zone(239), geometry.zone(240)),
+            ((0, 240), (240, 280))
+        );
+        let mut expected = 0;
+        for cylinder in 0..6 {
+            for head in 0..2 {
+                let sectors = if cylinder < 4 { 30 } else { 10 };
+                // A tenth of a turn from head to head, a fifth from the last head to the next cylinder.
+                let skew = 0.3 * f64::from(cylinder) + 0.1 * f64::from(head);
+                for sector in 0..sectors {
+                    let place = geometry.place(expected);
+                    let seen = (place.cylinder, place.head, place.sector);
+                    assert_eq!(seen, (cylinder, head, sector));
+                    assert_eq!(place.sectors_per_track, sectors);
+                    let turn = skew + f64::from(sector) / f64::from(sectors);
+                    let off = (place.turn - turn + 0.5).rem_euclid(1.0) - 0.5;
+                    assert!(off.abs() < 1e-9, "{place:?}");
+                    assert_eq!(geometry.sectors_per_track(expected), u64::from(sectors));
+                    expected += 1;
+                }
+            }
+        }
+        // Behind the last track comes the first.
+        let last = geometry.place(279);
+        assert_eq!(geometry.next_track(&last), geometry.place(0));
+    }
 }

@@ -563,4 +563,126 @@ mod tests {
             "{longest} {aged}"
         );
     }
+
+    #[test]
+    fn only_fcfs_serves_in_order_and_only_the_nearest_first_lets_jobs_starve() {
+        let two_seconds = Nanos::from_secs(2);
+        for (scheduler, in_order, most_wait) in [
+            (ArmScheduler::Fcfs, true, Nanos::MAX),
+            (ArmScheduler::Sstf, false, two_seconds),
+            (ArmScheduler::Look, false, Nanos::MAX),
+            (ArmScheduler::CLook, false, Nanos::MAX),
+            (ArmScheduler::Sptf, false, two_seconds),
+        ] {
+            assert_eq!(disk(scheduler).serves_in_order(), in_order, "{scheduler:?}");
+            assert_eq!(scheduler.most_wait(), most_wait, "{scheduler:?}");
+        }
+    }
+
+    fn waiting(disk: &PositionalDisk, job: Job, arrived: Nanos) -> Waiting {
+        let place = disk.place(&job);
+        Waiting {
+            job,
+            arrived,
+            place,
+        }
+    }
+
+    /// Serves 8 sectors, and gives when that ends.
+    fn served(disk: &mut PositionalDisk, sector: u64, now: Nanos) -> Nanos {
+        let waiting = waiting(disk, job(0, sector, 8), now);
+        let time = disk.serve(&waiting, now, 1);
+        now + time.positioning + time.transfer
+    }
+
+    #[test]
+    fn the_arm_is_where_the_last_job_ended_and_far_from_the_others() {
+        let mut disk = disk(ArmScheduler::Fcfs);
+        let geometry = disk.mechanics.geometry().clone();
+        let cylinder = |sector| u64::from(geometry.place(sector).cylinder);
+        let (near, far) = (5_000_000, 900_000_000);
+        assert_eq!(disk.distance(Sector::new(far)), cylinder(far));
+        let ended = served(&mut disk, near, Nanos::ZERO);
+        assert_eq!(disk.distance(Sector::new(near)), 0);
+        assert_eq!(disk.distance(Sector::new(0)), cylinder(near));
+        let between = cylinder(far) - cylinder(near);
+        assert_eq!(disk.distance(Sector::new(far)), between);
+        let last = geometry.place(near + 7);
+        assert_eq!(disk.track_at(ended), (last.cylinder, last.head));
+    }
+
+    /// What is next of jobs at these sectors that came at these times, in milliseconds.
+    fn next(mut disk: PositionalDisk, jobs: &[(u64, u64)], now_ms: u64) -> usize {
+        let located = |&(sector, ms)| waiting(&disk, job(0, sector, 8), Nanos::from_millis(ms));
+        let queue = jobs.iter().map(located).collect();
+        disk.next(&queue, Nanos::from_millis(now_ms))
+    }
+
+    #[test]
+    fn a_job_that_has_waited_for_long_enough_is_next() {
+        let (far, near) = (900_000_000, 1000);
+        for scheduler in [ArmScheduler::Sstf, ArmScheduler::Look] {
+            let mut disk = disk(scheduler);
+            disk.queueing.most_wait = Nanos::from_millis(500);
+            let jobs = [(far, 100), (near, 200)];
+            for (now, chosen) in [(300, 1), (599, 1), (600, 0), (2000, 0)] {
+                assert_eq!(next(disk.clone(), &jobs, now), chosen, "at {now} ms");
+            }
+        }
+    }
+
+    #[test]
+    fn jobs_beyond_the_depth_of_the_queue_are_not_seen() {
+        let jobs = [(900_000_000, 0), (800_000_000, 0), (1000, 0), (2000, 0)];
+        for scheduler in [ArmScheduler::Sstf, ArmScheduler::Look, ArmScheduler::CLook] {
+            for (depth, chosen) in [(0, 0), (1, 0), (2, 1), (3, 2), (4, 2)] {
+                let mut disk = disk(scheduler);
+                disk.queueing.depth = depth;
+                assert_eq!(next(disk, &jobs, 0), chosen, "{scheduler:?} {depth}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_arm_keeps_its_direction_for_as_long_as_there_are_jobs_ahead() {
+        let (outer, middle, inner) = (100_000_000, 500_000_000, 900_000_000);
+        for (scheduler, before, jobs, chosen) in [
+            // It came from further in, so it goes on outwards, and turns where there is nothing.
+            (ArmScheduler::Look, inner, &[(inner, 0), (outer, 0)][..], 1),
+            (ArmScheduler::Look, inner, &[(inner, 0)], 0),
+            (ArmScheduler::Look, outer, &[(outer, 0), (inner, 0)], 1),
+            (ArmScheduler::Look, outer, &[(outer, 0)], 0),
+            // What is on its own cylinder lies in either direction.
+            (ArmScheduler::Look, inner, &[(inner, 0), (middle, 0)], 1),
+            // Always inwards, and from the outermost again.
+            (ArmScheduler::CLook, inner, &[(outer, 0), (inner, 0)], 1),
+            (
+                ArmScheduler::CLook,
+                outer,
+                &[(450_000_000, 0), (outer, 0)],
+                1,
+            ),
+        ] {
+            let mut disk = disk(scheduler);
+            let now = served(&mut disk, before, Nanos::ZERO);
+            let now = served(&mut disk, middle, now);
+            let now_ms = now.get().div_ceil(1_000_000);
+            assert_eq!(next(disk, jobs, now_ms), chosen, "{scheduler:?} {jobs:?}");
+        }
+    }
+
+    #[test]
+    fn a_drive_serves_at_least_one_sector_and_none_beyond_its_end() {
+        let disk = disk(ArmScheduler::Fcfs);
+        let end = disk.mechanics.capacity();
+        for ((sector, sectors), span) in [
+            ((100, 8), (100, 108)),
+            ((100, 0), (100, 101)),
+            ((end - 8, 8), (end - 8, end)),
+            ((end - 3, 8), (end - 8, end)),
+            ((end + 3, 8), (end - 8, end)),
+        ] {
+            assert_eq!(disk.span(&job(0, sector, sectors)), span);
+        }
+    }
 }

@@ -77,7 +77,8 @@ impl DiskLaws {
         seek::distance_within(&self.zones, distance.clamp(0.0, 1.0))
     }
 
-    /// The time of a sector under the head in milliseconds where `share` of all sectors are faster.
+    /// The time of a sector under the head in milliseconds: `share`, 0 to 1, of all sectors are faster, or slower if the
+    /// number of sectors per track is linear (see [`ZoneLaw::pace`]).
     pub fn ms_per_sector(&self, share: f64) -> f64 {
         self.zones.pace(share).0 / 1e6
     }
@@ -301,5 +302,89 @@ mod tests {
         assert_eq!(turn, Nanos::new(8_330_000));
         let none = disk.positioning(Positioning::None, Access::Write, 1);
         assert_eq!(none, Nanos::ZERO);
+    }
+
+    #[test]
+    fn the_laws_are_those_of_the_profile() {
+        let laws = disk().laws;
+        let near = |seen: f64, expected: f64| {
+            assert!((seen - expected).abs() < 1e-9, "{seen}, not {expected}");
+        };
+        near(laws.revolution_ms(), 8.33);
+        near(laws.mean_rotation_ms(), 4.165);
+        // Its two points of each curve: over one cylinder, and over all 60,801.
+        let one = 1.0 / 60_800.0;
+        for (access, distance, ms) in [
+            (Access::Read, one, 0.8),
+            (Access::Read, 1.0, 17.0),
+            (Access::Write, one, 1.0),
+            (Access::Write, 1.0, 18.0),
+        ] {
+            near(laws.seek_ms(access, distance), ms);
+        }
+        // Half of all sectors lie on tracks that hold more than the quadratic mean of both ends.
+        let (fast, slow) = (0.005_976_f64, 0.012_064_f64);
+        let median = ((fast.powi(-2) + slow.powi(-2)) / 2.0).powf(-0.5);
+        for (share, ms) in [(0.0, slow), (0.5, median), (1.0, fast)] {
+            near(laws.ms_per_sector(share), ms);
+        }
+        let mean = 2.0 * fast * slow / (fast + slow);
+        near(laws.mean_transfer_ms_per_sector(), mean);
+    }
+
+    #[test]
+    fn distances_within_the_stroke_have_the_closed_form_and_there_are_no_others() {
+        let laws = disk().laws;
+        // The density of cylinders is c0 + c1 x; see the tests of seeks.
+        let ratio = 0.012_064 / 0.005_976;
+        let c0 = 2.0 * ratio / (ratio + 1.0);
+        let c1 = 2.0 - 2.0 * c0;
+        for d in [0.0, 0.2, 0.5, 1.0] {
+            let e: f64 = 1.0 - d;
+            let longer = e * e * (c0 * (c0 + c1) + e * c1 * c1 * (1.0 / 3.0 - e / 12.0));
+            let density = 2.0 * c0 * (c0 + c1) * e + c1 * c1 * (e.powi(2) - e.powi(3) / 3.0);
+            let (within, seen) = laws.distance_within(d);
+            assert!((within - (1.0 - longer)).abs() < 1e-12, "{d}: {within}");
+            assert!((seen - density).abs() < 1e-12, "{d}: {seen}");
+        }
+        assert_eq!(laws.distance_within(-0.5), laws.distance_within(0.0));
+        assert_eq!(laws.distance_within(1.5), laws.distance_within(1.0));
+    }
+
+    #[test]
+    fn a_rotation_alone_is_any_part_of_a_turn() {
+        let mut disk = disk();
+        let (mut sample, n) = (Moments::default(), 10_000);
+        let turn = Nanos::new(8_330_000);
+        let (mut least, mut most) = (turn, Nanos::ZERO);
+        for _ in 0..n {
+            let wait = disk.positioning(Positioning::RotationOnly, Access::Read, 9);
+            sample.push(wait);
+            (least, most) = (least.min(wait), most.max(wait));
+        }
+        assert!(most <= turn, "{most}");
+        assert!(
+            least.get() < 83_300 && most.get() > 8_246_700,
+            "{least} {most}"
+        );
+        // Uniform: a mean of half a turn, a standard deviation of a turn by the root of 12.
+        let (mean, sd) = (4_165_000.0, 8_330_000.0 / 12.0_f64.sqrt());
+        assert!(
+            (sample.mean() - mean).abs() < 4.0 * sd / 100.0,
+            "{}",
+            sample.mean()
+        );
+        assert!((sample.sd() / sd - 1.0).abs() < 0.03, "{}", sample.sd());
+    }
+
+    #[test]
+    fn laws_are_shared_by_the_same_profile_only() {
+        let profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
+        let mut other = profile.clone();
+        other.revolution_ms = 8.0;
+        let (laws, of_other) = (DiskLaws::new(&profile), DiskLaws::new(&other));
+        assert!(Arc::ptr_eq(&laws, &DiskLaws::new(&profile)));
+        assert!(!Arc::ptr_eq(&laws, &of_other));
+        assert_eq!(of_other.revolution_ms(), 8.0);
     }
 }

@@ -178,4 +178,82 @@ mod tests {
             );
         }
     }
+
+    fn disk() -> SampledDisk {
+        let profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
+        SampledDisk::new(&DiskLaws::new(&profile), &Seed::new(1), "disk/0")
+    }
+
+    #[test]
+    fn rpo_draws_once_for_each_job_that_it_counts() {
+        let rpo = |count, most| Scheduler::Rpo { count, most };
+        for (scheduler, waiting, draws) in [
+            (Scheduler::Fcfs, 7, 1),
+            (rpo(RpoCount::Including, 9), 1, 1),
+            (rpo(RpoCount::Including, 9), 7, 7),
+            (rpo(RpoCount::Including, 9), 12, 9),
+            (rpo(RpoCount::Excluding, 9), 1, 1),
+            (rpo(RpoCount::Excluding, 9), 2, 1),
+            (rpo(RpoCount::Excluding, 9), 7, 6),
+            (rpo(RpoCount::Excluding, 9), 12, 9),
+        ] {
+            assert_eq!(scheduler.candidates(waiting), draws, "{scheduler:?}");
+        }
+    }
+
+    #[test]
+    fn only_fcfs_serves_without_regard_to_those_that_wait() {
+        let rpo = Scheduler::Rpo {
+            count: RpoCount::Including,
+            most: 9,
+        };
+        for (scheduler, in_order) in [(Scheduler::Fcfs, true), (rpo, false)] {
+            let mut disk = disk().with_scheduler(scheduler);
+            assert_eq!(disk.serves_in_order(), in_order);
+            assert!(disk.takes_first(), "jobs are served as they come");
+            let job = Job::new(RequestId(0), Access::Read, Sector::new(0), Sectors::new(8));
+            let mut times = Vec::new();
+            assert_eq!(disk.serve_all([job; 3].into_iter(), &mut times), in_order);
+            assert_eq!(times.len(), if in_order { 3 } else { 0 });
+        }
+    }
+
+    #[test]
+    fn a_job_comes_to_its_place_and_has_its_pace_as_it_says() {
+        let mut disk = disk();
+        let mut serve = |positioning, pace| {
+            let job = Job {
+                positioning,
+                pace,
+                ..Job::new(
+                    RequestId(5),
+                    Access::Read,
+                    Sector::new(0),
+                    Sectors::new(100),
+                )
+            };
+            let waiting = Waiting {
+                job,
+                arrived: Nanos::ZERO,
+                place: (),
+            };
+            disk.serve(&waiting, Nanos::ZERO, 1)
+        };
+        // 100 sectors in 1 ms of a revolution of 8.33 ms.
+        let track = PaceOf::Track(iosonar_device::Pace(10_000.0));
+        let follows = serve(Positioning::None, track);
+        assert_eq!(follows.positioning, Nanos::ZERO);
+        assert_eq!(follows.transfer, Nanos::from_millis(1));
+        let again = serve(Positioning::TurnLessTransfer, track);
+        assert_eq!(again.positioning, Nanos::new(7_330_000));
+        assert_eq!(again.transfer, Nanos::from_millis(1));
+        let turn = serve(Positioning::FullTurn, track);
+        assert_eq!(turn.positioning, Nanos::new(8_330_000));
+        // What belongs to one request is on one track; otherwise no two paces are the same.
+        let of_request = serve(Positioning::None, PaceOf::Request).pace;
+        assert_eq!(serve(Positioning::Fresh, PaceOf::Request).pace, of_request);
+        let new = serve(Positioning::None, PaceOf::NewPlace).pace;
+        assert_ne!(new, of_request);
+        assert_ne!(serve(Positioning::None, PaceOf::NewPlace).pace, new);
+    }
 }

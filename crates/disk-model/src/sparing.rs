@@ -436,4 +436,59 @@ mod tests {
         assert_eq!(numbering.track(11), (9, 18));
         assert_eq!(numbering.place(19), (20, false));
     }
+
+    #[test]
+    fn single_sectors_lie_away_from_their_tracks_unless_whole_tracks_do() {
+        for (sparing, remaps, away) in [
+            (Sparing::Zone, &[(12, 38)][..], true),
+            (Sparing::Zone, &[(12, 12)], false),
+            (Sparing::Zone, &[], false),
+            (Sparing::Tracks, &[(1, 3)], false),
+        ] {
+            let zone = Span {
+                cylinders: 2,
+                heads: 2,
+                sectors_per_track: 10,
+                skipped: 0,
+                spares: 1,
+                slips: &[],
+                remaps,
+            };
+            let numbering = Numbering::new(sparing, 1, &zone);
+            assert_eq!(numbering.has_remaps(), away, "{sparing:?} {remaps:?}");
+            let moved: Vec<u64> = (0..numbering.sectors)
+                .filter(|&offset| numbering.place(offset) != (offset, false))
+                .collect();
+            match sparing {
+                // The second track is where the fourth would be.
+                Sparing::Tracks => {
+                    assert_eq!(moved, (10..20).collect::<Vec<_>>());
+                    assert_eq!(numbering.place(13), (33, false));
+                    assert_eq!(numbering.track(13), (10, 19));
+                }
+                _ if away => assert_eq!(
+                    (moved.as_slice(), numbering.place(12)),
+                    (&[12][..], (38, true))
+                ),
+                _ => assert!(moved.is_empty()),
+            }
+        }
+    }
+
+    #[test]
+    fn of_several_remaps_of_a_place_the_first_counts() {
+        let zone = Span {
+            cylinders: 1,
+            heads: 2,
+            sectors_per_track: 10,
+            skipped: 0,
+            spares: 3,
+            slips: &[],
+            remaps: &[(9, 18), (4, 17), (9, 19)],
+        };
+        let numbering = Numbering::new(Sparing::Zone, 1, &zone);
+        assert_eq!(numbering.place(9), (18, true));
+        assert_eq!(numbering.place(4), (17, true));
+        assert_eq!(numbering.place(8), (8, false));
+    }
 }
