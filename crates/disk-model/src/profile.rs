@@ -531,6 +531,24 @@ mod tests {
     }
 
     #[test]
+    fn a_layout_without_zones_is_refused() {
+        let profile = DiskProfile {
+            layout: Some(LayoutProfile {
+                range_cylinders: 1,
+                ..LayoutProfile::default()
+            }),
+            ..DiskProfile::parse(BUILT_IN[0].1, "x.toml").unwrap()
+        };
+        let message = DiskProfile::parse(&profile.to_toml(), "x.toml")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains("'layout.zones' is 0, expected at least one zone"),
+            "{message}"
+        );
+    }
+
+    #[test]
     fn an_unknown_name_lists_the_known_ones() {
         let message = DiskProfile::load("no-such-drive", Path::new("."))
             .unwrap_err()

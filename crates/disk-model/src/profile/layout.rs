@@ -82,8 +82,8 @@ impl DiskProfile {
         }
         spans.sort_unstable();
         let apart = spans.windows(2).all(|w| w[0].1 < w[1].0);
-        let capacity = crate::Geometry::new(self).capacity();
-        if spans.is_empty() || !apart || capacity == 0 {
+        // Without zones there is no geometry.
+        if spans.is_empty() || !apart || crate::Geometry::new(self).capacity() == 0 {
             let expected = "at least one zone with sectors, and no overlapping zones";
             return refuse("layout.zones", layout.zones.len() as f64, expected);
         }
