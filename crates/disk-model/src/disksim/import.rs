@@ -59,10 +59,9 @@ pub fn import(
         _ => 2,
     });
     for path in order {
-        let same = |other: &PathBuf| match (other.canonicalize(), path.canonicalize()) {
-            (Ok(a), Ok(b)) => a == b,
-            _ => other == path,
-        };
+        // A file that is not there is among neither, and will be refused.
+        let full = path.canonicalize().ok();
+        let same = |other: &PathBuf| other.canonicalize().ok() == full;
         if !read.iter().any(same) && !tree.included.iter().any(same) {
             parse(path, &known, &mut tree)?;
             read.push(path.clone());

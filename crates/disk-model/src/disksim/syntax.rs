@@ -389,3 +389,213 @@ fn wrong(token: &Token, at: &At, expected: &'static str) -> DiskSimError {
         expected,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at() -> At {
+        At {
+            path: Arc::from(Path::new("x")),
+            line: 1,
+        }
+    }
+
+    fn names(first: Value, last: &str) -> Result<Vec<Value>, DiskSimError> {
+        let first = Item {
+            value: first,
+            at: at(),
+        };
+        let items = range(Some(first), last, &at())?;
+        Ok(items.into_iter().map(|item| item.value).collect())
+    }
+
+    #[test]
+    fn a_range_of_names_counts_from_the_first_to_the_last() {
+        let word = |word: &str| Value::Word(word.to_owned());
+        for (first, last, expected) in [
+            ("d0", "d2", &["d0", "d1", "d2"][..]),
+            ("d9", "d11", &["d9", "d10", "d11"]),
+            ("d3", "d3", &["d3"]),
+        ] {
+            let expected: Vec<Value> = expected.iter().map(|name| word(name)).collect();
+            assert_eq!(names(word(first), last).unwrap(), expected);
+        }
+        for (first, last) in [
+            (word("d0"), "e2"),
+            (word("d2"), "d1"),
+            (word("d"), "d2"),
+            (word("d0"), "d"),
+            (word("d0"), "d99999999999999999999"),
+            (Value::Int(0), "2"),
+        ] {
+            let message = names(first, last).unwrap_err().to_string();
+            assert!(
+                message.contains("differ only in a final number"),
+                "{message}"
+            );
+        }
+        assert!(range(None, "d2", &at()).is_err());
+        // At most 100,000 names.
+        assert_eq!(names(word("d0"), "d99999").unwrap().len(), 100_000);
+        assert_eq!(names(word("d7"), "d100006").unwrap().len(), 100_000);
+        assert!(names(word("d0"), "d100000").is_err());
+    }
+
+    fn parsed(text: &str) -> Result<Tree, DiskSimError> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.parv");
+        std::fs::write(&path, text).unwrap();
+        std::fs::write(dir.path().join("empty"), "").unwrap();
+        let mut tree = Tree::default();
+        parse(&path, &Files { given: &[] }, &mut tree)?;
+        Ok(tree)
+    }
+
+    #[test]
+    fn blocks_inherit_the_parameters_of_a_block_that_is_their_type() {
+        let tree = parsed(
+            "kind A { x = 1, y z = 2.5, } A B { y z = 3, w = [ a0 .. a1, b2..b3, 7 ] },\n\
+             kind A { x = 9 }\ninstantiate [ d0 .. d1 ] as B instantiate [ e ] as A",
+        )
+        .unwrap();
+        let value = |block: usize, key: &str| {
+            let parameters = &tree.blocks[block].parameters;
+            let all: Vec<_> = parameters.iter().filter(|(k, _)| k == key).collect();
+            assert_eq!(all.len(), 1, "{key}");
+            all[0].1.value.clone()
+        };
+        let kinds: Vec<(&str, &str)> = tree
+            .blocks
+            .iter()
+            .map(|block| (block.kind.as_str(), block.name.as_str()))
+            .collect();
+        assert_eq!(kinds, [("kind", "A"), ("kind", "B")]);
+        assert_eq!(
+            (value(0, "x"), value(0, "y z")),
+            (Value::Int(1), Value::Float(2.5))
+        );
+        assert_eq!(
+            (value(1, "x"), value(1, "y z")),
+            (Value::Int(1), Value::Int(3))
+        );
+        let Value::List(items) = value(1, "w") else {
+            panic!("a list")
+        };
+        let items: Vec<String> = items.iter().map(Item::to_string).collect();
+        assert_eq!(items, ["'a0'", "'a1'", "'b2'", "'b3'", "7"]);
+        // The second definition of A does not count.
+        let [warning] = &tree.warnings[..] else {
+            panic!("{:?}", tree.warnings)
+        };
+        assert_eq!(warning.about, WarningAbout::DefinedBefore);
+        assert!(warning.key == "A" && warning.at.ends_with("x.parv:2"));
+        let mut objects: Vec<_> = tree.objects.iter().collect();
+        objects.sort();
+        let object = |(name, block): (&String, &String)| format!("{name} {block}");
+        let objects: Vec<String> = objects.into_iter().map(object).collect();
+        assert_eq!(objects, ["d0 B", "d1 B", "e A"]);
+    }
+
+    #[test]
+    fn values_may_be_blocks_with_or_without_a_name_and_topologies() {
+        let tree = parsed(
+            "kind A { b = inner { x = 1 }, c = inner NAMED { x = 2 }, d = word,\n\
+             e = topology bus top [ disk d0 [], disk d1 [ disk d2 [] ] ] }\ntopology bus root [ disk d3 [] ]",
+        )
+        .unwrap();
+        let block = tree.blocks.iter().find(|block| block.name == "A").unwrap();
+        let texts: Vec<String> = block
+            .parameters
+            .iter()
+            .map(|(key, item)| format!("{key} {item}"))
+            .collect();
+        assert_eq!(
+            texts,
+            [
+                "b a block 'inner'",
+                "c a block 'inner'",
+                "d 'word'",
+                "e a topology of 'top'"
+            ]
+        );
+        assert!(tree.blocks.iter().any(|block| block.name == "NAMED"));
+        let Value::Topology(topology) = &block.parameters[3].1.value else {
+            panic!("a topology")
+        };
+        let below: Vec<&str> = topology.below.iter().map(|t| t.name.as_str()).collect();
+        assert_eq!((topology.kind.as_str(), below), ("bus", vec!["d0", "d1"]));
+        assert_eq!(topology.below[1].below[0].name, "d2");
+        let [root] = &tree.topologies[..] else {
+            panic!("{:?}", tree.topologies)
+        };
+        assert_eq!((root.name.as_str(), root.below.len()), ("root", 1));
+    }
+
+    #[test]
+    fn blocks_lie_within_each_other_to_a_depth_of_64() {
+        for (depth, deep) in [(64, false), (65, true)] {
+            let inside = |open: &str, close: &str| {
+                let text = format!("{}{}", open.repeat(depth - 1), close.repeat(depth - 1));
+                parsed(&format!("kind A {{ x = {text} }}"))
+            };
+            assert_eq!(inside("[ ", "] ").is_err(), deep);
+            let opening = "b { x = ".repeat(depth - 2);
+            let blocks = format!("kind A {{ x = {opening}b {{ y = 1 {}", "} ".repeat(depth));
+            assert_eq!(parsed(&blocks).is_err(), deep);
+            let topology = format!("{}{}", "disk d [ ".repeat(depth), "] ".repeat(depth));
+            assert_eq!(parsed(&format!("topology {topology}")).is_err(), deep);
+        }
+        // Those that have ended do not count.
+        let beside = "x = [ [ ] ], y = b { z = [ ] }, ".repeat(100);
+        assert!(parsed(&format!("kind A {{ {beside} }}")).is_ok());
+        let beside = "topology bus b [ disk d [] ] ".repeat(100);
+        assert!(parsed(&beside).is_ok());
+    }
+
+    #[test]
+    fn files_include_a_thousand_others_at_most() {
+        assert_eq!(
+            parsed(&"source empty\n".repeat(1000))
+                .unwrap()
+                .included
+                .len(),
+            1000
+        );
+        let message = parsed(&"source empty\n".repeat(1001))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains("x.parv:1001: found 'empty', expected at most 1000 included files"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn what_stands_in_the_wrong_place_is_named() {
+        for (text, seen, expected) in [
+            ("= A", "'='", "a block, 'instantiate'"),
+            ("kind A [", "'['", "'{' after the name"),
+            ("kind {", "'{'", "a name after the type"),
+            ("kind A { =", "'='", "a parameter or '}'"),
+            ("kind A { x , ", "','", "'=' after the name"),
+            ("kind A { x = , ", "','", "a value"),
+            ("kind A { x = 1 2", "'2'", "',' or '}' after a value"),
+            ("kind A { x = [ 1", "the end of the file", "']' at the end"),
+            ("kind A { x = [ d0 .. 1 ] }", "'.. 1'", "two names"),
+            ("instantiate x", "'x'", "'[' after 'instantiate'"),
+            ("instantiate [ x ] is A", "'is'", "'as' after"),
+            ("instantiate [ x ] as [", "'['", "the name of a block"),
+            ("topology [", "'['", "the type of a component"),
+            ("topology bus [", "'['", "the name of a component"),
+            ("topology bus b {", "'{'", "'[' with the components"),
+            ("topology bus b [ =", "'='", "a component or ']'"),
+            ("source [", "'['", "a file after 'source'"),
+            ("source", "the end of the file", "a file after 'source'"),
+        ] {
+            let message = parsed(text).unwrap_err().to_string();
+            let complaint = format!("found {seen}, expected {expected}");
+            assert!(message.contains(&complaint), "{text}: {message}");
+        }
+    }
+}

@@ -70,3 +70,63 @@ pub(super) fn number(word: &str) -> Option<Value> {
     let number: f64 = word.parse().ok()?;
     number.is_finite().then_some(Value::Float(number))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_begins_with_a_digit_a_point_or_a_minus() {
+        for (word, expected) in [
+            ("5", Some(Value::Int(5))),
+            ("-5", Some(Value::Int(-5))),
+            ("007", Some(Value::Int(7))),
+            ("0x1f", Some(Value::Int(31))),
+            ("1.5", Some(Value::Float(1.5))),
+            (".5", Some(Value::Float(0.5))),
+            ("-.5", Some(Value::Float(-0.5))),
+            ("2.", Some(Value::Float(2.0))),
+            ("1e3", Some(Value::Float(1000.0))),
+            ("25E-1", Some(Value::Float(2.5))),
+            // Beyond whole numbers of 64 bits.
+            ("9999999999999999999", Some(Value::Float(1e19))),
+            // Words.
+            ("+5", None),
+            ("e5", None),
+            ("0xg", None),
+            ("1-2", None),
+            ("--5", None),
+            ("1k", None),
+            ("inf", None),
+            ("-inf", None),
+            ("NaN", None),
+            ("1e999", None),
+            ("-", None),
+            ("", None),
+        ] {
+            assert_eq!(number(word), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn marks_separate_words_and_comments_end_with_their_line() {
+        let path = Arc::from(Path::new("x"));
+        let text = "a b={c # d\n e,f]:g;h?i[\tj}\n\u{1}k";
+        let seen: Vec<(String, usize)> = tokens(text, &path)
+            .into_iter()
+            .map(|(token, at)| (token.to_string(), at.line))
+            .collect();
+        let line = |line: usize, words: &[&str]| -> Vec<(String, usize)> {
+            words
+                .iter()
+                .map(|word| (format!("'{word}'"), line))
+                .collect()
+        };
+        let expected = [
+            line(1, &["a", "b", "=", "{", "c"]),
+            line(2, &["e", ",", "f", "]", "g", "h", "i", "[", "j", "}"]),
+            line(3, &["k"]),
+        ];
+        assert_eq!(seen, expected.concat());
+    }
+}
