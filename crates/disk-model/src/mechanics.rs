@@ -198,3 +198,155 @@ impl Head {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_turn_is_at_least_nothing_and_less_than_one() {
+        for (turns, part) in [
+            (0.0, 0.0),
+            (0.75, 0.75),
+            (1.0, 0.0),
+            (2.5, 0.5),
+            (-0.25, 0.75),
+            (-1.0, 0.0),
+            (-3.5, 0.5),
+        ] {
+            assert_eq!(part_of_turn(turns), part, "{turns}");
+        }
+    }
+
+    fn head(angle: f64) -> Head {
+        Head {
+            angle,
+            clock: Nanos::from_millis(7),
+            track: Track {
+                cylinder: 0,
+                head: 0,
+            },
+        }
+    }
+
+    #[test]
+    fn a_place_that_has_gone_by_by_no_more_than_rounding_costs_no_turn() {
+        // Of a revolution of 1024 ns all parts are exact.
+        let head = head(0.5);
+        for (turn, at_ns, latency) in [
+            (0.75, 0.0, 256.0),
+            (0.75, 128.0, 128.0),
+            (0.75, 1024.0, 256.0),
+            (0.25, 0.0, 768.0),
+            (0.5, 0.0, 0.0),
+            (0.5, 4.0, -4.0),
+            (0.5, 5.0, 1019.0),
+            (0.5, 6.0, 1018.0),
+        ] {
+            assert_eq!(
+                head.latency_ns(turn, at_ns, 1024.0),
+                latency,
+                "{turn} {at_ns}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_platter_turns_while_time_passes() {
+        let mut head = head(0.5);
+        // 3.75 revolutions of 1024 ns.
+        let passed = head.wind(Nanos::from_millis(7) + Nanos::new(3840), 1024.0);
+        assert_eq!((passed, head.angle), (3840.0, 0.25));
+        assert_eq!(head.clock, Nanos::new(7_003_840));
+        assert_eq!(head.wind(head.clock, 1024.0), 0.0);
+        assert_eq!(head.angle, 0.25);
+    }
+
+    /// Tracks of 100 sectors in 10 ms, 2 surfaces; seeks of 1 ms to the next cylinder and 4 over 16.
+    fn mechanics(cylinder_switch_ms: Option<f64>, write_settle_ms: f64) -> Arc<Mechanics> {
+        let mut profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
+        profile.cylinders = 18;
+        profile.revolution_ms = 10.0;
+        let points = crate::SeekPoints {
+            track_to_track_ms: 1.0,
+            full_stroke_ms: f64::sqrt(17.0),
+            measured: Vec::new(),
+        };
+        profile.seek.read = points.clone();
+        profile.seek.write = points;
+        profile.seek.write_settle_ms = write_settle_ms;
+        profile.geometry = toml::from_str(
+            "surfaces = 2\nhead_switch_ms = 1.5\ntrack_skew_ms = 2.0\ncylinder_skew_ms = 3.0\n\
+             zones = [{ first_cylinder = 0, sectors_per_track = 100 }]",
+        )
+        .unwrap();
+        profile.geometry.cylinder_switch_ms = cylinder_switch_ms;
+        Mechanics::new(&profile)
+    }
+
+    #[test]
+    fn a_seek_takes_no_less_than_a_switch_of_heads_and_a_write_settles() {
+        let (read, write, discard) = (Access::Read, Access::Write, Access::Discard);
+        let plain = mechanics(None, 0.0);
+        let slow = mechanics(None, 0.25);
+        let fast = mechanics(None, -1.25);
+        for (mechanics, cylinders, other_head, access, ms) in [
+            (&plain, 0, false, read, 0.0),
+            (&plain, 0, true, read, 1.5),
+            (&plain, 1, false, read, 1.0),
+            (&plain, 1, true, read, 1.5),
+            (&plain, 4, true, read, 2.0),
+            (&plain, 16, false, write, 4.0),
+            (&slow, 0, false, write, 0.0),
+            (&slow, 0, true, write, 1.75),
+            (&slow, 4, false, write, 2.25),
+            (&slow, 4, false, read, 2.0),
+            (&slow, 4, false, discard, 2.0),
+            (&fast, 4, false, write, 0.75),
+            (&fast, 1, false, write, 0.0),
+        ] {
+            let seen = mechanics.seek_ms(cylinders, other_head, access);
+            assert!(
+                (seen - ms).abs() < 1e-9,
+                "{cylinders} {other_head} {access:?}: {seen}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_transfer_goes_on_where_the_next_track_begins() {
+        // From the last ten sectors of a track over the whole next one, and ten of the one behind.
+        for (cylinder_switch, first, switches) in [
+            // To the other head, and to the next cylinder: 2 and 3 ms of skew cover 1.5 and 1 ms.
+            (None, 90, 2.0 + 3.0),
+            // A switch of 3.5 ms comes too late for the skew, so that it costs a turn.
+            (Some(3.5), 90, 2.0 + 3.0 + 10.0),
+            (Some(0.5), 190, 3.0 + 2.0),
+        ] {
+            let mechanics = mechanics(cylinder_switch, 0.0);
+            let place = mechanics.geometry.place(first);
+            let mut head = head(0.0);
+            let at = place.turn * 1e7;
+            let ended = mechanics.pass(&mut head, Access::Read, (first, place), 120, at);
+            let took = (ended - at) / 1e6;
+            assert!((took - (12.0 + switches)).abs() < 1e-6, "{took}");
+            let last = mechanics.geometry.place(first + 119);
+            assert_eq!(head.track, Track::from(&last));
+            let short = mechanics.pass(&mut head, Access::Read, (first, place), 10, at);
+            assert!((short - at - 1e6).abs() < 1e-3, "{short}");
+            assert_eq!(head.track, Track::from(&place));
+        }
+        let mechanics = mechanics(Some(0.5), 0.0);
+        let from = Track {
+            cylinder: 3,
+            head: 1,
+        };
+        // Within a cylinder it is a switch of heads.
+        let same = mechanics.geometry.place(600);
+        let next = mechanics.geometry.place(800);
+        let crossing = |place| mechanics.crossing_ns(from, place, Access::Read);
+        assert_eq!((crossing(&same), crossing(&next)), (1.5e6, 0.5e6));
+    }
+}

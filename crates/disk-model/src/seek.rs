@@ -375,4 +375,43 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_curve_of_two_pieces_has_its_list_its_root_and_its_line() {
+        let curve = SeekCurve::TwoPiece {
+            first_ms: [0.7, 0.9].into(),
+            line_from: 9.0,
+            root_ms: (0.5, 0.25),
+            line_ms: (2.0, 0.125),
+        };
+        for (cylinders, ms) in [
+            // Less than a cylinder is one.
+            (0.5, 0.7),
+            (1.0, 0.7),
+            (2.0, 0.9),
+            (2.5, 0.9),
+            (4.0, 1.0),
+            (9.0, 3.125),
+            (16.0, 4.0),
+        ] {
+            assert_eq!(curve.time_ms(cylinders), ms, "{cylinders}");
+            let root = f64::sqrt(cylinders);
+            if root * root == cylinders {
+                assert_eq!(curve.time_of_root_ms(root), ms, "{cylinders}");
+            }
+        }
+        let SeekCurve::Root { a_ms, b_ms } = SeekCurve::new(1.0, 10.0, 101) else {
+            panic!("two points make a root curve")
+        };
+        // 1 ms at 1 and 10 ms at 100.
+        assert_eq!((a_ms, b_ms), (0.0, 1.0));
+        let curves = SeekCurves {
+            read: SeekCurve::new(1.0, 10.0, 101),
+            write: curve.clone(),
+        };
+        assert_eq!(curves.of(Access::Read).time_ms(25.0), 5.0);
+        for access in [Access::Write, Access::Discard, Access::Flush] {
+            assert_eq!(curves.of(access), &curve);
+        }
+    }
 }

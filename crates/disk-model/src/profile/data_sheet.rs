@@ -420,3 +420,241 @@ impl DataSheet {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheet() -> DataSheet {
+        DataSheet {
+            capacity_gb: 1000.0,
+            rpm: 7500.0,
+            outer_mb_per_s: 128.0,
+            inner_mb_per_s: None,
+            read_seek_ms: None,
+            write_seek_ms: None,
+            track_to_track_ms: None,
+            heads: None,
+            cache_mib: None,
+            interface_mb_per_s: None,
+        }
+    }
+
+    fn shingled() -> ShingledProfile {
+        ShingledProfile {
+            band_tracks: 20,
+            media_cache_gb: 20.48,
+            media_cache_place: crate::CachePlace::Outer,
+            map_entries: 1000,
+            map_record_revolutions: 0,
+            stream_sectors: 1000,
+            cleaning: crate::BandCleaning::Lazy,
+            idle_ms: 0.0,
+        }
+    }
+
+    fn near(seen: f64, expected: f64) {
+        let off = (seen - expected).abs();
+        assert!(
+            off < 1e-9 * expected.abs().max(1.0),
+            "{seen}, not {expected}"
+        );
+    }
+
+    #[test]
+    fn a_sheet_of_three_figures_makes_a_drive_by_the_formulas() {
+        let (profile, derived) = sheet().profile("made up", None);
+        // 60,000 / 7500 ms, a seek of 8 ms, and a tenth of that to the next track.
+        near(profile.revolution_ms, 8.0);
+        near(profile.seek.read.track_to_track_ms, 0.8);
+        // 128,000 B/ms in 8.8 ms are 2200 sectors; 0.48 of that on the innermost tracks.
+        near(profile.transfer.outermost_ms_per_sector, 8.0 / 2200.0);
+        near(profile.transfer.innermost_ms_per_sector, 8.0 / 1056.0);
+        assert_eq!(profile.capacity_sectors, 1_953_125_000);
+        // 1.1 TB per surface, at least two.
+        let geometry = &profile.geometry;
+        assert_eq!(geometry.surfaces, 2);
+        assert!(!geometry.is_assumed);
+        let skews = [
+            geometry.head_switch_ms,
+            geometry.cylinder_switch_ms.unwrap(),
+            geometry.track_skew_ms,
+            geometry.cylinder_skew_ms,
+        ];
+        for ms in skews {
+            near(ms, 0.8);
+        }
+        // 24 zones from 2200 down to 1056 sectors, of as few cylinders as hold all: 39,072 sectors on the tracks of one
+        // surface, one of each zone.
+        let zones = &geometry.zones;
+        assert_eq!(zones.len(), 24);
+        let sectors: Vec<u32> = zones.iter().map(|zone| zone.sectors_per_track).collect();
+        let expected = (0..24).map(|i| (2200.0 - 1144.0 * f64::from(i) / 23.0).round() as u32);
+        assert_eq!(sectors, expected.collect::<Vec<_>>());
+        let of_zone =
+            (1_953_125_000.0 / (2.0 * f64::from(sectors.iter().sum::<u32>()))).ceil() as u32;
+        assert!(
+            zones
+                .iter()
+                .zip(0..)
+                .all(|(zone, i)| zone.first_cylinder == i * of_zone)
+        );
+        assert_eq!(profile.cylinders, 24 * of_zone);
+        // Writes settle for 0.6 ms more, on the next track as well.
+        near(profile.seek.write.track_to_track_ms, 1.4);
+        let span = |points: &SeekPoints| points.full_stroke_ms - points.track_to_track_ms;
+        near(span(&profile.seek.read), span(&profile.seek.write));
+        assert_eq!(
+            (profile.cache, profile.overheads, profile.bus),
+            (None, None, None)
+        );
+        let queue = profile.queue.unwrap();
+        assert_eq!((queue.scheduler, queue.depth), (ArmScheduler::Sptf, 32));
+        let from = |key: &str| {
+            let found = derived.iter().find(|derived| derived.key == key).unwrap();
+            (found.value, found.from.as_str())
+        };
+        assert_eq!(from("revolution_ms"), (8.0, "60000 / rpm"));
+        assert_eq!(
+            from("geometry.surfaces"),
+            (2.0, "assumed: 1.1 TB per surface, at least 2")
+        );
+        let inner = "assumed: 0.48 x the rate of the outermost tracks";
+        assert_eq!(from("inner_mb_per_s"), (61.44, inner));
+        assert_eq!(from("average write seek time").0, 8.6);
+    }
+
+    #[test]
+    fn what_a_sheet_states_is_taken() {
+        let stated = DataSheet {
+            inner_mb_per_s: Some(64.0),
+            read_seek_ms: Some(7.0),
+            write_seek_ms: Some(7.5),
+            track_to_track_ms: Some(1.0),
+            heads: Some(5),
+            cache_mib: Some(64),
+            interface_mb_per_s: Some(300.0),
+            capacity_gb: 5000.0,
+            ..sheet()
+        };
+        let (profile, _) = stated.profile("made up", None);
+        near(profile.seek.read.track_to_track_ms, 1.0);
+        near(profile.seek.write.track_to_track_ms, 1.5);
+        near(profile.transfer.outermost_ms_per_sector, 8.0 / 2250.0);
+        near(profile.transfer.innermost_ms_per_sector, 8.0 / 1125.0);
+        assert_eq!(profile.geometry.surfaces, 5);
+        let cache = profile.cache.unwrap();
+        assert_eq!((cache.segments, cache.segment_sectors), (64, 2048));
+        assert_eq!(
+            (cache.write_segments, cache.maximum_read_ahead_sectors),
+            (32, 2048)
+        );
+        let bus = profile.bus.unwrap();
+        near(bus.read_ms_per_sector, 512.0 / 300e3);
+        near(bus.write_ms_per_sector, 512.0 / 300e3);
+        assert_eq!(
+            (bus.write_water_mark, bus.water_mark_of),
+            (0.0, WaterMarkOf::Request)
+        );
+        let overheads = profile.overheads.unwrap();
+        let commands = [
+            overheads.read_hit_after_read_ms,
+            overheads.read_hit_after_write_ms,
+            overheads.read_miss_after_read_ms,
+            overheads.read_miss_after_write_ms,
+            overheads.write_hit_after_read_ms,
+            overheads.write_hit_after_write_ms,
+            overheads.write_miss_after_read_ms,
+            overheads.write_miss_after_write_ms,
+        ];
+        assert_eq!(commands, [0.1; 8]);
+        // Without heads, one surface for each 1.1 TB.
+        for (capacity_gb, surfaces) in [(2200.0, 2), (2201.0, 3), (5500.0, 5), (5501.0, 6)] {
+            let sheet = DataSheet {
+                capacity_gb,
+                ..sheet()
+            };
+            assert_eq!(sheet.profile("made up", None).0.geometry.surfaces, surfaces);
+        }
+        // Segments of 1 MiB, but 4 at least and 128 at most.
+        for (cache_mib, segments, segment_sectors) in [
+            (1, 4, 512),
+            (4, 4, 2048),
+            (128, 128, 2048),
+            (256, 128, 4096),
+        ] {
+            let sheet = DataSheet {
+                cache_mib: Some(cache_mib),
+                ..sheet()
+            };
+            let cache = sheet.profile("made up", None).0.cache.unwrap();
+            assert_eq!(
+                (cache.segments, cache.segment_sectors),
+                (segments, segment_sectors)
+            );
+        }
+        let none = DataSheet {
+            cache_mib: Some(0),
+            ..sheet()
+        };
+        assert_eq!(none.profile("made up", None).0.cache, None);
+    }
+
+    #[test]
+    fn a_shingled_drive_has_room_for_its_media_cache_and_writes_by_halves_of_segments() {
+        let sheet = DataSheet {
+            cache_mib: Some(64),
+            ..sheet()
+        };
+        let (plain, _) = sheet.profile("made up", None);
+        let (profile, _) = sheet.profile("made up", Some(&shingled()));
+        assert_eq!(profile.capacity_sectors, plain.capacity_sectors);
+        // 20.48 GB are 40,000,000 sectors, 2.048 % more; each zone has less than one cylinder more than needed.
+        let of_zone = plain.cylinders / 24;
+        let expected = (f64::from(of_zone) * 1.020_48).round() as u32;
+        assert!(
+            (profile.cylinders / 24).abs_diff(expected) <= 1,
+            "{}",
+            profile.cylinders
+        );
+        let bus = profile.bus.unwrap();
+        assert_eq!(
+            (bus.write_water_mark, bus.water_mark_of),
+            (0.5, WaterMarkOf::Segment)
+        );
+        assert_eq!(profile.shingled, Some(shingled()));
+    }
+
+    #[test]
+    fn faster_drives_have_shorter_arms() {
+        for (rpm, ms) in [
+            (5999.0, 12.0),
+            (6000.0, 8.0),
+            (8999.0, 8.0),
+            (9000.0, 3.9),
+            (11_999.0, 3.9),
+            (12_000.0, 3.2),
+        ] {
+            assert_eq!(usual_seek_ms(rpm), ms, "{rpm}");
+        }
+    }
+
+    #[test]
+    fn the_average_seek_is_that_over_all_pairs_of_sectors() {
+        // Where all tracks are alike, the density of distances is 2 (1 - d), and the mean of sqrt(d) 8 / 15.
+        let even = ZoneLaw::new(Zoning::SectorsPerTrackLinear, 8.0, 0.01, 0.01);
+        let root = mean_root_of_distance(&even);
+        assert!((root - 8.0 / 15.0).abs() < 1e-5, "{root}");
+        let sheet = DataSheet {
+            inner_mb_per_s: Some(128.0),
+            read_seek_ms: Some(9.0),
+            write_seek_ms: Some(9.5),
+            track_to_track_ms: Some(1.0),
+            ..sheet()
+        };
+        let seek = sheet.profile("made up", None).0.seek;
+        let near = |seen: f64, expected: f64| assert!((seen - expected).abs() < 1e-3, "{seen}");
+        near(seek.read.full_stroke_ms, 1.0 + 8.0 * 15.0 / 8.0);
+        near(seek.write.full_stroke_ms, 1.5 + 8.0 * 15.0 / 8.0);
+    }
+}

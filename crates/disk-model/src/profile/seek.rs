@@ -82,7 +82,7 @@ pub enum SeekLaw {
     ThreePoint {
         /// The time of a seek to the next cylinder.
         track_to_track_ms: f64,
-        /// The average time of a seek, over a third of the cylinders.
+        /// The average time of a seek between two random cylinders.
         average_ms: f64,
         /// The time of a seek across all cylinders.
         full_stroke_ms: f64,
@@ -204,6 +204,7 @@ impl DiskProfile {
             write: self.seek.write.curve(self.cylinders),
         }
     }
+
     /// Whether the points of reads and of writes are those of a drive.
     pub(super) fn check_seek_points(&self, refuse: &Refuse<'_>) -> Result<(), ProfileError> {
         for (key, points) in [
@@ -289,5 +290,102 @@ impl DiskProfile {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_three_point_curve_is_that_of_lee_and_katz() {
+        let (min, mean, max) = (1.5_f64, 8.0_f64, 16.0_f64);
+        let law = SeekLaw::ThreePoint {
+            track_to_track_ms: min,
+            average_ms: mean,
+            full_stroke_ms: max,
+        };
+        for cylinders in [3, 40, 1000, 10_000] {
+            let c = f64::from(cylinders);
+            let a = (15.0 * mean - 10.0 * min - 5.0 * max) / (3.0 * c.sqrt());
+            let b = (7.0 * min - 15.0 * mean + 8.0 * max) / (3.0 * c);
+            let exact = |d: f64| a * (d - 1.0).sqrt() + b * (d - 1.0) + min;
+            let curve = law.curve(cylinders);
+            for distance in 1..=cylinders {
+                let d = f64::from(distance);
+                let off = (curve.time_ms(d) - exact(d)).abs();
+                // Each of the first cylinders is a point, and the last one.
+                let most = if distance <= 51 || distance == cylinders {
+                    1e-9
+                } else {
+                    1e-3
+                };
+                assert!(off < most, "{distance} of {cylinders}: {off}");
+            }
+            let SeekCurve::Measured(points) = curve else {
+                panic!("points")
+            };
+            // A step of 2 % from 51 on: ln(10,000 / 51) / ln(1.02) = 267 of them.
+            assert!(points.len() < 51 + 275, "{}", points.len());
+            assert!(points.windows(2).all(|w| w[0].0 < w[1].0));
+        }
+        // Over all of many cylinders the longest, and between two random ones, at a distance of the density 2 (1 - x), the
+        // mean.
+        let curve = law.curve(1_000_000);
+        assert!((curve.time_ms(1e6) - max).abs() < 1e-2);
+        let steps = 1000;
+        let at = |i: u32| (f64::from(i) + 0.5) / f64::from(steps);
+        let times = (0..steps).map(|i| 2.0 * (1.0 - at(i)) * curve.time_ms(1e6 * at(i)));
+        let average = times.sum::<f64>() / f64::from(steps);
+        assert!((average - mean).abs() < 1e-2, "{average}");
+    }
+
+    #[test]
+    fn a_constant_or_measured_curve_begins_at_no_distance() {
+        let constant = SeekLaw::Constant { seek_ms: 2.5 }.curve(100);
+        assert_eq!([1.0, 50.0, 99.0].map(|d| constant.time_ms(d)), [2.5; 3]);
+        let measured = SeekLaw::Measured {
+            points: vec![(0.0, 7.0), (2.0, 3.0), (4.0, 4.0)],
+        };
+        // Half of the way from (0, 0), and on beyond the last one.
+        let curve = measured.curve(100);
+        assert_eq!(
+            [1.0, 2.0, 3.0, 10.0].map(|d| curve.time_ms(d)),
+            [1.5, 3.0, 3.5, 7.0]
+        );
+        let nowhere = SeekLaw::Measured {
+            points: vec![(0.0, 7.0)],
+        };
+        assert_eq!(nowhere.curve(100).time_ms(50.0), 0.0);
+    }
+
+    #[test]
+    fn between_the_ends_the_points_of_a_formula_lie_ever_farther_apart() {
+        let mut profile = DiskProfile::parse(crate::BUILT_IN[0].1, "x.toml").unwrap();
+        profile.cylinders = 101;
+        let law = SeekLaw::TwoPiece {
+            first_ms: vec![0.5],
+            line_from_cylinders: 30.0,
+            root_ms: (1.0, 0.2),
+            line_ms: (2.0, 0.01),
+        };
+        profile.seek.curve = Some(law);
+        profile.seek.write_settle_ms = 0.25;
+        (profile.seek.read, profile.seek.write) = Default::default();
+        profile.complete();
+        let exact = |d: f64| {
+            if d < 30.0 {
+                1.0 + 0.2 * d.sqrt()
+            } else {
+                2.0 + 0.01 * d
+            }
+        };
+        let places = [2, 3, 4, 5, 7, 9, 12, 15, 19, 24, 30, 38, 48, 60, 75, 94];
+        for (points, settle) in [(&profile.seek.read, 0.0), (&profile.seek.write, 0.25)] {
+            assert_eq!(points.track_to_track_ms, 0.5 + settle);
+            assert_eq!(points.full_stroke_ms, exact(100.0) + settle);
+            let expected = places.map(|d| (f64::from(d), exact(f64::from(d)) + settle));
+            assert_eq!(points.measured, expected);
+        }
     }
 }
