@@ -263,3 +263,289 @@ impl Transfer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::tests::electronics as changed;
+    use crate::{BusProfile, CacheProfile, OverheadsProfile, Requested};
+
+    /// A sector takes 1 µs when it is read and 2 µs when it is written; segments have 100 sectors.
+    fn electronics(change: impl FnOnce(&mut BusProfile, &mut CacheProfile)) -> Electronics {
+        changed(|profile| {
+            profile.overheads = Some(OverheadsProfile {
+                read_completion_ms: 0.01,
+                write_completion_ms: 0.02,
+                data_preparation_ms: 0.003,
+                first_reselect_ms: 0.004,
+                other_reselect_ms: 0.005,
+                ..OverheadsProfile::default()
+            });
+            let bus = profile.bus.as_mut().unwrap();
+            (bus.read_ms_per_sector, bus.write_ms_per_sector) = (0.001, 0.002);
+            change(bus, profile.cache.as_mut().unwrap());
+        })
+    }
+
+    fn near(seen: f64, expected: f64) {
+        let same = seen == expected || (seen - expected).abs() < 1e-6;
+        assert!(same, "{seen}, not {expected}");
+    }
+
+    fn holding(start: u64, end: u64) -> Segment {
+        Segment {
+            start,
+            end,
+            ..Segment::default()
+        }
+    }
+
+    /// The sectors 10 up to 30, from 1000 ns on; the bus is left in 700 ns.
+    fn transfer(electronics: &Electronics, writes: bool) -> Transfer {
+        Transfer::new(electronics, writes, 0, (10, 30), 700.0, First::Data(1000.0))
+    }
+
+    /// Does what comes next, and expects it at this time.
+    fn step(transfer: &mut Transfer, electronics: &Electronics, segment: &mut Segment, at: f64) {
+        near(transfer.time, at);
+        transfer.step(electronics, segment);
+    }
+
+    #[test]
+    fn what_is_there_crosses_the_bus_sector_by_sector() {
+        let electronics = electronics(|_, _| {});
+        let mut segment = holding(10, 30);
+        let mut read = transfer(&electronics, false);
+        assert_eq!(
+            (read.sectors(), read.crossed(5000.0), read.watched(100)),
+            (20, 0, u64::MAX)
+        );
+        step(&mut read, &electronics, &mut segment, 1000.0);
+        assert_eq!((read.bus, read.data_began), (Bus::Chunk, Some(1000.0)));
+        for (now, crossed) in [
+            (0.0, 0),
+            (1000.0, 0),
+            (1999.0, 0),
+            (2000.0, 1),
+            (20_500.0, 19),
+            (99_000.0, 20),
+        ] {
+            assert_eq!(read.crossed(now), crossed, "{now}");
+        }
+        step(&mut read, &electronics, &mut segment, 21_000.0);
+        assert_eq!(
+            (read.out, read.crossed(99_000.0), read.bus),
+            (30, 0, Bus::Completing)
+        );
+        assert_eq!((segment.start, segment.end), (10, 30));
+        step(&mut read, &electronics, &mut segment, 31_000.0);
+        assert!(read.is_done());
+    }
+
+    #[test]
+    fn on_a_bus_without_a_time_all_sectors_cross_at_once() {
+        let electronics = electronics(|bus, _| bus.read_ms_per_sector = 0.0);
+        let mut read = transfer(&electronics, false);
+        step(&mut read, &electronics, &mut holding(10, 25), 1000.0);
+        assert_eq!([999.0, 1000.0].map(|now| read.crossed(now)), [0, 15]);
+    }
+
+    #[test]
+    fn a_read_leaves_the_bus_where_nothing_is_there_and_comes_back_at_the_water_mark() {
+        let electronics = electronics(|bus, _| bus.read_water_mark = 0.25);
+        let mut segment = holding(10, 12);
+        let mut read = transfer(&electronics, false);
+        step(&mut read, &electronics, &mut segment, 1000.0);
+        // Two sectors, and the disconnection.
+        step(&mut read, &electronics, &mut segment, 3000.0);
+        assert_eq!(read.bus, Bus::Leaving);
+        // Until it has left nothing happens.
+        segment.end = 17;
+        read.wake(&electronics, &segment, 3500.0);
+        assert_eq!(read.bus, Bus::Leaving);
+        segment.end = 16;
+        step(&mut read, &electronics, &mut segment, 3700.0);
+        // Five sectors more than those that have crossed: a quarter of the request.
+        assert_eq!(
+            (read.bus, read.time, read.watched(100)),
+            (Bus::Away, f64::INFINITY, 17)
+        );
+        read.wake(&electronics, &segment, 6000.0);
+        assert_eq!(read.bus, Bus::Away);
+        segment.end = 17;
+        read.wake(&electronics, &segment, 6000.0);
+        // Reselection and the preparation of data.
+        step(&mut read, &electronics, &mut segment, 13_000.0);
+        assert_eq!((read.bus, read.data_began), (Bus::Chunk, Some(1000.0)));
+        segment.end = 28;
+        step(&mut read, &electronics, &mut segment, 18_000.0);
+        // What has come meanwhile crosses at once, without the mark.
+        step(&mut read, &electronics, &mut segment, 29_000.0);
+        assert_eq!((read.bus, read.out), (Bus::Leaving, 28));
+        step(&mut read, &electronics, &mut segment, 29_700.0);
+        // The end is enough.
+        assert_eq!(read.watched(100), 30);
+        segment.end = 30;
+        read.wake(&electronics, &segment, 40_000.0);
+        step(&mut read, &electronics, &mut segment, 47_000.0);
+        step(&mut read, &electronics, &mut segment, 49_000.0);
+        step(&mut read, &electronics, &mut segment, 59_000.0);
+        assert!(read.is_done());
+    }
+
+    #[test]
+    fn a_read_that_holds_the_bus_goes_on_with_the_next_sector() {
+        for never_disconnect in [false, true] {
+            let electronics = electronics(|bus, cache| {
+                (bus.hold_reads, bus.never_disconnect) = (!never_disconnect, never_disconnect);
+                cache.requested = Requested::DroppedWhenSent;
+            });
+            let mut segment = holding(10, 15);
+            let mut read = transfer(&electronics, false);
+            step(&mut read, &electronics, &mut segment, 1000.0);
+            step(&mut read, &electronics, &mut segment, 6000.0);
+            assert_eq!(
+                (read.bus, read.time, read.watched(100)),
+                (Bus::Holding, f64::INFINITY, 16)
+            );
+            // What has been sent is dropped.
+            assert_eq!((segment.start, segment.end), (15, 15));
+            read.wake(&electronics, &segment, 8000.0);
+            assert_eq!(read.bus, Bus::Holding);
+            segment.end = 16;
+            read.wake(&electronics, &segment, 9000.0);
+            near(read.time, 10_000.0);
+            assert_eq!(read.bus, Bus::Chunk);
+        }
+    }
+
+    #[test]
+    fn a_write_fills_its_segment_and_waits_for_room() {
+        for hold_writes in [false, true] {
+            let electronics = electronics(|bus, cache| {
+                (bus.hold_writes, bus.write_water_mark) = (hold_writes, 0.5);
+                cache.segment_sectors = 8;
+            });
+            // Of eight sectors, 20 in all.
+            let mut segment = holding(10, 10);
+            segment.written = 10;
+            let mut write = transfer(&electronics, true);
+            step(&mut write, &electronics, &mut segment, 1000.0);
+            step(&mut write, &electronics, &mut segment, 17_000.0);
+            assert_eq!((segment.start, segment.end, write.out), (10, 18, 18));
+            if hold_writes {
+                // One sector less is enough.
+                assert_eq!((write.bus, write.watched(8)), (Bus::Holding, 11));
+                write.wake(&electronics, &segment, 18_000.0);
+                assert_eq!(write.bus, Bus::Holding);
+                segment.written = 11;
+                write.wake(&electronics, &segment, 20_000.0);
+                step(&mut write, &electronics, &mut segment, 22_000.0);
+                assert_eq!(
+                    (segment.start, segment.end, write.bus),
+                    (11, 19, Bus::Holding)
+                );
+                continue;
+            }
+            step(&mut write, &electronics, &mut segment, 17_700.0);
+            // Half of a segment may be left.
+            assert_eq!((write.bus, write.watched(8)), (Bus::Away, 14));
+            segment.written = 13;
+            write.wake(&electronics, &segment, 18_000.0);
+            assert_eq!(write.bus, Bus::Away);
+            segment.written = 14;
+            write.wake(&electronics, &segment, 18_000.0);
+            step(&mut write, &electronics, &mut segment, 25_000.0);
+            // Four sectors, two of which are written meanwhile; six more, and then the last two.
+            segment.written = 16;
+            step(&mut write, &electronics, &mut segment, 33_000.0);
+            assert_eq!((write.out, write.bus), (22, Bus::Chunk));
+            segment.written = 30;
+            step(&mut write, &electronics, &mut segment, 37_000.0);
+            step(&mut write, &electronics, &mut segment, 49_000.0);
+            // All data have crossed; they are on the medium, too, when the bus has been left.
+            assert_eq!((write.out, write.bus), (30, Bus::Leaving));
+            step(&mut write, &electronics, &mut segment, 49_700.0);
+            // Rejoined, and complete.
+            step(
+                &mut write,
+                &electronics,
+                &mut segment,
+                49_700.0 + 4000.0 + 20_000.0,
+            );
+            assert!(write.is_done());
+        }
+    }
+
+    #[test]
+    fn a_write_is_complete_when_its_data_are_in_the_buffer_or_on_the_medium() {
+        for (fast_writes, never_disconnect) in
+            [(true, false), (true, true), (false, true), (false, false)]
+        {
+            let electronics = electronics(|bus, cache| {
+                (bus.never_disconnect, cache.fast_writes) = (never_disconnect, fast_writes);
+            });
+            let mut segment = holding(10, 10);
+            segment.written = 10;
+            let mut write = transfer(&electronics, true);
+            step(&mut write, &electronics, &mut segment, 1000.0);
+            step(&mut write, &electronics, &mut segment, 41_000.0);
+            if fast_writes {
+                step(&mut write, &electronics, &mut segment, 61_000.0);
+                assert!(write.is_done());
+                continue;
+            }
+            if !never_disconnect {
+                step(&mut write, &electronics, &mut segment, 41_700.0);
+            }
+            let waits = if never_disconnect {
+                Bus::Writing
+            } else {
+                Bus::Away
+            };
+            segment.written = 29;
+            write.wake(&electronics, &segment, 50_000.0);
+            assert_eq!(
+                (write.bus, write.time, write.watched(100)),
+                (waits, f64::INFINITY, 30)
+            );
+            segment.written = 30;
+            write.wake(&electronics, &segment, 60_000.0);
+            let rejoins = if never_disconnect { 0.0 } else { 4000.0 };
+            step(&mut write, &electronics, &mut segment, 80_000.0 + rejoins);
+            assert!(write.is_done());
+        }
+    }
+
+    #[test]
+    fn the_bus_is_not_rejoined_before_the_arm_is_free_and_later_in_a_time_of_its_own() {
+        let electronics = electronics(|_, _| {});
+        let mut segment = holding(10, 10);
+        segment.written = 10;
+        let away = First::Away(2000.0, 5000.0);
+        let write = Transfer::new(&electronics, true, 0, (10, 30), 700.0, away);
+        let mut write = write.with_extra(&electronics, 900.0);
+        step(&mut write, &electronics, &mut segment, 2000.0);
+        write.wake(&electronics, &segment, 4000.0);
+        assert_eq!(write.bus, Bus::Away);
+        step(&mut write, &electronics, &mut segment, 5000.0);
+        step(
+            &mut write,
+            &electronics,
+            &mut segment,
+            5000.0 + 4000.0 + 3000.0,
+        );
+        assert_eq!(write.data_began, Some(12_000.0));
+        step(&mut write, &electronics, &mut segment, 52_000.0);
+        // It leaves the bus in the time of the second disconnection.
+        segment.written = 30;
+        step(&mut write, &electronics, &mut segment, 52_900.0);
+        step(
+            &mut write,
+            &electronics,
+            &mut segment,
+            52_900.0 + 5000.0 + 20_000.0,
+        );
+        assert!(write.is_done());
+    }
+}

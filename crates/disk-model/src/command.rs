@@ -132,3 +132,89 @@ impl Electronics {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// Electronics with a buffer of segments of 100 sectors, after some changes.
+    pub(crate) fn electronics(change: impl FnOnce(&mut DiskProfile)) -> Electronics {
+        let mut profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
+        profile.cache = Some(CacheProfile {
+            segment_sectors: 100,
+            ..CacheProfile::default()
+        });
+        profile.overheads = Some(OverheadsProfile::default());
+        profile.bus = Some(BusProfile::default());
+        change(&mut profile);
+        Electronics::new(&profile).unwrap()
+    }
+
+    #[test]
+    fn a_water_mark_is_a_share_of_the_request_or_of_the_segment() {
+        let marks = |of: WaterMarkOf, read: f64, write: f64| {
+            electronics(|profile| {
+                profile.bus = Some(BusProfile {
+                    read_water_mark: read,
+                    write_water_mark: write,
+                    water_mark_of: of,
+                    ..BusProfile::default()
+                });
+            })
+        };
+        let of_request = marks(WaterMarkOf::Request, 0.25, 0.5);
+        // Of whole sectors, of no more than a segment, one at least.
+        for (sectors, read, write) in [
+            (1, 1, 1),
+            (7, 1, 3),
+            (8, 2, 4),
+            (100, 25, 50),
+            (300, 25, 50),
+        ] {
+            assert_eq!(of_request.mark(false, sectors), read, "{sectors}");
+            assert_eq!(of_request.mark(true, sectors), write, "{sectors}");
+        }
+        let of_segment = marks(WaterMarkOf::Segment, 0.251, 0.0);
+        assert_eq!(
+            (of_segment.mark(false, 8), of_segment.mark(true, 8)),
+            (26, 0)
+        );
+    }
+
+    #[test]
+    fn times_are_in_nanoseconds_and_writes_take_those_of_their_kind() {
+        let times = |fast_writes: bool| {
+            electronics(|profile| {
+                profile.cache.as_mut().unwrap().fast_writes = fast_writes;
+                profile.overheads = Some(OverheadsProfile {
+                    read_hit_after_read_ms: 0.1,
+                    read_hit_after_write_ms: 0.2,
+                    read_miss_after_read_ms: 0.3,
+                    read_miss_after_write_ms: 0.4,
+                    write_hit_after_read_ms: 0.5,
+                    write_hit_after_write_ms: 0.6,
+                    write_miss_after_read_ms: 0.7,
+                    write_miss_after_write_ms: 0.8,
+                    ..OverheadsProfile::default()
+                });
+            })
+        };
+        let near = |seen: After, ms: [f64; 2]| {
+            let off = (seen[0] / 1e6 - ms[0]).abs() + (seen[1] / 1e6 - ms[1]).abs();
+            assert!(off < 1e-12, "{seen:?}, not {ms:?}");
+        };
+        for (fast_writes, write) in [(true, [0.5, 0.6]), (false, [0.7, 0.8])] {
+            let electronics = times(fast_writes);
+            near(electronics.read_hit, [0.1, 0.2]);
+            near(electronics.read_miss, [0.3, 0.4]);
+            near(electronics.write, write);
+        }
+        let bare = DiskProfile {
+            cache: None,
+            ..DiskProfile::load("ibm-18es", Path::new(".")).unwrap()
+        };
+        assert!(Electronics::new(&bare).is_none());
+    }
+}

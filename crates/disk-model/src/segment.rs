@@ -52,3 +52,33 @@ impl Segment {
         self.start < end && begin < self.end
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_holds_its_sectors_and_drops_the_first_when_it_is_full() {
+        let mut segment = Segment {
+            start: 10,
+            end: 20,
+            ..Segment::default()
+        };
+        for (sector, holds) in [(9, false), (10, true), (19, true), (20, false)] {
+            assert_eq!(segment.holds(sector), holds, "{sector}");
+        }
+        for ((begin, end), overlaps) in [
+            ((5, 10), false),
+            ((5, 11), true),
+            ((12, 13), true),
+            ((19, 30), true),
+            ((20, 30), false),
+        ] {
+            assert_eq!(segment.overlaps(begin, end), overlaps, "{begin} {end}");
+        }
+        for (end, start) in [(25, 10), (30, 10), (31, 11), (50, 30)] {
+            segment.extend_to(end, 20);
+            assert_eq!((segment.start, segment.end), (start, end));
+        }
+    }
+}
