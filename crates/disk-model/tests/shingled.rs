@@ -297,6 +297,104 @@ fn a_read_over_a_block_in_the_cache_goes_there_and_back() {
 }
 
 #[test]
+fn a_read_goes_to_the_cache_even_for_a_single_sector() {
+    for (sectors, detours) in [(1, 1.0), (0, 0.0)] {
+        let mut drive = Drive::new(&profile());
+        if sectors > 0 {
+            drive.write(of_band(3), sectors);
+        }
+        drive.serve(Access::Read, of_band(80), BLOCK);
+        let before = drive.now.as_millis_f64() + COMMAND_MS;
+        let wait = (33.0 - before / SECTOR_MS).rem_euclid(TRACK as f64) * SECTOR_MS;
+        // The sector is on the log's first track at its angle of 0, and its home between two others.
+        let expected = COMMAND_MS + wait + 24.0 * SECTOR_MS + detours * REVOLUTION_MS;
+        near(drive.serve(Access::Read, of_band(3) - 7, 24), expected);
+    }
+}
+
+#[test]
+fn what_is_discarded_needs_no_entry_and_no_cleaning() {
+    let mut drive = Drive::new(&profile());
+    for band in 0..3 {
+        drive.write(of_band(band), BLOCK);
+    }
+    near(drive.serve(Access::Discard, of_band(1), BLOCK), COMMAND_MS);
+    assert_eq!(drive.work().map_entries, 2);
+    // Half of a block: the other half stays.
+    drive.serve(Access::Discard, of_band(2) - 5, BLOCK);
+    let work = drive.work();
+    assert_eq!(
+        (work.map_entries, work.cache_fill),
+        (2, 3 * u64::from(BLOCK))
+    );
+    drive.serve(Access::Discard, of_band(0), BLOCK);
+    // The oldest that is left begins in the middle of the last block.
+    assert_eq!(drive.work().cache_fill, u64::from(BLOCK) / 2);
+    drive.rest(1e5);
+    let work = drive.work_by_now();
+    assert_eq!((work.cleaned_bands, work.map_entries), (1, 0));
+    assert_eq!(work.cleaning_reads, BAND + u64::from(BLOCK) / 2);
+}
+
+#[test]
+fn a_measurement_begins_without_work_but_with_what_is_in_the_cache() {
+    let mut drive = Drive::new(&profile());
+    for band in 0..3 {
+        drive.write(of_band(band), BLOCK);
+    }
+    drive.rest(1e5);
+    drive.disk.measure_from(drive.now);
+    assert_eq!(
+        drive.work(),
+        MediaWork {
+            cache_sectors: CACHE_SECTORS,
+            map_limit: MAP_ENTRIES,
+            ..MediaWork::default()
+        }
+    );
+    for band in 0..3 {
+        drive.write(of_band(band), BLOCK);
+    }
+    drive.disk.measure_from(drive.now);
+    let work = drive.work();
+    assert_eq!(
+        (work.cached_sectors, work.cache_fill, work.cache_peak),
+        (0, 30, 30)
+    );
+    assert_eq!(
+        (work.map_entries, drive.disk.usage().background.busy),
+        (3, Nanos::ZERO)
+    );
+    drive.write(of_band(7), BLOCK);
+    let work = drive.work();
+    assert_eq!(
+        (work.cached_sectors, work.cache_fill, work.cache_peak),
+        (10, 40, 40)
+    );
+}
+
+#[test]
+fn distances_are_those_to_the_homes_of_sectors() {
+    // 20 tracks of one surface each are the cache.
+    for (place, first, last) in [
+        (CachePlace::Outer, 20, 999),
+        (CachePlace::Middle, 0, 999),
+        (CachePlace::Inner, 0, 979),
+    ] {
+        let mut profile = profile();
+        profile.shingled.as_mut().unwrap().media_cache_place = place;
+        let drive = Drive::new(&profile);
+        let capacity = Mechanics::new(&profile).capacity();
+        let distance = |sector| drive.disk.distance(Sector::new(sector));
+        assert_eq!(
+            (distance(0), distance(99), distance(100)),
+            (first, first, first + 1)
+        );
+        assert_eq!(distance(capacity - 1), last, "{place:?}");
+    }
+}
+
+#[test]
 fn a_sequential_overwrite_fills_bands_at_the_rate_of_the_medium() {
     let mut profile = write_back();
     profile.cache.as_mut().unwrap().write_segments = 1;
