@@ -327,14 +327,14 @@ impl Media {
             && cache.arrival == Arrival::AsDocumented
             && (cache.immediate_reads || (cache.free_blocks && self.want != self.span.first));
         if anywhere && latency > 0.0 {
-            // How many sectors ago the wanted one began to pass.
+            // How many sectors ago the wanted one began to pass: less than a turn.
             let gone = f64::from(self.sectors_per_track) - latency * self.sectors_per_ns;
             let (first, last) = (self.span.first, self.span.last);
             // A sector that begins just then is not too late by rounding.
             let behind = (gone - ROUNDING_NS * self.sectors_per_ns).ceil();
             let place = f64::from(self.sectors_per_track) * self.turn_on_track(around);
             let rest = f64::from(self.sectors_per_track) - 1.0 - place.round();
-            if gone > 0.0 && gone < ((last - first) as f64).min(rest) {
+            if gone < ((last - first) as f64).min(rest) {
                 let sector = self.want + behind as u64;
                 if sector <= last {
                     self.at = sector;

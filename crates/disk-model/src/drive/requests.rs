@@ -71,7 +71,7 @@ impl Drive {
         let overlaps = hit == Hit::Full && self.media.is_writing() && !cache.writes_wait_for_medium;
         let keeps_bus = hit == Hit::Full && self.media.is_writing() && electronics.never_disconnect;
         let arm = match waited {
-            Some(free) if !self.media.is_writing() => Arm::Busy(free),
+            Some(free) => Arm::Busy(free),
             _ if goes_on || overlaps || keeps_bus => Arm::Ready,
             _ => self.arm(on, t0),
         };
@@ -187,7 +187,7 @@ impl Drive {
         limit.min(capacity).max(end)
     }
 
-    /// No segment is available until the arm has finished something; returns when it has.
+    /// No segment is available until the arm has finished something; returns when it has. It does not write then.
     fn wait_for_segment(&mut self, on: &mut Machine<'_>, t0: f64) -> f64 {
         if self.media.is_idle() {
             let now = self.media.freed_at.max(t0);
@@ -220,7 +220,7 @@ impl Drive {
         let overlaps = self.media.is_writing()
             && (!cache.writes_wait_for_medium || electronics.never_disconnect);
         let arm = match waited {
-            Some(free) if !self.media.is_writing() => Arm::Busy(free),
+            Some(free) => Arm::Busy(free),
             _ if appends && !self.media.is_reading() => Arm::Ready,
             _ if overlaps => Arm::Ready,
             _ => self.arm(on, t0),
