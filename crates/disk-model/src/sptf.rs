@@ -104,3 +104,82 @@ fn parts(of_turn: f64) -> u32 {
     const MAGNITUDE: f64 = (1_u64 << (f64::MANTISSA_DIGITS - 1 - TURN.ilog2())) as f64;
     (of_turn + MAGNITUDE).to_bits() as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use iosonar_sim_core::Seed;
+    use iosonar_units::Nanos;
+
+    use super::*;
+    use crate::DiskProfile;
+    use crate::mechanics::{Head, Track};
+
+    #[test]
+    fn least_times_are_no_later_than_exact_ones_and_hardly_earlier() {
+        let mut profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
+        // An entry of the table for each distance; one surface, as switches of heads are not in it.
+        (profile.cylinders, profile.geometry.surfaces) = (1000, 1);
+        let mechanics = Mechanics::new(&profile);
+        let capacity = mechanics.geometry.capacity();
+        let mut stream = Seed::new(11).stream("test", "least");
+        for access in [Access::Read, Access::Write, Access::Discard] {
+            for _ in 0..3000 {
+                let turns = 10.0 * stream.uniform();
+                let track = Track {
+                    cylinder: stream.below(1000) as u32,
+                    head: 0,
+                };
+                let place = mechanics.geometry.place(stream.below(capacity));
+                let head = Head {
+                    angle: turns,
+                    clock: Nanos::ZERO,
+                    track,
+                };
+                let seek = mechanics.seek_ns(track, &place, access);
+                let latency = head.latency_ns(place.turn, seek, mechanics.revolution_ns);
+                let start = Start::new(&mechanics, track.cylinder, turns);
+                let least = start.least(&place, access);
+                let limit = start.limit(seek + latency);
+                assert!(least <= limit, "{access:?} {place:?}: {least} {limit}");
+                // A sector that rounding may put before the end of the seek is taken to be in time.
+                if (1000.0..mechanics.revolution_ns - 1000.0).contains(&latency) {
+                    assert!(limit - least <= 2 * start.margin, "{access:?} {place:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_coarse_table_has_the_least_seek_of_each_range() {
+        let profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
+        let mechanics = Mechanics::new(&profile);
+        let seeks = mechanics.least_seeks();
+        // 60,801 cylinders in ranges of 64, of which there are 951.
+        assert_eq!((seeks.coarse, seeks.table.len()), (6, 951));
+        let parts = f64::from(TURN) / mechanics.revolution_ns;
+        for distance in [0, 1, 63, 64, 100, 6400, 60_800] {
+            for access in [Access::Read, Access::Write] {
+                // The shortest seek of a range is over its first distance.
+                let first = distance / 64 * 64;
+                let exact = mechanics.moved_ns(first, false, access) * parts;
+                assert_eq!(seeks.of(distance, access), exact as u32, "{distance}");
+            }
+        }
+    }
+
+    #[test]
+    fn parts_of_a_turn_are_rounded_to_the_nearest() {
+        let part = 1.0 / f64::from(TURN);
+        for (of_turn, expected) in [
+            (0.0, 0),
+            (0.25, TURN / 4),
+            (7.4 * part, 7),
+            (7.6 * part, 8),
+            (1.0 - part, TURN - 1),
+        ] {
+            assert_eq!(parts(of_turn) & (TURN - 1), expected);
+        }
+    }
+}
