@@ -555,4 +555,28 @@ mod tests {
             .to_string();
         assert!(message.contains("seagate-st3500630ns"), "{message}");
     }
+
+    #[test]
+    fn a_part_of_a_name_is_enough() {
+        for name in ["exos-x18", "seagate-exos-x18-18tb"] {
+            let profile = DiskProfile::load(name, Path::new(".")).unwrap();
+            assert_eq!(profile.name, "seagate-exos-x18-18tb");
+        }
+    }
+
+    #[test]
+    fn a_figure_of_a_data_sheet_in_the_wrong_table_is_said_to_be_one() {
+        let good = BUILT_IN[0].1;
+        for (key, hint) in [
+            ("rpm", true),
+            ("heads", true),
+            ("cache_mib", true),
+            ("tracks", false),
+        ] {
+            let text = format!("{key} = 1\n{good}");
+            let message = DiskProfile::parse(&text, "x.toml").unwrap_err().to_string();
+            let seen = message.contains("belongs in [from_data_sheet]");
+            assert_eq!(seen, hint, "{message}");
+        }
+    }
 }

@@ -387,4 +387,32 @@ mod tests {
         assert!(!Arc::ptr_eq(&laws, &of_other));
         assert_eq!(of_other.revolution_ms(), 8.0);
     }
+
+    #[test]
+    fn each_draw_is_a_seek_over_a_random_distance_a_part_of_a_turn_and_the_pace_of_a_zone() {
+        let profile = DiskProfile::load("seagate-st3500630ns", Path::new(".")).unwrap();
+        let distances = SeekDistance::new(&profile.zones());
+        let curves = profile.seek_curves();
+        for (access, candidates) in [(Access::Read, 1), (Access::Write, 1), (Access::Read, 3)] {
+            let mut disk = disk();
+            let stream = |name| Seed::new(1).stream("disk/0", name);
+            let (mut seek, mut rotation, mut zone) =
+                (stream("seek"), stream("rotation"), stream("zone"));
+            for _ in 0..200 {
+                let least = (0..candidates).map(|_| {
+                    let cylinders = distances.draw_root(&mut seek).powi(2) * 60_800.0;
+                    curves.of(access).time_ms(cylinders) + rotation.uniform() * 8.33
+                });
+                let least = least.fold(f64::INFINITY, f64::min);
+                let seen = disk.positioning(Positioning::Fresh, access, candidates);
+                assert!(
+                    (seen.as_millis_f64() - least).abs() < 5e-6,
+                    "{seen}, not {least} ms"
+                );
+                let share = zone.bits() as f64 / 2.0_f64.powi(64);
+                let pace = profile.zones().pace(share).0;
+                assert!((disk.pace().0 / pace - 1.0).abs() < 3e-7);
+            }
+        }
+    }
 }

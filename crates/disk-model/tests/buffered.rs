@@ -491,6 +491,49 @@ fn an_extra_disconnection_comes_between_the_command_and_the_data() {
 }
 
 #[test]
+fn a_drive_with_an_extra_disconnection_wants_some_sectors_of_a_write_in_hand() {
+    for (extra, sectors, first, in_time) in [
+        // Two sectors cross the bus while one passes, from 0.1 ms on. Ten are there at 0.6 ms, 15 at 0.85.
+        (true, 44, 5, false),
+        (true, 44, 7, true),
+        (true, 45, 8, false),
+        (true, 45, 9, true),
+        // No more than the write has.
+        (true, 4, 2, false),
+        (true, 4, 4, true),
+        (false, 44, 2, true),
+    ] {
+        let profile = profile(|profile| {
+            profile.bus.as_mut().unwrap().write_ms_per_sector = 0.05;
+            let overheads = profile.overheads.as_mut().unwrap();
+            overheads.extra_write_disconnect = extra.then(ExtraDisconnect::default);
+        });
+        let turn = if in_time { 0.0 } else { REVOLUTION_MS };
+        let expected = (first + u64::from(sectors)) as f64 * SECTOR_MS + turn;
+        near(Drive::new(&profile).write(first, sectors), expected);
+    }
+}
+
+#[test]
+fn a_read_that_is_larger_than_its_segment_waits_until_sectors_have_been_sent() {
+    for (reads_directly, response) in [
+        // A sector takes 0.21 ms on the bus, in chunks of what is there: from 4.1 ms 1, from 4.31 2, from 4.73 4, from 5.57
+        // 8, from 7.25 17, up to 10.82 ms. At 7.6 ms 56 of the sectors from 40 on have been sent, so there is no room
+        // for 76, which comes again at 17.6 ms: chunks of 1, 2, 4 and 7 follow from 17.7 ms on.
+        (true, 17.7 + 14.0 * 0.21),
+        // At the end of sector 77 there is none for it.
+        (false, 17.8 + 13.0 * 0.21),
+    ] {
+        let profile = profile(|profile| {
+            profile.bus.as_mut().unwrap().read_ms_per_sector = 0.21;
+            let cache = profile.cache.as_mut().unwrap();
+            (cache.segment_sectors, cache.reads_directly) = (20, reads_directly);
+        });
+        near(Drive::new(&profile).read(40, 50), response);
+    }
+}
+
+#[test]
 fn a_discard_takes_its_command_and_its_data_are_forgotten() {
     let mut drive = Drive::new(&profile(|_| {}));
     drive.read(40, 10);
