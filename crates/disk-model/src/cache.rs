@@ -180,22 +180,15 @@ mod tests {
         }
     }
 
-    fn cache(segments: [Segment; 4]) -> Cache {
-        Cache {
-            segments: segments.into(),
-            ..Cache::new(&profile())
-        }
-    }
-
     const STATES: [State; 4] = [State::Empty, State::Clean, State::Reading, State::Writing];
 
-    /// From the sectors 0, 100, 200 and 300 on.
+    /// Segments that begin with the sectors 0, 100, 200 and 300.
     fn with_states(states: [State; 4]) -> Cache {
-        let mut start = 0;
-        cache(states.map(|state| {
-            start += 100;
-            segment(state, start - 100)
-        }))
+        let of = |(&state, number): (&State, u64)| segment(state, 100 * number);
+        Cache {
+            segments: states.iter().zip(0..).map(of).collect(),
+            ..Cache::new(&profile())
+        }
     }
 
     #[test]

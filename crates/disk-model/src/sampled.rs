@@ -324,7 +324,7 @@ mod tests {
         }
         // Half of all sectors lie on tracks that hold more than the quadratic mean of both ends.
         let (fast, slow) = (0.005_976_f64, 0.012_064_f64);
-        let median = ((fast.powi(-2) + slow.powi(-2)) / 2.0).powf(-0.5);
+        let median = f64::midpoint(fast.powi(-2), slow.powi(-2)).powf(-0.5);
         for (share, ms) in [(0.0, slow), (0.5, median), (1.0, fast)] {
             near(laws.ms_per_sector(share), ms);
         }

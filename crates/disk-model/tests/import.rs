@@ -420,7 +420,7 @@ fn warnings(files: &[(&str, &str)]) -> Vec<(String, WarningAbout)> {
 fn a_parameter_is_warned_of_if_it_is_unknown_or_has_no_effect_although_it_is_on() {
     // What the plain files have left of another type of seek.
     let left = ("Average seek time".to_owned(), WarningAbout::OtherSeekType);
-    assert_eq!(warnings(&[]), [left.clone()]);
+    assert_eq!(warnings(&[]), std::slice::from_ref(&left));
     let unknown = MODEL.replace("Block count = 8000", "Block cuont = 8000");
     let expected = ("Block cuont".to_owned(), WarningAbout::Unknown);
     assert_eq!(
@@ -583,7 +583,12 @@ fn each_level_of_the_buffer_has_its_meaning() {
     );
     assert_eq!(plain.arrival, Arrival::AsDisksim);
     assert!(plain.writes_wait_for_medium);
-    type Switch = (&'static str, fn(&CacheProfile) -> bool);
+}
+
+type Switch = (&'static str, fn(&CacheProfile) -> bool);
+
+#[test]
+fn each_switch_of_the_buffer_is_off_or_on() {
     let switches: [Switch; 10] = [
         ("Use separate write segment", |c| c.separate_write_segment),
         ("Allow read hits on write data", |c| c.read_hits_on_written),
