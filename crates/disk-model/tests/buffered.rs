@@ -3,7 +3,7 @@
 //! The drive of these tests has two surfaces, tracks of 100 sectors without skew, an arm that needs no time, and
 //! revolutions of 10 ms. A command takes 0.1 ms, and its bus no time, so that everything takes whole sectors of 0.1 ms.
 
-use iosonar_device::{Access, Background, Device, Job, Mechanism, RequestId, Waiting};
+use iosonar_device::{Access, Background, Device, Job, Mechanism, RequestId, ServiceTime, Waiting};
 use iosonar_disk_model::{
     Arrival, CacheProfile, DiskProfile, ExtraDisconnect, Mechanics, PositionalDisk, Queueing,
     ReadAhead, Requested,
@@ -54,8 +54,7 @@ impl Drive {
         Self { disk, now }
     }
 
-    /// The response time in milliseconds.
-    fn serve(&mut self, access: Access, sector: u64, sectors: u32) -> f64 {
+    fn served(&mut self, access: Access, sector: u64, sectors: u32) -> ServiceTime {
         let (sector, sectors) = (Sector::new(sector), Sectors::new(sectors));
         let job = Job::new(RequestId(0), access, sector, sectors);
         let waiting = Waiting {
@@ -64,9 +63,14 @@ impl Drive {
             arrived: self.now,
         };
         let time = self.disk.serve(&waiting, self.now, 1);
-        let response = time.positioning + time.transfer;
-        self.now += response;
-        response.as_millis_f64()
+        self.now += time.positioning + time.transfer;
+        time
+    }
+
+    /// The response time in milliseconds.
+    fn serve(&mut self, access: Access, sector: u64, sectors: u32) -> f64 {
+        let time = self.served(access, sector, sectors);
+        (time.positioning + time.transfer).as_millis_f64()
     }
 
     fn read(&mut self, sector: u64, sectors: u32) -> f64 {
@@ -301,26 +305,25 @@ fn read_ahead_is_interrupted_at_the_end_of_a_sector_or_within_it() {
 
 #[test]
 fn reading_may_begin_at_any_sector_of_a_request() {
-    for (immediate_reads, arrival, response) in [
+    for (immediate_reads, arrival, begins, response) in [
+        // The command ends when sector 31 begins to pass: all around to the end of 30.
+        (true, Arrival::AsDocumented, 3.0, 0.1 + REVOLUTION_MS),
         // The command ends in the middle of sector 31: from 32 on, and all around to the end of 31.
-        (true, Arrival::AsDocumented, 0.1 + 0.05 + REVOLUTION_MS),
-        // From the first sector, 10.
         (
             true,
-            Arrival::AsDisksim,
-            0.1 + 78.5 * SECTOR_MS + 50.0 * SECTOR_MS,
-        ),
-        (
-            false,
             Arrival::AsDocumented,
-            0.1 + 78.5 * SECTOR_MS + 50.0 * SECTOR_MS,
+            3.05,
+            0.1 + 0.05 + REVOLUTION_MS,
         ),
+        // From the first sector, 10.
+        (true, Arrival::AsDisksim, 3.05, 12.95),
+        (false, Arrival::AsDocumented, 3.05, 12.95),
     ] {
         let profile = with_cache(|cache| {
             (cache.immediate_reads, cache.arrival) = (immediate_reads, arrival);
         });
         let mut drive = Drive::new(&profile);
-        drive.rest(3.05);
+        drive.rest(begins);
         near(drive.read(10, 50), response);
         // All of it is there.
         for sector in [10, 31, 32, 59] {
@@ -530,6 +533,57 @@ fn a_read_that_is_larger_than_its_segment_waits_until_sectors_have_been_sent() {
             (cache.segment_sectors, cache.reads_directly) = (20, reads_directly);
         });
         near(Drive::new(&profile).read(40, 50), response);
+    }
+}
+
+#[test]
+fn a_part_of_a_read_is_sent_at_once_if_it_is_large_enough_or_any_part_may_be() {
+    for (sends_partial_hits, share, begins, ends) in [
+        // Five sectors of 20 are there: they are sent after the command. The mark is at each five sectors more.
+        (false, 0.25, COMMAND_MS, 3.5 + 0.05),
+        // Six are not, until sector 20 has passed. Of 20 two are left after three marks.
+        (false, 0.3, 2.1, 3.5 + 0.02),
+        // Five, and two marks.
+        (true, 0.3, COMMAND_MS, 3.5 + 0.03),
+    ] {
+        let profile = profile(|profile| {
+            let bus = profile.bus.as_mut().unwrap();
+            (bus.read_ms_per_sector, bus.read_water_mark) = (0.01, share);
+            profile.cache.as_mut().unwrap().sends_partial_hits = sends_partial_hits;
+        });
+        let mut drive = Drive::new(&profile);
+        drive.read(10, 10);
+        drive.rest_until(10.0);
+        let time = drive.served(Access::Read, 15, 20);
+        near(time.positioning.as_millis_f64(), begins);
+        // What is left crosses the bus when sector 34 has passed.
+        near(drive.now.as_millis_f64(), 10.0 + ends);
+        near(time.pace.0 * 20.0, time.transfer.get() as f64);
+    }
+}
+
+#[test]
+fn a_buffer_that_keeps_nothing_uses_its_segments_in_turn() {
+    // Of one segment two writes follow on each other in the same one.
+    for (segments, turn) in [(2, 0.0), (1, REVOLUTION_MS)] {
+        let profile = profile(|profile| {
+            let cache = profile.cache.as_mut().unwrap();
+            (cache.segments, cache.write_segments, cache.keeps_data) = (segments, 1, false);
+            let overheads = profile.overheads.as_mut().unwrap();
+            // The arm of a write with an extra disconnection sets out 0.1 ms later.
+            overheads.extra_write_disconnect = Some(ExtraDisconnect {
+                command_ms: 0.2,
+                ..ExtraDisconnect::default()
+            });
+        });
+        let mut drive = Drive::new(&profile);
+        for read in 0..u64::from(segments) {
+            drive.read(1000 * read, 10);
+        }
+        drive.write(5000, 10);
+        drive.rest_until(100.05);
+        // The command ends at 100.15 ms, just before sector 2.
+        near(drive.write(9002, 10), 1.15 + turn);
     }
 }
 

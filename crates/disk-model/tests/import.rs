@@ -489,6 +489,11 @@ fn files_are_read_once_in_whatever_order_they_are_given() {
         assert_eq!(imported.warnings, alone.warnings);
         assert_eq!(imported.files, alone.files);
     }
+    // One that no other includes is read as well.
+    let apart = specs(&[]).replace("Model = source drive.model", "Model = DRIVE.model");
+    std::fs::write(path("apart.diskspecs"), apart).unwrap();
+    let files = [path("drive.model"), path("apart.diskspecs")];
+    assert!(import(&files, None, BusTimes::default()).is_ok());
     // Without the widest, those that are left.
     let files = [path("drive.model"), path("drive.diskspecs")];
     let two = import(&files, None, BusTimes::default()).unwrap();
