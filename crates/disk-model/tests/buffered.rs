@@ -5,8 +5,8 @@
 
 use iosonar_device::{Access, Background, Device, Job, Mechanism, RequestId, ServiceTime, Waiting};
 use iosonar_disk_model::{
-    Arrival, CacheProfile, DiskProfile, ExtraDisconnect, Mechanics, PositionalDisk, Queueing,
-    ReadAhead, Requested,
+    ArmScheduler, Arrival, CacheProfile, DiskProfile, ExtraDisconnect, Mechanics, OverheadsProfile,
+    PositionalDisk, Queueing, ReadAhead, Requested,
 };
 use iosonar_sim_core::Seed;
 use iosonar_units::{Nanos, Sector, Sectors};
@@ -584,6 +584,199 @@ fn a_buffer_that_keeps_nothing_uses_its_segments_in_turn() {
         drive.rest_until(100.05);
         // The command ends at 100.15 ms, just before sector 2.
         near(drive.write(9002, 10), 1.15 + turn);
+    }
+}
+
+#[test]
+fn no_write_waits_in_the_buffer_for_more_than_a_second_while_others_go_before_it() {
+    for appends in [false, true] {
+        let profile = with_cache(|cache| {
+            (cache.fast_writes, cache.segments, cache.write_segments) = (true, 4, 3);
+        });
+        let mut drive = Drive::new(&profile);
+        // Writes from sector 10 of a track to its end: when one is on the medium the next one begins before 15.
+        drive.write(10_010, 90);
+        near(drive.write(15, 1), COMMAND_MS);
+        let mut late = None;
+        for write in 1..150 {
+            let began = drive.now.as_millis_f64();
+            let response = drive.write(10_010 + 100 * 7 * write, 90);
+            // Each waits for the one before the last, a turn; until the one at 15 is written in between.
+            if write > 2 && (response - REVOLUTION_MS).abs() > 0.3 {
+                late.get_or_insert(began);
+            }
+            // It waits since the first of its sectors came, even if it was used later than others.
+            if appends && write < 90 {
+                near(drive.write(15 + write, 1), COMMAND_MS);
+            }
+        }
+        let late = late.expect("one that waits for the write at 15");
+        assert!((990.0..1030.0).contains(&late), "{late}");
+    }
+}
+
+/// Which of two requests is next, a while after a write of sectors 40 to 49.
+fn next(profile: &DiskProfile, ms: f64, second: (Access, u64, u32)) -> usize {
+    let mechanics = Mechanics::new(profile);
+    let queueing = Queueing {
+        scheduler: ArmScheduler::Look,
+        ..Queueing::default()
+    };
+    let disk = PositionalDisk::at_angle(&mechanics, queueing, 0.0);
+    let mut drive = Drive {
+        disk,
+        now: Nanos::ZERO,
+    };
+    drive.write(40, 10);
+    drive.rest_until(ms);
+    // The first one is a read on the cylinder of the arm, which it needs.
+    let waiting = |&(access, sector, sectors): &(Access, u64, u32)| {
+        let (sector, sectors) = (Sector::new(sector), Sectors::new(sectors));
+        let job = Job::new(RequestId(0), access, sector, sectors);
+        Waiting {
+            place: drive.disk.place(&job),
+            job,
+            arrived: drive.now,
+        }
+    };
+    let queue = [(Access::Read, 60, 8), second]
+        .iter()
+        .map(waiting)
+        .collect();
+    drive.disk.next(&queue, drive.now)
+}
+
+#[test]
+fn what_the_buffer_serves_alone_goes_before_what_needs_the_arm() {
+    let profile = |fast_writes: bool, writes_wait_for_medium: bool| {
+        with_cache(|cache| {
+            (cache.fast_writes, cache.writes_wait_for_medium) =
+                (fast_writes, writes_wait_for_medium);
+        })
+    };
+    let new = (Access::Write, 50_000, 8);
+    let append = (Access::Write, 50, 8);
+    let hit = (Access::Read, 42, 4);
+    let part = (Access::Read, 45, 50);
+    let discard = (Access::Discard, 50_000, 8);
+    // At 1 ms a fast write is on its way to the medium, at 50 ms it is there.
+    for (fast_writes, waits, ms, second, chosen) in [
+        (true, false, 1.0, new, 1),
+        (true, false, 50.0, new, 1),
+        (true, true, 1.0, new, 0),
+        (true, true, 50.0, new, 1),
+        (false, false, 50.0, new, 0),
+        (true, true, 1.0, append, 1),
+        (true, false, 1.0, append, 1),
+        (true, false, 1.0, hit, 1),
+        (true, true, 1.0, hit, 0),
+        (true, true, 50.0, hit, 1),
+        (false, true, 50.0, hit, 1),
+        (true, false, 50.0, part, 0),
+        (true, true, 1.0, discard, 1),
+        (false, false, 50.0, discard, 1),
+    ] {
+        let seen = next(&profile(fast_writes, waits), ms, second);
+        assert_eq!(seen, chosen, "{fast_writes} {waits} {ms} {second:?}");
+    }
+    // A write that finds no segment waits, even if it would be fast.
+    let full = with_cache(|cache| {
+        (cache.fast_writes, cache.write_segments) = (true, 1);
+    });
+    assert_eq!((next(&full, 1.0, new), next(&full, 50.0, new)), (0, 1));
+}
+
+/// A drive of which each overhead is another one.
+fn with_overheads(never_disconnect: bool) -> DiskProfile {
+    profile(|profile| {
+        let cache = profile.cache.as_mut().unwrap();
+        (cache.fast_writes, cache.segments) = (true, 8);
+        profile.bus.as_mut().unwrap().never_disconnect = never_disconnect;
+        profile.overheads = Some(OverheadsProfile {
+            per_request_ms: 0.011,
+            read_hit_after_read_ms: 0.02,
+            read_hit_after_write_ms: 0.03,
+            read_miss_after_read_ms: 0.05,
+            read_miss_after_write_ms: 0.07,
+            write_hit_after_read_ms: 0.11,
+            write_hit_after_write_ms: 0.13,
+            read_completion_ms: 0.017,
+            write_completion_ms: 0.019,
+            data_preparation_ms: 0.0023,
+            first_reselect_ms: 0.0029,
+            read_disconnect_after_read_ms: 0.0031,
+            read_disconnect_after_write_ms: 0.0037,
+            write_disconnect_ms: 0.0041,
+            ..OverheadsProfile::default()
+        });
+    })
+}
+
+#[test]
+fn each_overhead_counts_once() {
+    for never_disconnect in [false, true] {
+        let mut drive = Drive::new(&with_overheads(never_disconnect));
+        let mut at = 0.0;
+        // In the middle of sector 5 of a turn, a while after the request before.
+        let mut serve = |access, sector, begins: f64, ends: f64| {
+            at += 100.0;
+            drive.rest_until(at + 0.55);
+            let time = drive.served(access, sector, 1);
+            near(time.positioning.as_millis_f64(), begins);
+            near(drive.now.as_millis_f64() - (at + 0.55), ends);
+        };
+        let (request, prepared) = (0.011, 0.0023);
+        let (read, write) = (Access::Read, Access::Write);
+        // A miss is there when its sector has passed; the bus is kept until then, or rejoined.
+        let miss = |sector: f64| {
+            let passed = (sector + 1.0) * SECTOR_MS - 0.55;
+            let begins = passed
+                + if never_disconnect {
+                    0.0
+                } else {
+                    0.0029 + prepared
+                };
+            (begins, begins + 0.017)
+        };
+        let hit = |command: f64| {
+            let begins = request + command + prepared;
+            (begins, begins + 0.017)
+        };
+        let written = |command: f64| {
+            let begins = request + command + prepared;
+            (begins, begins + 0.019)
+        };
+        for (access, sector, (begins, ends)) in [
+            (read, 50, miss(50.0)),
+            (read, 50, hit(0.02)),
+            // The command ends just after sector 6 has begun.
+            (read, 20_006, miss(106.0)),
+            (write, 3050, written(0.11)),
+            (write, 4050, written(0.13)),
+            (read, 50, hit(0.03)),
+            (write, 5050, written(0.11)),
+            (read, 6050, miss(50.0)),
+        ] {
+            serve(access, sector, begins, ends);
+        }
+    }
+}
+
+#[test]
+fn the_arm_sets_out_with_the_command_of_a_miss() {
+    // The commands end 0.061 ms after the request, or 0.081 ms if a write came before.
+    for (after, rests, in_time) in [
+        (Access::Read, 0.53, true),
+        (Access::Read, 0.55, false),
+        (Access::Write, 0.51, true),
+        (Access::Write, 0.53, false),
+    ] {
+        let mut drive = Drive::new(&with_overheads(true));
+        drive.serve(after, 3000, 1);
+        drive.rest_until(100.0 + rests);
+        drive.read(1006, 1);
+        let turn = if in_time { 0.0 } else { REVOLUTION_MS };
+        near(drive.now.as_millis_f64(), 100.7 + turn + 0.017);
     }
 }
 
