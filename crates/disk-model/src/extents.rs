@@ -164,4 +164,29 @@ mod tests {
             assert_eq!(extents.by_sector.len(), extents.by_place.len());
         }
     }
+
+    #[test]
+    fn an_extent_joins_the_one_before_it_if_it_goes_on_there_in_both_orders() {
+        let extent = |first, sectors, place| Extent {
+            first,
+            sectors,
+            place,
+        };
+        for (next, joins, len) in [
+            (extent(110, 5, 57), true, 1),
+            (extent(110, 5, 57), false, 2),
+            // Elsewhere in the log, or after a gap.
+            (extent(110, 5, 58), true, 2),
+            (extent(111, 5, 57), true, 2),
+            (extent(111, 5, 58), true, 2),
+        ] {
+            let mut extents = Extents::default();
+            extents.insert(extent(100, 10, 47), true);
+            extents.insert(next, joins);
+            assert_eq!(extents.len(), len, "{next:?}");
+            assert_eq!(extents.at(100), (Some(47), if len == 1 { 15 } else { 10 }));
+            assert_eq!(extents.at(next.first + 1), (Some(next.place + 1), 4));
+            assert_eq!(extents.oldest(), Some((47, 100)));
+        }
+    }
 }

@@ -313,6 +313,32 @@ fn a_read_goes_to_the_cache_even_for_a_single_sector() {
 }
 
 #[test]
+fn a_run_streams_from_the_first_band_that_it_comes_to_when_it_is_long_enough() {
+    // A run of so many sectors before the beginning of a band, which it fills; one that begins with a band is not known.
+    for (before, stream_sectors, streams) in [
+        (600, 600, true),
+        (600, 601, false),
+        (0, 1, false),
+        (1, 1, true),
+    ] {
+        let mut profile = write_back();
+        profile.shingled.as_mut().unwrap().stream_sectors = stream_sectors;
+        let mut drive = Drive::new(&profile);
+        let (mut at, end) = (5 * BAND - before, 6 * BAND);
+        while at < end {
+            let sectors = (end - at).min(100);
+            drive.write(at, sectors as u32);
+            at += sectors;
+        }
+        drive.rest(500.0);
+        let work = drive.work_by_now();
+        let streamed = if streams { BAND } else { 0 };
+        assert_eq!(work.streamed_sectors, streamed, "{before} {stream_sectors}");
+        assert_eq!(work.cached_sectors, before + BAND - streamed);
+    }
+}
+
+#[test]
 fn what_is_discarded_needs_no_entry_and_no_cleaning() {
     let mut drive = Drive::new(&profile());
     for band in 0..3 {

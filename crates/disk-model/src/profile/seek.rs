@@ -388,4 +388,26 @@ mod tests {
             assert_eq!(points.measured, expected);
         }
     }
+
+    #[test]
+    fn measured_points_lie_between_the_next_cylinder_and_the_last() {
+        let points = SeekPoints {
+            track_to_track_ms: 1.0,
+            full_stroke_ms: 10.0,
+            measured: vec![(5.0, 3.0), (21.0, 5.0)],
+        };
+        // 100 cylinders are the longest way of 101.
+        let curve = points.curve(101);
+        for (cylinders, ms) in [
+            (1.0, 1.0),
+            (3.0, 2.0),
+            (5.0, 3.0),
+            (13.0, 4.0),
+            (21.0, 5.0),
+            (100.0, 10.0),
+        ] {
+            assert_eq!(curve.time_ms(cylinders), ms, "{cylinders}");
+        }
+        assert!((curve.time_ms(60.5) - 7.5).abs() < 1e-12);
+    }
 }
