@@ -339,6 +339,45 @@ fn a_run_streams_from_the_first_band_that_it_comes_to_when_it_is_long_enough() {
 }
 
 #[test]
+fn writes_that_go_on_share_an_entry_of_the_map_within_a_band() {
+    let border = 4 * BAND;
+    for (writes, entries) in [
+        (&[(border - 20, 10), (border - 10, 10)][..], 1),
+        (&[(border - 10, 10), (border, 10)], 2),
+        (&[(border - 10, 20)], 2),
+        (&[(border, 10), (border + 10, 10)], 1),
+        // Another block lies between them in the log, or a gap on the disk.
+        (&[(border, 10), (0, 10), (border + 10, 10)], 3),
+        (&[(border, 10), (border + 11, 10)], 2),
+    ] {
+        let mut drive = Drive::new(&profile());
+        for &(sector, sectors) in writes {
+            drive.write(sector, sectors);
+        }
+        assert_eq!(drive.work().map_entries, entries, "{writes:?}");
+    }
+}
+
+#[test]
+fn an_append_goes_on_at_the_beginning_of_the_ring() {
+    let mut profile = profile();
+    profile.shingled.as_mut().unwrap().map_entries = 1000;
+    let mut drive = Drive::new(&profile);
+    for (band, sectors) in [(0, 500), (1, 500), (2, 500), (3, 495)] {
+        drive.write(band * BAND + 1, sectors);
+    }
+    drive.serve(Access::Discard, 1, 500);
+    // Five sectors on the last track of the ring, and five on its first one.
+    drive.write(of_band(50), BLOCK);
+    near(drive.angle(), 5.0);
+    let work = drive.work();
+    assert_eq!((work.awaited_bands, work.cache_fill), (0, 1505));
+    drive.serve(Access::Read, of_band(90), BLOCK);
+    drive.serve(Access::Read, of_band(50), BLOCK);
+    near(drive.angle(), 5.0);
+}
+
+#[test]
 fn what_is_discarded_needs_no_entry_and_no_cleaning() {
     let mut drive = Drive::new(&profile());
     for band in 0..3 {
