@@ -18,6 +18,7 @@ pub(super) struct Pair {
 
 pub(super) struct Pairs {
     kept: Vec<Pair>,
+    most: usize,
     seen: u64,
     random: u64,
 }
@@ -26,6 +27,7 @@ impl Default for Pairs {
     fn default() -> Self {
         Self {
             kept: Vec::new(),
+            most: MOST_PAIRS,
             seen: 0,
             random: 0x9e37_79b9_7f4a_7c15,
         }
@@ -36,10 +38,11 @@ impl Pairs {
     /// Keeps a random choice (reservoir sampling, Vitter 1985, algorithm R).
     pub(super) fn push(&mut self, pair: Pair) {
         self.seen += 1;
-        if self.kept.len() < MOST_PAIRS {
+        if self.kept.len() < self.most {
             self.kept.push(pair);
             return;
         }
+        // Marsaglia, "Xorshift RNGs", 2003.
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
@@ -111,4 +114,89 @@ fn alone(many: &[i64], few: &[i64]) -> impl Iterator<Item = usize> {
         at += 1;
     }
     (0..many.len()).filter(move |at| !is_taken[*at])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+
+    const MOST: usize = 500;
+
+    fn key(sector: u64) -> Key {
+        Key {
+            op: 0,
+            sector,
+            sectors: 8,
+        }
+    }
+
+    /// Of 20 000 pairs, of which each fifth is of sector 0, the others of one of their own.
+    fn sampled() -> Pairs {
+        let mut pairs = Pairs {
+            most: MOST,
+            ..Pairs::default()
+        };
+        for n in 0..20_000 {
+            pairs.push(Pair {
+                key: key(if n % 5 == 0 { 0 } else { n }),
+                at: [Nanos::new(n), Nanos::new(2 * n)],
+                latency: Some(n as i64),
+            });
+        }
+        pairs
+    }
+
+    #[test]
+    fn the_pairs_that_are_kept_are_a_random_choice() {
+        let pairs = sampled();
+        assert_eq!((pairs.kept.len(), pairs.seen), (MOST, 20_000));
+        // Of each tenth of them about as many: 50, with a standard deviation of 6.7.
+        let mut of_tenths = [0_u32; 10];
+        for pair in &pairs.kept {
+            of_tenths[pair.at[0].get() as usize / 2000] += 1;
+        }
+        let near = |n: &u32| n.abs_diff(50) < 27;
+        assert!(of_tenths.iter().all(near), "{of_tenths:?}");
+        // The shifts are those of the paper, with the longest period. By algorithm R, pair n replaces the one whose place it
+        // draws among n.
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut kept: Vec<u64> = (0..MOST as u64).collect();
+        for n in MOST as u64..20_000 {
+            random = [(13, true), (7, false), (17, true)]
+                .iter()
+                .fold(random, |x, (by, left)| {
+                    x ^ if *left { x << by } else { x >> by }
+                });
+            let at = (random % (n + 1)) as usize;
+            kept.get_mut(at).into_iter().for_each(|place| *place = n);
+        }
+        assert!(pairs.kept.iter().map(|pair| pair.at[0].get()).eq(kept));
+    }
+
+    #[test]
+    fn of_a_sample_the_ambiguous_pairs_are_estimated_and_nothing_else_changes() {
+        let pairs = sampled();
+        let uneven = pairs.kept.iter().filter(|pair| pair.key.sector == 0);
+        let uneven = uneven.count();
+        assert!(uneven > 0 && uneven < MOST / 2, "{uneven}");
+        let mut waiting = [Waiting::default(), Waiting::default()];
+        let rest = VecDeque::from([(Nanos::SECOND, None)]);
+        waiting[1].by_key.insert(key(0), rest.clone());
+        let mut check = Check::default();
+        pairs.finish(&mut check, &mut waiting);
+        assert_eq!(check.ambiguous, (uneven * 20_000 / MOST) as u64);
+        let differences = [&check.start_differences, &check.latency_differences];
+        for of in differences {
+            assert_eq!(of.len(), MOST - uneven);
+            assert!(of.is_sorted());
+        }
+        // Starts differ by as much as latencies, but for the clock.
+        let (shift, latencies) = (check.shift, &check.latency_differences);
+        let starts = check.start_differences.iter().map(|start| start + shift);
+        assert!(starts.eq(latencies.iter().copied()));
+        // Which of them is left over cannot be told from a sample.
+        assert_eq!(waiting[1].by_key[&key(0)], rest);
+    }
 }

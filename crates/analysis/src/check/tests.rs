@@ -229,3 +229,99 @@ fn many_pieces_that_do_not_fit_take_no_long_time() {
     let check = compare(load, done);
     assert_eq!((check.missing, check.extra), (1, 2500));
 }
+
+#[test]
+fn flushes_are_only_counted() {
+    let flush = |start| row(start, Op::Flush, 0, 0);
+    let read = row(0, Op::Read, 0, 8);
+    let check = compare(
+        vec![read, flush(1)],
+        vec![flush(0), read, flush(2), flush(3)],
+    );
+    assert_eq!(check.flushes, [1, 3]);
+    assert_eq!((check.expected, check.seen, check.matched), (1, 1, 1));
+    assert!(check.is_same());
+}
+
+#[test]
+fn a_range_in_as_many_other_pieces_is_neither_split_nor_merged() {
+    let load = vec![row(0, Op::Read, 0, 8), row(1, Op::Read, 8, 8)];
+    let done = vec![row(0, Op::Read, 0, 4), row(1, Op::Read, 4, 12)];
+    let check = compare(load, done);
+    assert_eq!((check.split, check.merged, check.regrouped), (0, 0, 2));
+    assert!(check.is_same() && check.matched == 0);
+}
+
+#[test]
+fn requests_without_a_length_are_missing_where_the_other_trace_has_none() {
+    let read = row(0, Op::Read, 0, 8);
+    let empty = row(1, Op::Discard, 100, 0);
+    for (load, done, found) in [
+        (vec![read, empty], vec![read], [1, 0]),
+        (vec![read], vec![read, empty], [0, 1]),
+        (vec![read, empty], vec![empty, read], [0, 0]),
+    ] {
+        let check = compare(load, done);
+        assert_eq!([check.missing, check.extra], found);
+        assert_eq!((check.split, check.merged, check.regrouped), (0, 0, 0));
+    }
+}
+
+#[test]
+fn a_request_without_a_length_is_no_piece_of_another() {
+    // Behind the first 12 sectors, the empty request leads nowhere, however often it is taken.
+    let load = vec![row(0, Op::Read, 0, 16), row(1, Op::Read, 4, 4)];
+    let done = vec![
+        row(0, Op::Read, 0, 12),
+        row(0, Op::Read, 12, 0),
+        row(0, Op::Read, 0, 8),
+        row(0, Op::Read, 8, 8),
+    ];
+    let check = compare(load, done);
+    assert_eq!((check.split, check.missing, check.extra), (1, 1, 2));
+}
+
+#[test]
+fn what_was_never_submitted_is_left_out_on_either_side() {
+    for status in [Status::Skipped, Status::Dropped, Status::Missed] {
+        let mut left_out = row(1, Op::Write, 8, 8);
+        left_out.outcome = Outcome::untimed(status);
+        let check = compare(vec![left_out; 2], vec![left_out]);
+        assert_eq!((check.left_out, check.expected, check.seen), ([2, 1], 0, 0));
+    }
+    // A request that failed was submitted.
+    let mut failed = row(1, Op::Write, 8, 8);
+    failed.outcome.status = Status::Error(5);
+    let check = compare(vec![row(1, Op::Write, 8, 8)], vec![failed]);
+    assert_eq!((check.left_out, check.matched), ([0, 0], 1));
+}
+
+#[test]
+fn no_more_than_five_requests_of_either_side_are_examples() {
+    let side = |from: u64, n: u64| {
+        (0..n)
+            .map(|i| row(i, Op::Read, from + 100 * i, 8))
+            .collect()
+    };
+    let check = compare(side(0, 7), side(50, 3));
+    assert_eq!((check.missing, check.extra), (7, 3));
+    let sectors = |side: usize| check.examples[side].iter().map(|r| r.sector.get());
+    assert!(sectors(0).eq([0, 100, 200, 300, 400]));
+    assert!(sectors(1).eq([50, 150, 250]));
+}
+
+#[test]
+fn quantiles_of_differences_are_those_at_the_nearest_rank() {
+    let sorted = [-3, -1, 0, 4, 10];
+    for (p, expected) in [
+        (0.0, -3),
+        (0.25, -1),
+        (0.5, 0),
+        (0.6, 0),
+        (0.65, 4),
+        (1.0, 10),
+    ] {
+        assert_eq!(Check::quantile(&sorted, p), Some(expected), "{p}");
+    }
+    assert_eq!(Check::quantile(&[], 0.5), None);
+}
