@@ -249,4 +249,97 @@ mod tests {
             }
         }
     }
+
+    /// So many requests in each slot of 10 ns; there is one in the first and in the last.
+    fn of_slots(counts: &[u64]) -> Counts {
+        let mut of = Counts::new(Nanos::new(10));
+        for (slot, &n) in (0..).zip(counts) {
+            (0..n).for_each(|i| of.push(Nanos::new(5 + 10 * slot + i % 10)));
+        }
+        of.finish()
+    }
+
+    /// Least squares over the logarithms of the variances of means over blocks: the slope, and its standard error.
+    fn slope_of_variances(counts: &[u64]) -> (f64, f64) {
+        let points: Vec<(f64, f64)> = (0..20)
+            .map(|level| 1_usize << level)
+            .take_while(|m| counts.len() / m >= 16)
+            .map(|m| {
+                let mean = |block: &[u64]| block.iter().sum::<u64>() as f64 / m as f64;
+                let means: Vec<f64> = counts.chunks_exact(m).map(mean).collect();
+                let centre = means.iter().sum::<f64>() / means.len() as f64;
+                let squares = means.iter().map(|mean| (mean - centre).powi(2));
+                let variance = squares.sum::<f64>() / means.len() as f64;
+                ((m as f64).ln(), variance.ln())
+            })
+            .collect();
+        let n = points.len() as f64;
+        let sum = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>();
+        let (x, y) = (sum(|p| p.0), sum(|p| p.1));
+        let (xx, xy) = (sum(|p| p.0 * p.0), sum(|p| p.0 * p.1));
+        let slope = (n * xy - x * y) / (n * xx - x * x);
+        let at_zero = (y - slope * x) / n;
+        let off = |p: &(f64, f64)| (p.1 - at_zero - slope * p.0).powi(2);
+        let residual = points.iter().map(off).sum::<f64>() / (n - 2.0);
+        (slope, (residual / (xx - x * x / n)).sqrt())
+    }
+
+    #[test]
+    fn the_hurst_parameter_is_that_of_the_variance_time_plot() {
+        let mut state = 1_u64;
+        let mut random = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            state >> 61
+        };
+        // Independent counts, and with slow ups and downs.
+        let independent: Vec<u64> = (0..1000).map(|_| 1 + random()).collect();
+        let slow: Vec<u64> = (0..1000)
+            .map(|i| 1 + random() / 4 + i / 100 % 3 * 5)
+            .collect();
+        for (counts, range) in [(independent, 0.4..0.6), (slow, 0.8..1.1)] {
+            let (slope, stderr) = slope_of_variances(&counts);
+            let told = of_slots(&counts).hurst().unwrap();
+            assert!((told.value - (1.0 + slope / 2.0)).abs() < 1e-9, "{told:?}");
+            assert!((told.stderr - stderr / 2.0).abs() < 1e-9, "{told:?}");
+            assert!(range.contains(&told.value), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn the_hurst_parameter_takes_100_requests_and_four_levels_of_16_slots_with_a_variance() {
+        let mut counts = [0; 128];
+        counts[..49].fill(2);
+        counts[127] = 2;
+        assert!(of_slots(&counts).hurst().is_some());
+        counts[127] = 1;
+        assert!(of_slots(&counts).hurst().is_none(), "99 requests");
+        let mut counts = [0; 127];
+        counts[..60].fill(2);
+        counts[126] = 2;
+        assert!(of_slots(&counts).hurst().is_none(), "three levels");
+        assert!(of_slots(&[1; 128]).hurst().is_none(), "no variance");
+    }
+
+    #[test]
+    fn dispersion_takes_ten_slots_of_a_level() {
+        let even = of_slots(&[1; 9]);
+        assert!(even.dispersion().is_nan() && even.dispersions().is_empty());
+        assert_eq!((even.most(), even.peak_to_mean()), (1, 1.0));
+        // Two requests in each second slot: mean and variance are 1, and in each pair of slots there are two.
+        let uneven: Vec<u64> = (0..21).map(|slot| (slot + 1) % 2 * 2).collect();
+        let of = of_slots(&uneven);
+        // 11 of 21 slots have two requests.
+        let dispersion = 2.0 - 22.0 / 21.0;
+        assert!((of.dispersion() - dispersion).abs() < 1e-12);
+        let (slots, values): (Vec<u64>, Vec<f64>) = of
+            .dispersions()
+            .into_iter()
+            .map(|(slot, of)| (slot.get(), of))
+            .unzip();
+        assert_eq!(slots, [10, 20]);
+        assert!((values[0] - dispersion).abs() < 1e-12 && values[1] == 0.0);
+        assert!((of.peak_to_mean() - 2.0 / (22.0 / 21.0)).abs() < 1e-12);
+    }
 }

@@ -55,3 +55,31 @@ impl<T: Copy + Default + PartialEq> ByNumber<T> {
         small.filter(|(_, of)| *of != T::default()).chain(large)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_is_counted_once_however_often_it_comes() {
+        let mut counts = ByNumber::<u32>::default();
+        let large = [SMALL, u64::MAX];
+        assert_eq!((counts.len(), counts.of(3), counts.of(SMALL)), (0, 0, 0));
+        for (times, len) in [(1, 5), (2, 5)] {
+            for number in [7, 0, SMALL - 1].into_iter().chain(large) {
+                assert_eq!(counts.contains(number), times > 1, "{number}");
+                counts.change(number, |of| *of += 1);
+                assert!(counts.contains(number), "{number}");
+                assert_eq!(counts.of(number), times, "{number}");
+            }
+            assert_eq!(counts.len(), len);
+        }
+        assert_eq!((counts.small.len(), counts.large.len()), (4096, 2));
+        // Numbers between those that were counted were not.
+        for number in [1, 6, 8, SMALL - 2, SMALL + 1, u64::MAX - 1] {
+            assert!(!counts.contains(number), "{number}");
+        }
+        let numbers = [0, 7, SMALL - 1, SMALL, u64::MAX];
+        assert!(counts.counts().eq(numbers.map(|number| (number, 2))));
+    }
+}

@@ -157,4 +157,53 @@ mod tests {
         assert_eq!(points.iter().map(|(_, p)| p.reads).sum::<u64>(), 4);
         assert!(points.is_sorted_by_key(|(end, _)| *end));
     }
+
+    #[test]
+    fn joined_windows_add_what_happened_and_keep_what_is_known_at_their_end() {
+        assert_eq!(
+            [6, 7, 8, 9, 10].joined_with(&[1, 2, 3, 4, 5]),
+            [6, 7, 8, 9, 10]
+        );
+        let point = |n: u64| LoadPoint {
+            reads: n,
+            writes: 2 * n,
+            sectors_read: 3 * n,
+            sectors_written: 4 * n,
+            turns: 5 * n,
+            ..LoadPoint::default()
+        };
+        let before = LoadPoint {
+            working_set: [5; 5],
+            span: [50; 5],
+            ..point(1)
+        };
+        let last = LoadPoint {
+            working_set: [7; 5],
+            span: [70; 5],
+            ..point(100)
+        };
+        let expected = LoadPoint {
+            working_set: [7; 5],
+            span: [70; 5],
+            ..point(101)
+        };
+        assert_eq!(last.joined_with(&before), expected);
+    }
+
+    #[test]
+    fn windows_that_are_joined_end_with_the_second_of_a_pair() {
+        let mut series = Series::new(Nanos::new(10));
+        for (end, n) in [(10, 1), (20, 2), (30, 3)] {
+            series.count();
+            series.close(Nanos::new(end), [n; 5], Nanos::new(end));
+        }
+        assert_eq!(series.ends_before(Nanos::new(40)), None);
+        series.coarsen();
+        // Of an odd number, the last one stays alone.
+        let expected = [(20, 2), (30, 3)].map(|(end, n)| (Nanos::new(end), [n; 5]));
+        assert_eq!(series.points, expected);
+        // Windows are twice as wide from there on.
+        assert_eq!(series.ends_before(Nanos::new(50)), None);
+        assert_eq!(series.ends_before(Nanos::new(51)), Some(Nanos::new(50)));
+    }
 }

@@ -347,3 +347,47 @@ fn thin_out(candidates: &mut VecDeque<(Nanos, u64)>, most: usize) {
             .map(|pair| (pair[pair.len() - 1].0, pair[0].1)),
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidates(of: &[(u64, u64)]) -> VecDeque<(Nanos, u64)> {
+        of.iter()
+            .map(|&(at, sector)| (Nanos::new(at), sector))
+            .collect()
+    }
+
+    #[test]
+    fn too_many_candidates_are_taken_together_in_pairs() {
+        let five = [(1, 10), (2, 11), (3, 12), (4, 13), (5, 14)];
+        let mut few = candidates(&five);
+        thin_out(&mut few, 5);
+        assert_eq!(few, candidates(&five));
+        let mut many = candidates(&five);
+        thin_out(&mut many, 4);
+        assert_eq!(many, candidates(&[(2, 10), (4, 12), (5, 14)]));
+    }
+
+    #[test]
+    fn spans_with_few_candidates_are_no_narrower_than_those_of_all() {
+        let lengths = [Nanos::new(20), Nanos::new(90)];
+        let (mut all, mut few) = (Spans::new(&lengths), Spans::new(&lengths));
+        few.most = 4;
+        let mut differ = 0;
+        for i in 0..200_u64 {
+            // Ever higher first sectors and ever lower ends, so that none makes another needless, and back again.
+            let (from, to) = (i % 40 * 10, 2000 - i % 40 * 10);
+            all.push(Nanos::new(i), from, to);
+            few.push(Nanos::new(i), from, to);
+            for (exact, wide) in all.spans().zip(few.spans()) {
+                assert!(exact <= wide && wide <= 2000, "{exact} {wide}");
+                differ += u64::from(exact < wide);
+            }
+            let most = few.lows.iter().chain(&few.highs).map(VecDeque::len).max();
+            assert!(most <= Some(4), "{most:?}");
+        }
+        assert!(differ > 0);
+        assert_eq!((all.all(), few.all()), (2000, 2000));
+    }
+}

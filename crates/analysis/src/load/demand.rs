@@ -109,6 +109,17 @@ fn one(is_read: bool) -> (u64, u64) {
     (u64::from(is_read), u64::from(!is_read))
 }
 
+/// Counts a request of this length. Beyond the number of lengths that are distinguished, new ones count as the next power of
+/// two.
+fn count_length(sizes: &mut ReadsAndOthers, length: u32, is_read: bool) {
+    let key = if sizes.len() < MOST_SIZES || sizes.contains(length.into()) {
+        length
+    } else {
+        length.checked_next_power_of_two().unwrap_or(u32::MAX)
+    };
+    count(sizes, key.into(), one(is_read));
+}
+
 impl Positions {
     fn push(&mut self, sector: u64, is_read: bool) {
         count(&mut self.counts, sector >> self.shift, one(is_read));
@@ -212,13 +223,7 @@ impl Demand {
             self.distance_sum += u128::from(distance);
             self.distances += 1;
         }
-        // Beyond the number of lengths that are distinguished, new ones count as the next power of two.
-        let key = if self.sizes.len() < MOST_SIZES || self.sizes.contains(length.into()) {
-            length
-        } else {
-            length.checked_next_power_of_two().unwrap_or(u32::MAX)
-        };
-        count(&mut self.sizes, key.into(), one(is_read));
+        count_length(&mut self.sizes, length, is_read);
         self.positions.push(from, is_read);
         self.spans.push(request.start, from, to);
         self.overlaps.push(request);
@@ -238,5 +243,64 @@ impl Demand {
     pub(super) fn end(&mut self, end: Nanos) {
         self.spans.advance(end.max(self.last));
         self.close(end, end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_positions_than_are_distinguished_are_joined_in_pairs() {
+        let mut positions = Positions {
+            shift: 0,
+            counts: ReadsAndOthers::default(),
+        };
+        let most = MOST_POSITIONS as u64;
+        for sector in 0..most {
+            positions.push(sector, sector % 2 == 0);
+        }
+        assert_eq!(
+            (positions.shift, positions.counts.len()),
+            (0, MOST_POSITIONS)
+        );
+        positions.push(most, false);
+        assert_eq!(
+            (positions.shift, positions.counts.len()),
+            (1, MOST_POSITIONS / 2 + 1)
+        );
+        let pairs = (0..most / 2).map(|range| (range, (1, 1)));
+        assert!(
+            positions
+                .counts
+                .counts()
+                .eq(pairs.chain([(most / 2, (0, 1))]))
+        );
+        // One more of a pair is one more of both.
+        positions.push(5, true);
+        assert_eq!(positions.counts.of(2), (2, 1));
+    }
+
+    #[test]
+    fn more_lengths_than_are_distinguished_count_as_the_next_power_of_two() {
+        let mut sizes = ReadsAndOthers::default();
+        for length in 1..=MOST_SIZES as u32 {
+            count_length(&mut sizes, length, true);
+        }
+        for length in [100_001, 70_000, 3, u32::MAX, 1 << 31] {
+            count_length(&mut sizes, length, false);
+        }
+        assert_eq!(sizes.len(), MOST_SIZES + 3);
+        for (length, of) in [
+            (3, (1, 1)),
+            (4, (1, 0)),
+            (65_536, (1, 0)),
+            (70_000, (0, 0)),
+            (131_072, (0, 2)),
+            (1 << 31, (0, 1)),
+            (u64::from(u32::MAX), (0, 1)),
+        ] {
+            assert_eq!(sizes.of(length), of, "{length}");
+        }
     }
 }

@@ -82,12 +82,8 @@ impl WorkingSets {
             pages: (pages.len() as f64 / rate).round() as u64,
             accesses: pages.accesses(),
             rate,
-            // Of a sample of pages, each with at most eight sectors: sum of squares <= 8 * sum.
-            stderr: if rate < 1.0 {
-                (8.0 * (1.0 - rate) / windows.all().max(1) as f64).sqrt()
-            } else {
-                0.0
-            },
+            // Of a sample of pages, each with at most eight sectors: sum of squares <= 8 * sum. Zero if all pages are in it.
+            stderr: (8.0 * (1.0 - rate) / windows.all().max(1) as f64).sqrt(),
             window_excess: windows.widest(),
             curve: pages.reuse.curve(pages.accesses()),
             frequencies: pages.frequencies(),
