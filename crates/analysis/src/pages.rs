@@ -580,4 +580,76 @@ mod tests {
         let mean = errors.sum::<f64>() / sizes.len() as f64;
         assert!(mean < 0.01, "{mean}");
     }
+
+    #[test]
+    fn pages_of_a_group_have_neighbouring_keys_wherever_they_are() {
+        let mut keys = BTreeSet::new();
+        let groups = [0, 1, 2, 3].map(|n| (n, (1 << 32) - 1 - n));
+        for device in [0, 1, 2, 7, u16::MAX] {
+            for group in groups.iter().flat_map(|&(low, high)| [low, high]) {
+                for place in [0, 1, 0x1234, GROUP - 1] {
+                    let page = group << GROUP_BITS | place;
+                    let expected = u64::from(device) << 48 | page;
+                    assert_eq!(key_of(page, device), expected);
+                }
+            }
+            // Beyond 2^48 pages: the groups have hashes of their own, their pages keep their places.
+            for group in (1 << 32..(1 << 32) + 64).chain([1 << 40, (1 << 45) - 1]) {
+                let key = key_of(group << GROUP_BITS, device) >> GROUP_BITS;
+                assert!(keys.insert(key), "{group} {device}");
+                for place in [0, 1, 0x1234, GROUP - 1] {
+                    let of = key_of(group << GROUP_BITS | place, device);
+                    assert_eq!(of, key << GROUP_BITS | place);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn pages_beyond_the_largest_disk_are_counted_as_others_are() {
+        let mut pages = Pages::new(10_000, Windows::new(&[]));
+        let far = 1 << 60;
+        for (device, sector) in [(0, far), (0, far), (1, far), (0, far + (1 << 40))] {
+            let of = Request {
+                device,
+                ..request(0, sector + 4, 8)
+            };
+            pages.windows.begin(of.start);
+            pages.touch(&of);
+        }
+        assert_eq!((pages.len(), pages.accesses()), (6, 8));
+        assert_eq!(pages.windows.all(), 3 * 8);
+        assert_eq!(pages.frequencies(), [2, 2, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_request_with_more_pages_than_the_table_makes_the_sample_smaller_before_it_is_followed() {
+        let touched = |n: u32| {
+            let mut pages = Pages::new(512, Windows::new(&[]));
+            pages.windows.begin(Nanos::ZERO);
+            pages.touch(&request(0, 0, n * PAGE as u32));
+            assert_eq!(pages.accesses(), u64::from(n));
+            pages
+        };
+        let full = touched(512);
+        assert_eq!((full.rate(), full.len(), full.work), (1.0, 512, 512));
+        // Without this, the first half of the sample would be followed until the table is full, then half of the rest,
+        // and so on: more than twice as many.
+        let large = touched(4096);
+        assert!(large.rate() <= 1.0 / 8.0, "{}", large.rate());
+        assert!(large.work < 700, "{}", large.work);
+    }
+
+    #[test]
+    fn the_table_grows_once_it_is_more_than_three_quarters_full() {
+        let mut pages = Pages::new(10_000, Windows::new(&[]));
+        pages.windows.begin(Nanos::ZERO);
+        pages.touch(&request(0, 0, 768 * PAGE as u32));
+        assert_eq!((pages.len(), pages.slots.len()), (768, 1024));
+        pages.touch(&request(0, 768 * PAGE, 8));
+        assert_eq!((pages.len(), pages.slots.len()), (769, 2048));
+        // All pages are still found.
+        pages.touch(&request(0, 0, 769 * PAGE as u32));
+        assert_eq!(pages.frequencies(), [2; 769]);
+    }
 }

@@ -232,4 +232,31 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_request_is_in_the_smallest_cells_that_are_as_long_as_it() {
+        for (sectors, class) in [
+            (1, 0),
+            (8, 0),
+            (9, 1),
+            (64, 1),
+            (65, 2),
+            (512, 2),
+            (u32::MAX, 10),
+        ] {
+            let mut recent = Recent::default();
+            for op in [Op::Write, Op::Read] {
+                recent.insert(&Request {
+                    sectors: Sectors::new(sectors),
+                    op,
+                    ..Request::default()
+                });
+            }
+            let used = recent.counts.iter().position(|counts| *counts == [1, 1]);
+            assert_eq!(used, Some(class), "{sectors}");
+            recent.expire(GAPS[GAPS.len() - 1]);
+            assert_eq!(recent.counts, [[0; 2]; CLASSES]);
+            assert!(recent.requests.is_empty() && recent.first == 2);
+        }
+    }
 }
