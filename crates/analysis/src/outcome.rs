@@ -357,3 +357,111 @@ impl OutcomeSummary {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use iosonar_trace::{Outcome, Request};
+
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn record(start: u64, group: u32, outcome: Outcome) -> Record {
+        Record {
+            request: Request {
+                start: Nanos::new(start),
+                sectors: iosonar_units::Sectors::new(8),
+                group,
+                ..Request::default()
+            },
+            outcome,
+        }
+    }
+
+    /// One of several I/Os of a request.
+    fn part(start: u64) -> Record {
+        record(start, 1, Outcome::done(Nanos::ZERO, Nanos::from_micros(1)))
+    }
+
+    fn measured(
+        records: impl IntoIterator<Item = Record>,
+        include_skipped: bool,
+    ) -> OutcomeSummary {
+        let options = ActivityOptions {
+            group: Nanos::SECOND,
+            ..ActivityOptions::default()
+        };
+        let metrics = OutcomeMetrics::new(Timeline::of(Nanos::SECOND), options);
+        let mut metrics = metrics.include_skipped(include_skipped);
+        records.into_iter().for_each(|record| metrics.push(&record));
+        metrics.finish().unwrap()
+    }
+
+    fn requests(records: impl IntoIterator<Item = Record>) -> u64 {
+        let groups = measured(records, false).activity.groups;
+        groups.iter().map(|group| group.requests.all).sum()
+    }
+
+    #[test]
+    fn a_request_of_several_ios_is_complete_after_a_period_without_one() {
+        let first = SECOND / 5;
+        for (pause, expected) in [
+            (SECOND / 2, 1),
+            (SECOND, 1),
+            (SECOND + 1, 2),
+            (2 * SECOND, 2),
+        ] {
+            let of = requests([part(first), part(first + pause)]);
+            assert_eq!(of, expected, "{pause}");
+        }
+        // Each I/O begins the period anew.
+        let long = (0..6).map(|i| part(first + i * SECOND));
+        assert_eq!(requests(long), 1);
+    }
+
+    #[test]
+    fn a_request_of_several_ios_is_complete_after_many_rows_without_one() {
+        // Rows are looked at once in 1024: the first I/O is number `first`, the second 65 * 1024.
+        for (first, expected) in [(1024, 1), (1023, 2)] {
+            let single = record(0, 0, Outcome::default());
+            let mut records = vec![single; 65 * 1024];
+            records[first - 1] = part(0);
+            *records.last_mut().unwrap() = part(0);
+            assert_eq!(requests(records), expected, "{first}");
+        }
+    }
+
+    #[test]
+    fn records_without_times_are_told_apart_by_why() {
+        let ms = Nanos::from_millis(100);
+        let failed = Outcome {
+            status: Status::Error(5),
+            ..Outcome::done(Nanos::ZERO, Nanos::SECOND)
+        };
+        let records = [
+            record(0, 0, Outcome::done(Nanos::ZERO, ms)),
+            record(SECOND, 0, Outcome::untimed(Status::Skipped)),
+            record(2 * SECOND, 0, Outcome::untimed(Status::Missed)),
+            record(3 * SECOND, 0, Outcome::default()),
+            record(4 * SECOND, 0, failed),
+        ];
+        for (include_skipped, expected) in [(false, 4), (true, 5)] {
+            let of = measured(records, include_skipped);
+            assert_eq!((of.untimed, of.missing, of.skipped), (3, 2, 1));
+            assert_eq!((of.not_done, of.unfinished), (3, 1));
+            assert_eq!((of.reads.latency.count(), of.most_in_flight), (1, 1));
+            let points = of.timeline.points();
+            let demanded = points.map(|(_, point)| point.all_demanded().requests);
+            assert_eq!(demanded.sum::<u64>(), expected);
+            // The failed one was in flight for a second.
+            assert_eq!(
+                (of.demanded.get(), of.actual.get()),
+                (4 * SECOND, 5 * SECOND)
+            );
+            assert!((of.in_flight - 1.1 / 5.0).abs() < 1e-12);
+            assert_eq!(of.duration_ratio(), 1.25);
+        }
+        // Of requests at one instant there is no such ratio.
+        assert!(measured([records[0]; 2], false).duration_ratio().is_nan());
+    }
+}

@@ -124,3 +124,52 @@ impl Sweep {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flight(number: u64, from: u64, until: u64) -> Flight {
+        Flight {
+            from: Nanos::new(from),
+            until: Nanos::new(until),
+            request: Request {
+                start: Nanos::new(3),
+                ..Request::default()
+            },
+            status: Status::Done,
+            pushed_back: false,
+            number,
+        }
+    }
+
+    #[test]
+    fn a_flight_begins_after_its_delay_and_lasts_for_its_latency() {
+        let of = flight(1, 10, 25);
+        assert_eq!((of.delay(), of.latency()), (Nanos::new(7), Nanos::new(15)));
+        assert!(of.is_read());
+    }
+
+    #[test]
+    fn ends_come_before_beginnings_at_the_same_time_and_none_before_it_is_certain() {
+        let mut sweep = Sweep::default();
+        for of in [flight(1, 10, 20), flight(2, 20, 30), flight(3, 15, 20)] {
+            sweep.push(of);
+        }
+        let mut events = |now: u64| -> Vec<(bool, u64)> {
+            let all = std::iter::from_fn(|| sweep.next(Nanos::new(now)));
+            all.map(|event| match event {
+                Event::Begin(of) => (true, of.number),
+                Event::End(of) => (false, of.number),
+            })
+            .collect()
+        };
+        // A flight that begins now may be followed by one that begins now, too; an end comes before both.
+        assert!(events(10).is_empty());
+        assert_eq!(events(11), [(true, 1)]);
+        assert_eq!(events(19), [(true, 3)]);
+        assert_eq!(events(20), [(false, 1), (false, 3)]);
+        assert_eq!(events(21), [(true, 2)]);
+        assert_eq!(events(u64::MAX), [(false, 2)]);
+    }
+}

@@ -527,4 +527,24 @@ mod tests {
         let all = windows.points().map(|(_, p)| p.all_demanded().requests);
         assert_eq!(all.sum::<u64>(), 11);
     }
+
+    #[test]
+    fn a_timeline_that_grows_has_little_more_room_than_it_needs() {
+        let mut timeline = Timeline::of(Nanos::SECOND);
+        for second in 0..9000 {
+            timeline.push(&Request {
+                start: Nanos::from_secs(100 + second),
+                ..Request::default()
+            });
+            let (len, room) = (timeline.points.len(), timeline.points.capacity());
+            assert_eq!(len as u64, second + 1);
+            assert!(room <= len + 64.max(len / 16), "{room} for {len}");
+        }
+        assert_eq!(timeline.span(), Nanos::from_secs(9000));
+        assert_eq!(
+            timeline.joined(Nanos::from_secs(9)).window(),
+            Nanos::from_secs(9)
+        );
+        assert_eq!(Timeline::adaptive().span(), Nanos::ZERO);
+    }
 }

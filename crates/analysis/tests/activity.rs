@@ -1,6 +1,8 @@
 //! The metrics of disk activity against their definitions, written down as plainly as can be.
 
-use iosonar_analysis::{ActivityOptions, OutcomeMetrics, OutcomeSummary, Timeline};
+use iosonar_analysis::{
+    ActivityOptions, Decomposition, Directions, OutcomeMetrics, OutcomeSummary, Timeline,
+};
 use iosonar_trace::{Op, Outcome, Record, Request};
 use iosonar_units::{Bytes, Nanos, Sector, Sectors};
 use proptest::prelude::*;
@@ -310,4 +312,48 @@ fn fast_devices_are_warned_about() {
             .activity
             .is_too_fast()
     );
+}
+
+#[test]
+fn peak_hours_that_are_given_have_the_requests_that_begin_in_them() {
+    let hours = (Nanos::from_secs(1), Nanos::from_secs(3));
+    let options = ActivityOptions {
+        block: Bytes::new(4096),
+        peak: Some(hours),
+        ..ActivityOptions::default()
+    };
+    let records: Vec<Record> = (0..50)
+        .map(|i| record(i * 100_000_000, 0, 1000 + i, i % 5 > 0, 8))
+        .collect();
+    let activity = measured(&records, options).activity;
+    let peak = activity.peak.unwrap();
+    assert_eq!((peak.from, peak.until), hours);
+    let counts = |of: &Directions<Decomposition>| (of.all.one.0, of.reads.one.0, of.writes.one.0);
+    assert_eq!(counts(&peak.decomposition), (20, 16, 4));
+    assert_eq!(counts(&activity.decomposition), (50, 40, 10));
+}
+
+#[test]
+fn periods_in_which_no_request_begins_are_those_of_requests_in_flight() {
+    let options = ActivityOptions {
+        group: Nanos::from_secs(1),
+        ..ActivityOptions::default()
+    };
+    // One request from 0.5 to 2.5 s.
+    let one = [record(500_000_000, 0, 2_000_000_000, true, 8)];
+    let groups = measured(&one, options).activity.groups;
+    let begins: Vec<_> = groups
+        .iter()
+        .map(|group| group.begin.as_secs_f64())
+        .collect();
+    assert_eq!(begins, [0.0, 1.0, 2.0]);
+    for (i, group) in groups.iter().enumerate() {
+        let begun = u64::from(i == 0);
+        assert_eq!((group.requests.all, group.requests.reads), (begun, begun));
+        assert_eq!((group.concurrency, group.in_flight), ([1; 2], [1; 2]));
+        let shares = (group.utilisation.all, group.utilisation.writes, group.busy);
+        assert_eq!(shares, (1.0, 0.0, 1.0));
+        assert_eq!(group.atomic.all.is_nan(), i > 0);
+        assert_eq!(group.response_time.all.is_some(), i == 0);
+    }
 }

@@ -13,7 +13,7 @@ use iosonar_analysis::{
 };
 use iosonar_stats::metric::Measure;
 use iosonar_stats::{Labels, Metric};
-use iosonar_trace::{Batch, Metadata, Op, Outcome, Record, Request, Status};
+use iosonar_trace::{Batch, Flags, Metadata, Op, Outcome, Record, Request, Status};
 use iosonar_units::{Nanos, Sector, Sectors};
 
 fn records() -> Vec<Record> {
@@ -284,6 +284,7 @@ fn a_summary_counts_what_records_have() {
         record.request.device = (i / 2 % 2) as u16;
         record.request.group = u32::from(i < 3);
         record.request.class = u16::from(i < 2);
+        record.request.flags = [Flags::NONE, Flags::SYNC, Flags::FUA][i % 3];
         record.outcome.pushed_back = i < 4;
         if i == 5 {
             record.outcome = Outcome {
@@ -302,6 +303,7 @@ fn a_summary_counts_what_records_have() {
     let columns = summary.columns;
     assert_eq!((columns.delay, columns.latency), (5, 5));
     assert_eq!((columns.group, columns.class), (3, 2));
+    assert_eq!(columns.flags, 4);
     assert_eq!((columns.think, columns.pushed_back), (2, 4));
     assert_eq!(
         summary.devices.into_iter().collect::<Vec<_>>(),
@@ -310,4 +312,39 @@ fn a_summary_counts_what_records_have() {
     assert_eq!((summary.backsteps, summary.not_done), (5, 1));
     let first = Some(Nanos::ZERO);
     assert_eq!((summary.first, summary.last), (first, Nanos::from_secs(4)));
+}
+
+#[test]
+fn a_summary_tells_4096_lengths_apart() {
+    let lengths = (1..=4096).chain([5000, 5000, 7, 5000, 7]);
+    let mut batch = Batch::default();
+    for sectors in lengths.chain([0]) {
+        batch.push(&Record {
+            request: Request {
+                sectors: Sectors::new(sectors),
+                op: if sectors == 0 { Op::Flush } else { Op::Write },
+                ..Request::default()
+            },
+            ..Record::default()
+        });
+    }
+    let mut summary = TraceSummary::default();
+    summary.push(&batch);
+    summary.push(&Batch::default());
+    assert_eq!(
+        summary.usual_lengths(),
+        [(7, 3), (1, 1), (2, 1), (3, 1), (4, 1)]
+    );
+    assert_eq!((summary.records, summary.count_of(Op::Flush)), (4102, 1));
+    // A flush is nowhere.
+    assert_eq!(
+        (summary.shortest, summary.longest, summary.end),
+        (1, 5000, 5000)
+    );
+    assert_eq!(
+        (summary.records_per_s(), summary.longest_gap()),
+        (None, Some(Default::default()))
+    );
+    let sectors = 4096 * 4097 / 2 + 3 * 5000 + 2 * 7;
+    assert_eq!(summary.mean_bytes(), Some(sectors * 512 / 4101));
 }

@@ -303,3 +303,23 @@ fn the_total_is_the_sum_of_the_devices() {
     assert_eq!(interval.rate(reads.completed), 28.0);
     assert_eq!(interval.mean_in_flight(&reads), 63.0 / 5e8);
 }
+
+#[test]
+fn what_was_not_seen_to_begin_is_counted_in_its_interval() {
+    let unmatched = |interval: &RecentInterval| -> Vec<[u64; 3]> {
+        let of = |device: &[RecentUse; 3]| device.each_ref().map(|kind| kind.unmatched);
+        interval.devices.iter().map(of).collect()
+    };
+    let mut recent = Recent::new(2, Nanos::SECOND);
+    for (device, ms) in [(1, 200), (1, 700), (0, 1100)] {
+        let time = Nanos::from_millis(ms);
+        if let Some(first) = recent.until(time) {
+            assert_eq!(unmatched(&first), [[0, 0, 0], [0, 0, 2]]);
+        }
+        recent.take(time, device, &LiveStep::Unmatched);
+    }
+    let second = recent.until(Nanos::from_secs(2)).unwrap();
+    assert_eq!(unmatched(&second), [[0, 0, 1], [0, 0, 0]]);
+    let others = second.total();
+    assert_eq!((others[2].in_flight, others[2].completed), (0, 0));
+}
