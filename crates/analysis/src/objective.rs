@@ -365,4 +365,21 @@ mod tests {
             assert!(error.contains(&format!("write {written}")), "{error}");
         }
     }
+
+    #[test]
+    fn a_problem_is_told_without_what_an_objective_looks_like() {
+        let error = |text: &str| text.parse::<Objective>().unwrap_err();
+        for (text, problem) in [
+            ("  ", "the target is empty"),
+            ("p99 20ms", "'p99 20ms' contains neither < nor >"),
+        ] {
+            let error = error(text);
+            assert_eq!(error.problem(), problem);
+            let whole = error.to_string();
+            assert!(
+                whole.starts_with(problem) && whole.contains("expected a target"),
+                "{whole}"
+            );
+        }
+    }
 }

@@ -467,4 +467,40 @@ mod tests {
             "{low} {high}"
         );
     }
+
+    #[test]
+    fn judgements_have_names_that_say_what_they_are() {
+        use Judgement::{Meets, Misses, TooShort, Unclear, Unstable};
+        for (judgement, name) in [
+            (Meets, "meets"),
+            (Unclear, "unclear"),
+            (Misses, "misses"),
+            (TooShort, "runs too short"),
+            (Unstable, "unstable"),
+        ] {
+            assert_eq!(judgement.name(), name);
+        }
+    }
+
+    #[test]
+    fn a_statistic_is_beyond_its_limit_by_a_share_of_it() {
+        for (text, mean, beyond, is_kept) in [
+            ("mean < 10ms", 15.0, 0.5, false),
+            ("mean < 10ms", 10.0, 0.0, true),
+            ("mean < 10ms", 5.0, -0.5, true),
+            ("throughput > 10", 5.0, -0.5, false),
+            ("throughput > 10", 10.0, 0.0, true),
+        ] {
+            let estimate = Estimate {
+                mean,
+                stderr: 0.1,
+                values: 10,
+            };
+            let of = Attained::of_estimate(objective(text), 7, estimate);
+            assert_eq!(
+                (of.beyond(), of.is_kept(), of.requests),
+                (beyond, is_kept, 7)
+            );
+        }
+    }
 }
