@@ -330,6 +330,50 @@ fn cases_that_are_added_later_are_done_and_all_folders_still_sort() {
 }
 
 #[test]
+fn repetitions_of_an_overload_have_no_interval_and_say_so() {
+    let scratch = place(
+        "scenario = \"base.toml\"\nreplications = 3\n[vary]\nload.arrivals.poisson_per_s = [20.0, 2000.0]\n",
+    );
+    let run = sweep(&scratch, &[]);
+    assert!(run.status.success(), "{}", err(&run));
+    let root = scratch.path("study");
+    let (runs, points) = tables(&root);
+    let cell = |text: &str, row: usize, name: &str| {
+        let mut lines = text.lines();
+        let at = lines.next().unwrap().split(',').position(|n| n == name);
+        let cells: Vec<&str> = lines.nth(row).unwrap().split(',').collect();
+        cells[at.unwrap()].to_owned()
+    };
+    for time in ["response_time_mean_ms", "read_response_time_p99_ms"] {
+        let of = |row| cell(&points, row, &format!("{time}_ci95"));
+        assert!(of(0).parse::<f64>().unwrap() > 0.0, "{points}");
+        assert_eq!(of(1), "", "{points}");
+    }
+    // Saturated disks have a rate that repetitions estimate.
+    assert!(
+        cell(&points, 1, "throughput_per_s_ci95")
+            .parse::<f64>()
+            .unwrap()
+            > 0.0
+    );
+    assert_eq!(cell(&points, 0, "not_steady"), "");
+    let why = cell(&points, 1, "not_steady");
+    assert_eq!(why, "queue-grows");
+    assert_eq!([0, 3].map(|row| cell(&runs, row, "not_steady")), ["", &why]);
+    let results = fs::read(root.join("results.json")).unwrap();
+    let results: serde_json::Value = serde_json::from_slice(&results).unwrap();
+    assert_eq!(results["points"][1]["not_steady"][0], *why);
+    assert_eq!(results["runs"][3]["not_steady"]["why"], *why);
+    assert!(results["runs"][0]["not_steady"].is_null());
+    let page = fs::read_to_string(root.join("report.html")).unwrap();
+    assert!(page.contains("<h2>Not steady: 1 point</h2>"), "{page}");
+    assert!(
+        page.contains("<li>poisson_per_s = 2000.0: queue-grows</li>"),
+        "{page}"
+    );
+}
+
+#[test]
 fn a_tree_of_folders_is_swept_as_its_tables_say() {
     let scratch = Scratch::new();
     scratch.file("base.toml", SCENARIO);
@@ -603,7 +647,7 @@ fn runs_as_json_lines_have_the_values_of_the_table_with_their_types() {
             match *name {
                 "path" | "level" | "stripe_unit" => assert_eq!(value.as_str(), Some(cell)),
                 // Every run was good.
-                "failed" => assert!(value.is_null() && cell.is_empty()),
+                "failed" | "not_steady" => assert!(value.is_null() && cell.is_empty()),
                 _ if cell.is_empty() => assert!(value.is_null(), "{name}: {value}"),
                 _ => {
                     let (value, cell) = (value.as_f64().unwrap(), cell.parse::<f64>().unwrap());

@@ -2,7 +2,7 @@
 
 mod targets;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iosonar_analysis::objective::{Judgement, Objective};
 use iosonar_plot::{Axis, Chart, Unit, counted};
@@ -25,6 +25,8 @@ pub struct Panel {
     pub by: Option<String>,
     /// What the places 1, 2, ... are called, if the parameter is not a number.
     pub names: Vec<String>,
+    /// How many points have runs that are too short for an interval.
+    pub not_steady: usize,
     /// The lines.
     pub series: Vec<Series>,
 }
@@ -68,6 +70,12 @@ pub fn chart_of_study(panel: &Panel) -> Chart {
         notes.push(format!(
             "{} in points.csv",
             counted(more as u64, ["more line is", "more lines are"])
+        ));
+    }
+    if panel.not_steady > 0 {
+        notes.push(format!(
+            "not steady: {}, whose times depend on the length of the runs",
+            counted(panel.not_steady as u64, ["point", "points"])
         ));
     }
     let mut chart = Chart {
@@ -128,6 +136,8 @@ pub struct StudyTable {
     pub metrics: Vec<String>,
     /// The points.
     pub rows: Vec<StudyRow>,
+    /// The values of the parameters of points whose results depend on the length of the runs, and why.
+    pub not_steady: BTreeMap<Vec<String>, String>,
     /// Runs without a result, and why.
     pub failed: Vec<(String, String)>,
     /// The values of the parameters of these runs.
@@ -181,6 +191,7 @@ pub fn page_of(
             counted(more as u64, ["more point is", "more points are"])
         );
     }
+    notes += &not_steady(table);
     if !table.failed.is_empty() {
         notes += &format!("<h2>Failed: {}</h2>\n<ul>\n", table.failed.len());
         for (path, why) in table.failed.iter().take(100) {
@@ -207,6 +218,29 @@ pub fn page_of(
         figures(charts),
     );
     page(title, &body)
+}
+
+/// Which points have results that depend on the length of the runs.
+fn not_steady(table: &StudyTable) -> String {
+    const MOST: usize = 100;
+    if table.not_steady.is_empty() {
+        return String::new();
+    }
+    let mut text = format!(
+        "<h2>Not steady: {}</h2>\n<p>The response times of these points depend on the length of the runs, so they have no \
+         confidence interval.</p>\n<ul>\n",
+        counted(table.not_steady.len() as u64, ["point", "points"])
+    );
+    let points = table.rows.iter().map(|(values, ..)| values);
+    let points = points.filter_map(|values| Some((values, table.not_steady.get(values)?)));
+    for (values, why) in points.take(MOST) {
+        let point = targets::point(table, values);
+        text += &format!("<li>{}: {}</li>\n", escaped(&point), escaped(why));
+    }
+    if table.not_steady.len() > MOST {
+        text += "<li>...</li>\n";
+    }
+    text + "</ul>\n"
 }
 
 /// The points with these columns of their metrics.

@@ -40,16 +40,30 @@ fn metric_of(objective: &Objective) -> Option<String> {
     })
 }
 
-/// What a point says of a target, by the 95 % interval of its metric; `None` where it has no such metric.
-fn verdict(table: &StudyTable, target: &Objective, values: &[(f64, f64)]) -> Option<Judgement> {
+/// What a point says of a target, by the 95 % interval of its metric; `None` where it has no such metric. Runs that are not
+/// steady meet nothing, and miss a time that is longer already.
+fn verdict(
+    table: &StudyTable,
+    target: &Objective,
+    (point, _, values, _): &StudyRow,
+) -> Option<Judgement> {
     let name = metric_of(target)?;
     let column = table.metrics.iter().position(|metric| *metric == name)?;
     let (mean, half) = values[column];
     if mean.is_nan() {
         return None;
     }
+    // Longer runs would have longer times, and a higher throughput perhaps.
+    let is_steady = !table.not_steady.contains_key(point);
+    let is_time = target.statistic != Statistic::Throughput;
+    if !is_steady && is_time && !target.is_kept_by(mean) {
+        return Some(Judgement::Misses);
+    }
     Some(match half.is_finite() {
-        true => Judgement::of_interval(target, (mean - half, mean + half)),
+        true => match Judgement::of_interval(target, (mean - half, mean + half)) {
+            Judgement::Meets if !is_steady => Judgement::Unclear,
+            judgement => judgement,
+        },
         false => Judgement::Unclear,
     })
 }
@@ -57,9 +71,10 @@ fn verdict(table: &StudyTable, target: &Objective, values: &[(f64, f64)]) -> Opt
 /// What is known of each point: whether it meets all targets. `None` where it has no metric for one and misses none of the
 /// others. A point of which a run failed meets nothing.
 pub(super) fn verdicts(table: &StudyTable) -> Vec<Option<Judgement>> {
-    let of = |(point, _, values, _): &StudyRow| {
+    let of = |row: &StudyRow| {
+        let point = &row.0;
         let all = table.targets.iter();
-        let all: Vec<_> = all.map(|target| verdict(table, target, values)).collect();
+        let all: Vec<_> = all.map(|target| verdict(table, target, row)).collect();
         if all.contains(&Some(Judgement::Misses)) {
             return Some(Judgement::Misses);
         }
@@ -135,11 +150,11 @@ fn without_result(table: &StudyTable) -> usize {
 /// Whether some point has no metric for a target.
 fn is_missing(table: &StudyTable, target: &Objective) -> bool {
     let mut rows = table.rows.iter();
-    rows.any(|(_, _, values, _)| verdict(table, target, values).is_none())
+    rows.any(|row| verdict(table, target, row).is_none())
 }
 
 /// A point by its parameters.
-fn point(table: &StudyTable, values: &[String]) -> String {
+pub(super) fn point(table: &StudyTable, values: &[String]) -> String {
     let pairs = table.parameters.iter().zip(values);
     let pairs: Vec<String> = pairs
         .map(|(name, value)| format!("{name} = {value}"))
@@ -211,6 +226,27 @@ mod tests {
         let one = table("read p99.8 < 20ms, throughput > 200");
         assert_eq!(super::verdicts(&one), [Some(Judgement::Misses); 5]);
         assert_eq!(mark(verdicts[0]), RowMark::Misses);
+    }
+
+    #[test]
+    fn points_that_are_not_steady_meet_nothing_and_miss_times_that_are_longer() {
+        let point = |disks: &str| (vec![disks.to_owned()], "unstable".to_owned());
+        let verdicts_of = |targets: &str| {
+            verdicts(&StudyTable {
+                not_steady: [point("6"), point("7")].into(),
+                ..table(targets)
+            })
+        };
+        let times = verdicts_of("read p99.9 < 9500us");
+        assert_eq!(
+            times[2..4],
+            [Some(Judgement::Misses), Some(Judgement::Unclear)]
+        );
+        assert_eq!(
+            verdicts_of("read p99.9 < 20ms")[2],
+            Some(Judgement::Unclear)
+        );
+        assert_eq!(verdicts_of("throughput > 100")[2], Some(Judgement::Unclear));
     }
 
     #[test]

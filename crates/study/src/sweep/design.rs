@@ -196,7 +196,15 @@ fn sample(
 }
 
 /// What paths and tables have of their own.
-const RESERVED: [&str; 6] = ["rep", "path", "repetition", "repetitions", "seed", "failed"];
+const RESERVED: [&str; 7] = [
+    "rep",
+    "path",
+    "repetition",
+    "repetitions",
+    "seed",
+    "not_steady",
+    "failed",
+];
 
 /// What keys are called.
 struct Names(BTreeMap<String, String>);

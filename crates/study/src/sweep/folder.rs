@@ -13,6 +13,7 @@ use std::time::Duration;
 use iosonar_stats::Metric;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::SweepError;
 
@@ -71,8 +72,31 @@ pub fn state(root: &Path, path: &Path) -> State {
 
 /// What is read of a result.
 #[derive(Deserialize)]
-struct RunResult {
-    metrics: Vec<Metric>,
+pub(super) struct RunResult {
+    pub(super) metrics: Vec<Metric>,
+    /// Of a simulation.
+    #[serde(default)]
+    scenarios: Vec<RunScenario>,
+}
+
+/// What is read of a scenario in a result.
+#[derive(Deserialize)]
+struct RunScenario {
+    /// Why the result depends on how long the run was.
+    not_steady: Option<Value>,
+}
+
+impl RunResult {
+    /// That in a folder, if it is whole.
+    pub(super) fn read(folder: &Path) -> Option<Self> {
+        serde_json::from_str(&fs::read_to_string(folder.join(RESULT)).ok()?).ok()
+    }
+
+    /// Why the result depends on how long the run was, as `sim --json` prints it.
+    pub(super) fn not_steady(&self) -> Option<&Value> {
+        let mut scenarios = self.scenarios.iter();
+        scenarios.find_map(|scenario| scenario.not_steady.as_ref())
+    }
 }
 
 /// The metrics in a result, which is what a command prints with `--json`.
@@ -85,7 +109,7 @@ pub fn metrics_in(result: &str) -> Result<Vec<Metric>, serde_json::Error> {
 
 /// The metrics of the result in a folder, if it is whole.
 pub fn result(folder: &Path) -> Option<Vec<Metric>> {
-    metrics_in(&fs::read_to_string(folder.join(RESULT)).ok()?).ok()
+    RunResult::read(folder).map(|result| result.metrics)
 }
 
 /// Whether a folder of the tree is to be skipped, because of its name or a file `skip`, its own or that of a

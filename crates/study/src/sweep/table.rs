@@ -10,9 +10,10 @@ use iosonar_stats::Estimate;
 use serde_json::Value;
 
 use super::SweepError;
-use super::folder::{FAILED, RESULT, RUN, SKIP, has_idle_name, result};
+use super::folder::{FAILED, RESULT, RUN, RunResult, SKIP, has_idle_name};
 use super::run::is_repetition;
 use super::values::value_of;
+use columns::is_rate;
 pub use columns::{Column, columns_of};
 
 /// A run that is done.
@@ -32,6 +33,8 @@ pub struct RunRow {
     pub elapsed_s: f64,
     /// Its metrics; empty if it failed.
     pub metrics: Vec<Column>,
+    /// Why its result depends on how long it was, as `sim --json` prints it.
+    pub not_steady: Option<Value>,
     /// Why it has none.
     pub failed: Option<String>,
 }
@@ -45,8 +48,10 @@ pub struct PointRow {
     pub path: PathBuf,
     /// How many repetitions have a result.
     pub n: usize,
+    /// Why the results of repetitions depend on how long they were, each reason once.
+    pub not_steady: Vec<String>,
     /// The mean of each metric over the repetitions, with half the width of its 95 % interval; of a single run what it
-    /// knows itself. NaN where it is not known.
+    /// knows itself. NaN where it is not known, or where longer runs would leave it.
     pub metrics: Vec<(f64, f64)>,
 }
 
@@ -63,7 +68,7 @@ impl RunRow {
     /// The run of a folder; `None` if it is not a run, or not done.
     pub fn read(root: &Path, path: &Path) -> Option<Self> {
         let folder = root.join(path);
-        let result = result(&folder);
+        let result = RunResult::read(&folder);
         let failed = fs::read_to_string(folder.join(FAILED)).ok();
         if result.is_none() && failed.is_none() {
             return None;
@@ -83,7 +88,11 @@ impl RunRow {
                 .get("elapsed_s")
                 .and_then(Value::as_f64)
                 .unwrap_or(f64::NAN),
-            metrics: result.as_deref().map(columns_of).unwrap_or_default(),
+            metrics: result
+                .as_ref()
+                .map(|result| columns_of(&result.metrics))
+                .unwrap_or_default(),
+            not_steady: result.as_ref().and_then(RunResult::not_steady).cloned(),
             failed: failed
                 .filter(|_| result.is_none())
                 .map(|why| why.trim_end().to_owned()),
@@ -103,6 +112,11 @@ impl RunRow {
             }
         }
         Some(row)
+    }
+
+    /// Why its result depends on how long it was, in a word.
+    fn why_not_steady(&self) -> Option<&str> {
+        self.not_steady.as_ref()?.get("why")?.as_str()
     }
 
     fn value(&self, parameter: &str) -> &str {
@@ -216,6 +230,7 @@ impl Study {
                         parameters: run.parameters.clone(),
                         path: path.to_owned(),
                         n: 0,
+                        not_steady: Vec::new(),
                         metrics: Vec::new(),
                     },
                     vec![run],
@@ -224,16 +239,25 @@ impl Study {
         }
         let together = |(mut point, runs): (PointRow, Vec<&RunRow>)| {
             point.n = runs.len();
+            let whys = runs.iter().filter_map(|run| run.why_not_steady());
+            point.not_steady = in_order(whys).into_iter().map(str::to_owned).collect();
             let mut values = vec![Vec::new(); metrics.len()];
             for run in &runs {
                 for (at, column) in located(&metrics, &run.metrics) {
                     values[at].push(column);
                 }
             }
-            point.metrics = values
-                .iter()
-                .map(|columns| mean_and_half_width(columns))
-                .collect();
+            // Repetitions that are all too short agree with each other, but not with longer ones.
+            let is_steady = |metric: &str| {
+                let mut whys = point.not_steady.iter();
+                whys.all(|why| leaves_rates(why) && is_rate(metric))
+            };
+            let of = |(columns, metric): (&Vec<&Column>, &&str)| match mean_and_half_width(columns)
+            {
+                (mean, _) if !is_steady(metric) => (mean, f64::NAN),
+                known => known,
+            };
+            point.metrics = values.iter().zip(&metrics).map(of).collect();
             point
         };
         points.into_iter().map(together).collect()
@@ -265,6 +289,12 @@ fn located<'a>(
     })
 }
 
+/// Whether runs that are not steady for this reason still have the rates of longer ones, as a station that is always busy
+/// has (`SimulationResult::assessed`).
+fn leaves_rates(why: &str) -> bool {
+    ["queue-grows", "unstable", "near-saturation"].contains(&why)
+}
+
 fn mean_and_half_width(columns: &[&Column]) -> (f64, f64) {
     match columns {
         [] => (f64::NAN, f64::NAN),
@@ -293,6 +323,7 @@ mod tests {
             seed: Some(3),
             elapsed_s: 1.0,
             metrics: vec![Column::bare("mean_ms".into(), value)],
+            not_steady: None,
             failed: None,
         }
     }
@@ -403,12 +434,42 @@ mod tests {
         assert!(points[1].metrics[0].1.is_nan());
         assert_eq!(
             study.points_csv(),
-            "disks,repetitions,mean_ms,mean_ms_ci95\n4,2,2,12.706\n8,1,7,\n"
+            "disks,repetitions,not_steady,mean_ms,mean_ms_ci95\n4,2,,2,12.706\n8,1,,7,\n"
         );
         assert!(
             study
                 .runs_csv()
-                .ends_with("disks=8/rep=02,8,2,3,,\"a \"\"reason\"\", at last\"\n")
+                .ends_with("disks=8/rep=02,8,2,3,,,\"a \"\"reason\"\", at last\"\n")
+        );
+    }
+
+    #[test]
+    fn points_whose_runs_are_not_steady_have_intervals_of_rates_alone() {
+        let mut study = Study::default();
+        let run = |n: u32, why: Option<&str>| RunRow {
+            metrics: vec![
+                Column::bare("response_time_p99_ms".into(), f64::from(n)),
+                Column::bare("throughput_per_s".into(), f64::from(n)),
+            ],
+            not_steady: why.map(|why| serde_json::json!({ "why": why })),
+            ..of(&format!("disks=4/rep=0{n}"), n, 0.0)
+        };
+        let known = |study: &Study| {
+            let point = &study.points()[0];
+            let known = [0, 1].map(|at| point.metrics[at].1.is_finite());
+            (point.not_steady.join(" "), known)
+        };
+        study.put(run(1, None));
+        study.put(run(2, None));
+        assert_eq!(known(&study), (String::new(), [true, true]));
+        study.put(run(2, Some("queue-grows")));
+        assert_eq!(known(&study), ("queue-grows".into(), [false, true]));
+        assert!(study.points_csv().contains("\n4,2,queue-grows,1.5,,1.5,"));
+        assert!(study.runs_csv().contains("rep=02,4,2,3,2,2,queue-grows,\n"));
+        study.put(run(1, Some("cache-fills")));
+        assert_eq!(
+            known(&study),
+            ("cache-fills queue-grows".into(), [false, false])
         );
     }
 }

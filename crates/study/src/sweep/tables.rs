@@ -343,6 +343,7 @@ impl<'a> Tables<'a> {
             against: wanted.against.clone(),
             by: wanted.by.clone(),
             names,
+            not_steady: points.iter().filter(|p| !p.not_steady.is_empty()).count(),
             series,
         })
     }
@@ -370,7 +371,14 @@ impl<'a> Tables<'a> {
         });
         let incomplete = self.study.runs.iter().filter(|run| run.failed.is_some());
         let incomplete = incomplete.map(|run| values_of(&run.parameters));
+        let not_steady = self.study.points().into_iter();
+        let not_steady = not_steady.filter(|point| !point.not_steady.is_empty());
+        let not_steady = not_steady.map(|point| {
+            let values = values_of(&point.parameters);
+            (values, point.not_steady.join(" "))
+        });
         StudyTable {
+            not_steady: not_steady.collect(),
             rows: rows.collect(),
             failed: failed.collect(),
             failed_points: incomplete.collect(),

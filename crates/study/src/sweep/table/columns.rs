@@ -57,6 +57,13 @@ pub fn columns_of(metrics: &[Metric]) -> Vec<Column> {
     columns
 }
 
+/// Whether a column is a rate, or the share of the time that something is busy.
+pub(super) fn is_rate(name: &str) -> bool {
+    const RATES: [&str; 2] = ["throughput_per_s", "megabytes_per_second"];
+    const SHARES: [&str; 3] = ["mean_utilisation", "utilisation_", "busy_"];
+    RATES.contains(&name) || SHARES.iter().any(|share| name.starts_with(share))
+}
+
 /// What a name ends in for the unit, if it does not say it itself.
 fn suffix(metric: &Metric) -> &'static str {
     match metric.unit {

@@ -16,7 +16,7 @@ impl Study {
             .chain(parameters.iter().map(|name| Column::written(*name)))
             .chain(["repetition", "seed"].map(Column::counts))
             .chain(metrics.iter().map(|name| Column::numbers(*name)))
-            .chain([Column::texts("failed")]);
+            .chain(["not_steady", "failed"].map(Column::texts));
         let mut table = Table::new(columns).with("table", "runs");
         for run in &self.runs {
             let mut row = table.row();
@@ -28,6 +28,7 @@ impl Study {
                 values[at] = column.value;
             }
             row.put_all(values);
+            row.put(run.why_not_steady());
             row.put(run.failed.as_deref().map(on_one_line));
         }
         table
@@ -98,6 +99,7 @@ impl Study {
             // Null unless it is a number.
             let values = metrics.iter().zip(values);
             line.extend(values.map(|(name, value)| ((*name).to_owned(), json!(value))));
+            line.insert("not_steady".to_owned(), json!(run.why_not_steady()));
             line.insert("failed".to_owned(), json!(run.failed));
             text += &Value::Object(line).to_string();
             text.push('\n');
@@ -122,6 +124,7 @@ impl Study {
         let columns = parameters.iter().map(|name| Column::written(*name));
         let mut columns: Vec<Column> = columns.collect();
         columns.push(Column::counts("repetitions"));
+        columns.push(Column::texts("not_steady"));
         for metric in &metrics {
             columns.push(Column::numbers(*metric));
             columns.push(Column::numbers(format!("{metric}_ci95")));
@@ -132,6 +135,7 @@ impl Study {
                 |name: &&str| on_one_line(value_of(&point.parameters, name).unwrap_or_default());
             let mut row = table.row();
             row.put_all(parameters.iter().map(value)).put(point.n);
+            row.put((!point.not_steady.is_empty()).then(|| point.not_steady.join(" ")));
             for (mean, half_width) in &point.metrics {
                 row.put_all([*mean, *half_width]);
             }
@@ -163,7 +167,7 @@ impl Study {
                 .collect();
             json!({
                 "parameters": object_of(&point.parameters), "path": point.path,
-                "repetitions": point.n, "metrics": figures,
+                "repetitions": point.n, "not_steady": point.not_steady, "metrics": figures,
             })
         };
         let run = |run: &RunRow| {
@@ -174,7 +178,7 @@ impl Study {
                 .collect();
             json!({
                 "path": run.path, "parameters": object_of(&run.parameters), "repetition": run.repetition,
-                "seed": run.seed, "metrics": figures, "failed": run.failed,
+                "seed": run.seed, "metrics": figures, "not_steady": run.not_steady, "failed": run.failed,
             })
         };
         json!({
