@@ -2,6 +2,7 @@
 
 mod scratch;
 
+use std::path::Path;
 use std::process::Output;
 
 use scratch::{Scratch, assert_refused, err, iosonar, out};
@@ -227,4 +228,19 @@ fn a_throughput_beyond_the_capacity_of_a_closed_loop_is_named_as_such() {
         "{}",
         out(&reached)
     );
+}
+
+#[test]
+fn blocks_that_wait_until_they_are_full_need_as_many_users() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/block-queue/static.toml");
+    let mut plan = iosonar();
+    plan.args(["plan", "-q"]).arg(&file);
+    plan.args(["--set", "load.requests=20000", "--target", "mean < 500us"]);
+    let output = plan.output().unwrap();
+    let text = out(&output);
+    // With 1 user, nothing ever begins.
+    assert!(text.contains("no steady state"), "{text}");
+    assert!(!text.contains("none of the tested loads"), "{text}");
+    assert!(text.contains("most jobs that meet it: 64 jobs"), "{text}");
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
 }

@@ -192,7 +192,13 @@ pub fn plan_prepared(
         sought,
         ..Answer::default()
     };
-    let at_most = spec.most.unwrap_or(MOST);
+    let own = match subject.base().load() {
+        LoadModel::Closed { outstanding, .. } => Some(*outstanding),
+        _ => None,
+    };
+    let is_jobs = matches!(sought, Sought::MostJobs | Sought::FewestJobs);
+    let usual = own.filter(|_| is_jobs).map_or(MOST, |own| own.max(MOST));
+    let at_most = spec.most.unwrap_or(usual);
     match sought {
         // They have a search of their own.
         Sought::Growth | Sought::Copies => unreachable!("growth is planned above"),
@@ -223,7 +229,7 @@ pub fn plan_prepared(
             answer.found = fewest(&subject, targets, &candidates, &mut watch)?;
         }
         Sought::MostJobs | Sought::FewestJobs => {
-            answer.found = jobs(sought, at_most, &subject, targets, &mut watch)?;
+            answer.found = jobs(sought, (at_most, own), &subject, targets, &mut watch)?;
             answer.most_per_s = subject.full_theory(f64::from(at_most))?.capacity_per_s;
         }
     }
@@ -307,7 +313,7 @@ fn alone(
 
 fn jobs(
     sought: Sought,
-    at_most: u32,
+    (at_most, own): (u32, Option<u32>),
     subject: &impl Subject,
     targets: &[Objective],
     watch: &mut dyn FnMut(&Point),
@@ -316,7 +322,7 @@ fn jobs(
         let candidates: Vec<u32> = (1..=at_most).collect();
         return fewest(subject, targets, &candidates, watch);
     }
-    most(subject, targets, at_most, watch)
+    most(subject, targets, (at_most, own), watch)
 }
 
 /// Plans with a networked system.
@@ -362,7 +368,7 @@ pub fn plan_network(
     let mut watch = |point: &Point| watch(sought, point);
     let mut answer = Answer {
         sought,
-        found: jobs(sought, at_most, &subject, targets, &mut watch)?,
+        found: jobs(sought, (at_most, None), &subject, targets, &mut watch)?,
         knee: Some(analysis.knee),
         ..Answer::default()
     };

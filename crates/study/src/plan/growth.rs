@@ -163,7 +163,7 @@ impl GrowingLoad {
         let at_most = at_most.min(Copies::MOST);
         // The trace itself lies within, or it would not have been simulated.
         let within = self.base.copies_within()?.unwrap_or(Copies::MOST).max(1);
-        let mut found = most(self, targets, at_most.min(within), watch)?;
+        let mut found = most(self, targets, (at_most.min(within), None), watch)?;
         if found.bound.is_some() && within < at_most {
             found.bound = Some(Bound::Space);
         }

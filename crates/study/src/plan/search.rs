@@ -1,7 +1,7 @@
 //! The searches.
 
 use super::{Bound, Found, PlanError, Point, Subject};
-use iosonar_analysis::objective::{Objective, Statistic};
+use iosonar_analysis::objective::{Judgement, Objective, Statistic};
 
 /// The most simulations of a search.
 const MOST_POINTS: usize = 40;
@@ -79,6 +79,12 @@ impl<'a, S: Subject> Search<'a, S> {
         let points = &self.found.points;
         let last = points.iter().rposition(Point::meets)?;
         Some((points[last].load, points.get(last + 1).map(|p| p.load)))
+    }
+
+    /// Whether a load was tried and has no steady state.
+    fn is_unstable(&self, load: f64) -> bool {
+        let point = self.found.of(load);
+        point.is_some_and(|point| point.verdict() == Judgement::Unstable)
     }
 
     fn is_over(&self) -> bool {
@@ -260,15 +266,18 @@ fn is_throughput(target: &Objective) -> bool {
 
 /// The most of 1 to `most` that meet the targets. Fewer are taken to have no longer response times: so these say how many
 /// may be. If that number misses a throughput, some fewer are tried, for contention, and then whether more reach it.
+/// Too few to have a steady state, as for blocks that wait until they are full, say nothing of more: the number that the
+/// scenario has itself (`own`) is tried, too.
 ///
 /// # Errors
 /// If a simulation fails.
 pub fn most(
     subject: &impl Subject,
     targets: &[Objective],
-    most: u32,
+    (most, own): (u32, Option<u32>),
     watch: &mut dyn FnMut(&Point),
 ) -> Result<Found, PlanError> {
+    let mut own = own.filter(|own| (2..=most).contains(own));
     let is_time: fn(&Objective) -> bool = |target| !is_throughput(target);
     let mut search = Search::new(subject, targets, watch);
     let breaks = first(most as usize, |i| {
@@ -291,8 +300,14 @@ pub fn most(
             (low, high) => u32::midpoint(low, high),
         };
         step *= 2;
-        if low == most || high == 1 {
+        if low == most {
             break;
+        }
+        if high == 1 {
+            match own.take() {
+                Some(own) if search.is_unstable(1.0) => (n, high, step) = (own, most + 1, 1),
+                _ => break,
+            }
         }
     }
     let at_low = f64::from(low);
@@ -476,7 +491,7 @@ mod tests {
         }
         let targets = ["mean < 20ms", "throughput > 500"].map(|t| t.parse().unwrap());
         for knows in [true, false] {
-            let found = most(&Contended(knows), &targets, 64, &mut |_| ()).unwrap();
+            let found = most(&Contended(knows), &targets, (64, None), &mut |_| ()).unwrap();
             assert_eq!(found.best.map(|p| p.load), Some(1.0), "theory: {knows}");
             assert!(found.next.is_some_and(|p| !p.meets() && p.load > 1.0));
         }
@@ -485,11 +500,17 @@ mod tests {
     #[test]
     fn the_most_jobs_are_found_whatever_theory_says() {
         for theory in [None, Some(1.0), Some(0.3), Some(9.5)] {
-            let found = most(&Known { theory }, &objective(), 64, &mut |_| ()).unwrap();
+            let found = most(&Known { theory }, &objective(), (64, None), &mut |_| ()).unwrap();
             assert_eq!(found.best.map(|p| p.load), Some(8.0), "{theory:?}");
             assert_eq!(found.next.map(|p| p.load), Some(9.0), "{theory:?}");
         }
-        let few = most(&Known { theory: None }, &objective(), 5, &mut |_| ()).unwrap();
+        let few = most(
+            &Known { theory: None },
+            &objective(),
+            (5, None),
+            &mut |_| (),
+        )
+        .unwrap();
         assert_eq!((few.best.map(|p| p.load), few.next), (Some(5.0), None));
     }
 
@@ -594,7 +615,7 @@ mod tests {
     fn most_jobs_lie_between_a_response_time_and_a_throughput() {
         let jobs = |targets: [&str; 2]| {
             let targets = targets.map(|target| target.parse().unwrap());
-            most(&Jobs, &targets, 64, &mut |_| ()).unwrap()
+            most(&Jobs, &targets, (64, None), &mut |_| ()).unwrap()
         };
         let loads = |found: &Found| {
             let load = |point: &Option<Point>| point.as_ref().map(|p| p.load);
@@ -613,5 +634,41 @@ mod tests {
         let never = jobs(["throughput > 205", "mean < 12.5ms"]);
         assert_eq!(loads(&never), (None, Some(12.0)));
         assert_eq!(never.range_of(0), None);
+    }
+
+    /// Blocks that wait until they are full never begin with fewer than 16 jobs; then each job adds 10 us.
+    struct Blocks;
+
+    impl Subject for Blocks {
+        fn theory(&self, _: f64, _: &Objective) -> Result<Option<f64>, PlanError> {
+            Ok(None)
+        }
+
+        fn simulate(&self, load: f64, targets: &[Objective]) -> Result<Simulated, PlanError> {
+            if load < 16.0 {
+                return Ok(Simulated::all(targets, TargetOutcome::Unsteady));
+            }
+            let estimate = Estimate {
+                mean: 0.01 * load,
+                stderr: 1e-6,
+                values: 10,
+            };
+            Ok(known(targets, estimate))
+        }
+    }
+
+    #[test]
+    fn too_few_jobs_for_a_steady_state_do_not_end_the_search() {
+        let best = |own: Option<u32>, target: &str| {
+            let targets = [target.parse().unwrap()];
+            let found = most(&Blocks, &targets, (64, own), &mut |_| ()).unwrap();
+            (found.best.map(|point| point.load), found.points.len())
+        };
+        assert_eq!(best(Some(32), "mean < 0.405ms").0, Some(40.0));
+        assert_eq!(best(Some(48), "mean < 0.405ms").0, Some(40.0));
+        assert_eq!(best(Some(64), "mean < 1ms"), (Some(64.0), 2));
+        // None that was tried meets it.
+        assert_eq!(best(Some(20), "mean < 0.1ms").0, None);
+        assert_eq!(best(None, "mean < 1ms"), (None, 1));
     }
 }
