@@ -440,3 +440,34 @@ fn plans_do_not_depend_on_threads() {
     };
     assert_eq!(at("1"), at("2"));
 }
+
+#[test]
+fn a_networked_plan_takes_replications_and_names_its_limit() {
+    let scratch = Scratch::new();
+    let system = scratch.file("paper.toml", PAPER);
+    let plan = |options: &[&str]| {
+        let target = ["--target", "throughput > 0.04"];
+        run("plan", &system, &[&target, options].concat())
+    };
+    let printed = out(&plan(&["-q"]));
+    // By theory, 87 jobs reach it, but the file has 50.
+    assert!(
+        printed.contains("no higher number was tried: --most N raises the limit"),
+        "{printed}"
+    );
+    let stderr = |options: &[&str]| {
+        let json = json(&plan(&[options, &["--json"]].concat()));
+        let metrics = json["metrics"].as_array().unwrap().iter();
+        let mut simulated = metrics.filter(|of| of["name"] == "simulated");
+        simulated.next().unwrap()["stderr"].as_f64().unwrap()
+    };
+    let ten = stderr(&[]);
+    assert_eq!(stderr(&["--replications", "10"]).to_bits(), ten.to_bits());
+    assert!(stderr(&["--replications", "40"]) < 0.8 * ten);
+    let by_key = stderr(&["--set", "replications=40"]);
+    let by_option = stderr(&["--replications", "40"]);
+    assert_eq!(by_key.to_bits(), by_option.to_bits());
+    let one = run("model", &system, &["--with-sim", "--replications", "1"]);
+    assert_eq!(one.status.code(), Some(2));
+    assert!(err(&one).contains("at least 2"), "{}", err(&one));
+}

@@ -109,6 +109,8 @@ pub struct Job {
 pub struct NetworkedRaid {
     /// Where all randomness of its simulation comes from.
     pub seed: u64,
+    /// How many independent runs a simulation has: at least 2.
+    pub replications: u32,
     /// Its classes of jobs, at least one.
     pub classes: Vec<Job>,
     /// The RAID level.
@@ -173,6 +175,7 @@ impl NetworkedRaid {
         };
         let mut system = file.resolve(&checker)?;
         system.seed = overrides.seed.unwrap_or(system.seed);
+        system.replications = overrides.replications.unwrap_or(system.replications);
         for upgrade in &mut system.upgrades {
             upgrade.check(original, path, overrides)?;
         }

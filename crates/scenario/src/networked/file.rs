@@ -22,11 +22,18 @@ pub enum Operation {
     Write,
 }
 
+/// The independent runs of a simulation by default.
+const REPLICATIONS: u32 = 10;
+
+/// The most that the file may ask for.
+const MOST_REPLICATIONS: u32 = 100_000;
+
 /// The file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NetworkedFile {
     seed: Option<u64>,
+    replications: Option<Spanned<u32>>,
     jobs: JobsFile,
     raid: RaidFile,
     central: ServerFile,
@@ -270,9 +277,14 @@ impl NetworkedFile {
             let checked = value.as_ref().map(|v| count(check, key, v, (1, 1 << 24)));
             checked.unwrap_or(Ok(usual)).map(f64::from)
         };
+        let replications = match &self.replications {
+            Some(given) => count(check, "replications", given, (2, MOST_REPLICATIONS))?,
+            None => REPLICATIONS,
+        };
         let (central, storage, disk) = (&self.central, &self.storage, &self.storage.disk);
         let system = NetworkedRaid {
             seed: self.seed.unwrap_or(1),
+            replications,
             classes: self.jobs.resolve(check)?,
             level: self.raid.level,
             stripe_unit_bytes: bytes(check, "raid.stripe_unit", &self.raid.stripe_unit)?,

@@ -42,9 +42,6 @@ pub struct NetworkSimulation {
     pub events: u64,
 }
 
-/// Independent runs.
-const REPLICATIONS: u32 = 10;
-
 impl NetworkedRaid {
     /// As many departures as make a simulation of this system precise to a percent or so, in a moment: of large
     /// systems fewer.
@@ -54,7 +51,7 @@ impl NetworkedRaid {
 
     /// Simulates `jobs` jobs of the first class, or all classes with their numbers where there are
     /// several (then all stations share their time among all jobs, which is what makes mean value analysis
-    /// exact for them): ten replications with `departures` jobs each, after a fifth as many that are not
+    /// exact for them): replications with `departures` jobs each, after a fifth as many that are not
     /// measured. The result does not depend on the number of threads.
     ///
     /// # Errors
@@ -73,7 +70,7 @@ impl NetworkedRaid {
                 expected: "at least 1",
             });
         }
-        let runs: Result<Vec<Observed>, AnalyticError> = (0..REPLICATIONS)
+        let runs: Result<Vec<Observed>, AnalyticError> = (0..self.replications)
             .into_par_iter()
             .map(|number| self.replication(number, jobs, services, structure, departures))
             .collect();

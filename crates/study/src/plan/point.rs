@@ -121,7 +121,7 @@ pub struct Found {
     pub by_theory: Option<f64>,
     /// All that was simulated, by load.
     pub points: Vec<Point>,
-    /// Why the best one may not be the best that there is.
+    /// Why the best one may not be the best that there is, or why none was found.
     pub bound: Option<Bound>,
 }
 

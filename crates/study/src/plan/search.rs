@@ -238,6 +238,9 @@ pub fn fewest(
     } else if best.is_some() {
         next = None;
     }
+    if best.is_none() && next == Some(candidates.len() - 1) {
+        search.found.bound = Some(Bound::Number);
+    }
     Ok(search.finish(best.map(at), next.map(at)))
 }
 
@@ -543,6 +546,7 @@ mod tests {
         }
         let none = fewest(&Shrinking(true), &tenth, &[3, 4, 5], &mut |_| ()).unwrap();
         assert!(none.best.is_none() && none.next.is_some());
+        assert_eq!(none.bound, Some(Bound::Number));
     }
 
     /// Good enough with 6 and from 20 on; theory of unknown accuracy expects it from 19 on.

@@ -28,9 +28,8 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         let problem = "--cdf needs a scenario: for a networked system only means are computed; draw them with --curve";
         return Err(Usage(problem.to_owned()).into());
     }
-    if args.replications.is_some() {
-        let problem =
-            "--replications needs a scenario: a networked system is always simulated ten times";
+    if args.replications == Some(1) {
+        let problem = "--replications must be at least 2 for a networked system";
         return Err(Usage(problem.to_owned()).into());
     }
     let overrides = overrides(args);

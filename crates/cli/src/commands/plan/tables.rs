@@ -211,12 +211,13 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
     let (found, sought) = (&answer.found, answer.sought);
     let mut text = format!("{headline}\n  target: {targets}\n");
     text += &table(targets, sought.unit(), &found.points);
+    let never = beyond_capacity(targets, answer);
+    let bound = found.bound.filter(|_| never.is_none());
     if let Some(next) = &found.next {
-        let why =
-            beyond_capacity(targets, answer).unwrap_or_else(|| why_not(targets, sought, next));
+        let why = never.unwrap_or_else(|| why_not(targets, sought, next));
         let _ = writeln!(text, "  at {}: {why}", sought.load(next.load));
     }
-    text += found.bound.map_or("", beyond);
+    text += bound.map_or("", beyond);
     let answers = [&found.best, &found.next];
     let mut not_cleaned = answers.into_iter().flatten().filter_map(|p| p.not_cleaned);
     text += &match not_cleaned.next() {
