@@ -471,3 +471,32 @@ fn a_networked_plan_takes_replications_and_names_its_limit() {
     assert_eq!(one.status.code(), Some(2));
     assert!(err(&one).contains("at least 2"), "{}", err(&one));
 }
+
+#[test]
+fn what_passes_within_a_run_has_no_highest_load() {
+    let scratch = Scratch::new();
+    let load = "[load]\nrequests = 2000\nrate = 20.0\nsize = { blocks = 1 }\n";
+    let array = "[array]\nlevel = 'raid5'\ndisks = 4\nfailed = [1]\n[disk]\nprofile = 'seagate-st3500630ns'\n";
+    let file = |name: &str, rebuild: &str| scratch.file(name, format!("{load}{array}{rebuild}"));
+    let part = file("part.toml", "[rebuild]\nstripes = 2000\n");
+    let all = file("all.toml", "[rebuild]\n");
+    let target = ["--target", "mean < 60ms", "-q"];
+    // Its highest rate grew with the length of the run, as the rebuild ended earlier in it.
+    let refused = run("plan", &part, &target);
+    assert_eq!(refused.status.code(), Some(2), "{}", out(&refused));
+    let advice = "remove this key for a load during a rebuild";
+    assert!(err(&refused).contains(advice), "{}", err(&refused));
+    let grown = iosonar()
+        .args(["choose", "--growth"])
+        .args([&part, &part])
+        .args(target)
+        .output()
+        .unwrap();
+    assert_eq!(grown.status.code(), Some(2), "{}", out(&grown));
+    assert!(err(&grown).contains(advice), "{}", err(&grown));
+    // One that lasts as long as the load, and numbers of disks for this load.
+    let options = [&target[..], &["--within", "0.2"]].concat();
+    assert_eq!(run("plan", &all, &options).status.code(), Some(0));
+    let disks = [&target[..], &["--find", "disks", "--most", "8"]].concat();
+    assert_eq!(run("plan", &part, &disks).status.code(), Some(0));
+}

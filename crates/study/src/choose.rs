@@ -416,6 +416,9 @@ fn evaluate(spec: &ChooseSpec, simulation: Prepared) -> Result<Evaluation, PlanE
     let sectors = simulation.array().data_sectors();
     let capacity = Bytes::new(sectors.map_err(ScenarioError::from)? * SECTOR_BYTES);
     let by = spec.growth.map_or_else(GrowBy::default, |growth| growth.by);
+    if spec.growth.is_some() {
+        plan::refuse_passing(&simulation)?;
+    }
     let growing = GrowingLoad::new(simulation, by, 1)?;
     growing.check(&spec.targets)?;
     let now = growing.point(1.0, &spec.targets)?;

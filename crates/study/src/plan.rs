@@ -13,6 +13,7 @@ mod search;
 mod subject;
 mod varied;
 
+pub(crate) use answer::refuse_passing;
 pub use answer::{
     Answer, Find, MOST, PlanSpec, Sought, load_text, plan_network, plan_prepared, plan_scenario,
 };

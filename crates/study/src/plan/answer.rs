@@ -176,12 +176,8 @@ pub fn plan_prepared(
     watch: &mut dyn FnMut(Sought, &Point),
 ) -> Result<(Prepared, Answer), PlanError> {
     let (key, sought) = sought(spec.find, base.load(), targets)?;
-    if !base.array().events.is_empty() && sought != Sought::Disks {
-        return Err(PlanError::DoesNotFit(
-            "[[event]] happens at a fixed time, so the highest load would depend on the length of the run: remove it, \
-             or name a failed disk in 'array.failed'"
-                .to_owned(),
-        ));
+    if sought != Sought::Disks {
+        refuse_passing(&base)?;
     }
     if let Sought::Growth | Sought::Copies = sought {
         return plan_growth((base, sought), targets, spec, watch);
@@ -235,6 +231,21 @@ pub fn plan_prepared(
     }
     answer.notes = subject.notes_at(answer.found.best.as_ref());
     Ok((subject.base().clone(), answer))
+}
+
+/// Refuses what happens once in a run, however long that is: the highest load would depend on its length.
+pub(crate) fn refuse_passing(base: &Prepared) -> Result<(), PlanError> {
+    let array = base.array();
+    let problem = if !array.events.is_empty() {
+        "[[event]] happens at a fixed time, so the highest load would depend on the length of the run: remove it, or name a \
+         failed disk in 'array.failed'"
+    } else if array.rebuild.is_some_and(|of| of.most < u64::MAX) {
+        "a rebuild of 'rebuild.stripes' ends at some time, so the highest load would depend on the length of the run: remove \
+         this key for a load during a rebuild, or [rebuild] for a load without one"
+    } else {
+        return Ok(());
+    };
+    Err(PlanError::DoesNotFit(problem.to_owned()))
 }
 
 /// How much a recording may grow: how many times as fast it may be, or how many copies of it there may be.
