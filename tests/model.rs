@@ -500,3 +500,42 @@ fn what_passes_within_a_run_has_no_highest_load() {
     let disks = [&target[..], &["--find", "disks", "--most", "8"]].concat();
     assert_eq!(run("plan", &part, &disks).status.code(), Some(0));
 }
+
+#[test]
+fn a_networked_system_is_named_where_a_scenario_is_expected() {
+    let scratch = Scratch::new();
+    let system = scratch.file("paper.toml", PAPER);
+    let disk = scratch.file("disk.toml", SCENARIO);
+    let choose = |load: &Path, candidate: &Path| {
+        let mut choose = iosonar();
+        choose.arg("choose").args([load, candidate]);
+        choose.args(["--target", "p99 < 1s"]).output().unwrap()
+    };
+    for refused in [
+        run("sim", &system, &[]),
+        run("sim", &system, &["--set", "jobs.most=4"]),
+        choose(&disk, &system),
+        choose(&system, &disk),
+    ] {
+        let text = err(&refused);
+        assert!(!refused.status.success(), "{text}");
+        assert!(text.contains("describes a networked system"), "{text}");
+        assert!(text.contains("model --with-sim"), "{text}");
+        assert!(!text.contains("is not a key"), "{text}");
+    }
+}
+
+#[test]
+fn a_closed_loop_has_a_largest_throughput_and_is_always_stable() {
+    let scratch = Scratch::new();
+    let closed = SCENARIO.replace(
+        "arrivals = { poisson_per_s = 20.0 }",
+        "closed = { outstanding = 8, think_ms = 10.0 }",
+    );
+    let text = |scenario: &str| out(&run("model", &scratch.file("x.toml", scenario), &["-q"]));
+    let (open, closed) = (text(SCENARIO), text(&closed));
+    assert!(open.contains("  stable below 64.5 requests/s\n"), "{open}");
+    assert!(!closed.contains("stable below"), "{closed}");
+    let most = "  at most 64.5 requests/s, with any number of users\n";
+    assert!(closed.contains(most), "{closed}");
+}

@@ -61,6 +61,13 @@ pub enum ScenarioError {
         /// The table of a scenario that takes it.
         device: &'static str,
     },
+    /// The file describes a networked system.
+    #[error(
+        "{path}: this file describes a networked system, not a scenario; use 'iosonar model --with-sim {path}' or 'iosonar \
+         plan {path} --target TARGET'",
+        path = .0.display()
+    )]
+    IsNetworked(PathBuf),
     /// A value that was set on the command line has no place.
     #[error("--set: '{key}' {problem}")]
     Set {

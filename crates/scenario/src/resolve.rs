@@ -26,6 +26,7 @@ use iosonar_trace::Reading;
 use iosonar_trace::fit::Beyond;
 
 use crate::file::{DeviceFile, DiskFile, ScenarioFile};
+use crate::networked::NetworkedRaid;
 use crate::prepared::{Method, Prepared, Warmup};
 use crate::sensitivity::Alternative;
 use crate::words::Given;
@@ -102,8 +103,14 @@ impl Prepared {
         overrides: &Overrides,
     ) -> Result<Self, ScenarioError> {
         let mut set = overrides.set.clone();
+        // A scenario refuses the tables of a networked system as unknown keys.
+        let original = text;
+        let refused = |error| match NetworkedRaid::is_meant(original) {
+            true => ScenarioError::IsNetworked(path.to_owned()),
+            false => error,
+        };
         let (text, file) = match &overrides.alternative {
-            None => set::read::<ScenarioFile>(text, path, &set)?,
+            None => set::read::<ScenarioFile>(text, path, &set).map_err(refused)?,
             Some(other) => {
                 let text = set::without(&set::apply(text, path, &set)?, path, &other.without)?;
                 set.extend_from_slice(&other.set);

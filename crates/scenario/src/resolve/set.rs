@@ -9,6 +9,7 @@ use iosonar_units::plain_complaint;
 
 use super::refusal::Refusal;
 use crate::ScenarioError;
+use crate::networked::NetworkedRaid;
 
 /// Reads what a text with set values means. Where a value that was set is to blame the error names it, and not a
 /// line that is not in the file.
@@ -186,6 +187,9 @@ pub fn with_load_of(
         return Ok(document.to_string());
     };
     let mut other = parsed(load, load_path)?;
+    if NetworkedRaid::is_meant(load) {
+        return Err(ScenarioError::IsNetworked(load_path.to_owned()));
+    }
     if !other.contains_key("load") {
         return Err(ScenarioError::Incomplete {
             path: load_path.to_owned(),

@@ -225,6 +225,7 @@ fn of_scenario(error: &ScenarioError) -> Option<Error> {
         ScenarioError::Refused { .. } | ScenarioError::Registered { .. } => Error::KeyRefused,
         ScenarioError::IsTrace(_) => Error::IsTrace,
         ScenarioError::IsProfile { .. } => Error::IsProfile,
+        ScenarioError::IsNetworked(_) => Error::IsNetworked,
         ScenarioError::Set { .. } => Error::SetRefused,
         ScenarioError::Unstable { .. } => Error::Unstable,
         ScenarioError::Value { .. } => Error::ValueWrong,

@@ -155,6 +155,11 @@ ResultsUnwritable = "E034" "results cannot be written" {
     "The results for this file are lost."
     "Check the folder, its permissions and free space."
     "df -h ." }
+IsNetworked = "E035" "a networked system was given as a scenario" {
+    "A file with a table [central] or [jobs] describes jobs in a network of servers, not requests to an array."
+    "Nothing was simulated."
+    "Use model, which also simulates with --with-sim, or plan."
+    "iosonar model examples/networked-raid/paper.toml --with-sim" }
 TargetRefused = "E040" "a target is refused" {
     "The device or file may hold data, is in use, is read-only, or is of an unexpected kind. The message shows which."
     "A replay that writes destroys the data on its target."
