@@ -155,7 +155,17 @@ pub(super) fn describe(
         _ => {}
     }
     if let Some(most) = theory.capacity_per_s {
-        let _ = writeln!(text, "  stable below {} requests/s", significant(most, 3));
+        let most = significant(most, 3);
+        // Users wait for their requests, so no number of them is too much.
+        let _ = match simulation.load() {
+            LoadModel::Closed { .. } => {
+                writeln!(
+                    text,
+                    "  at most {most} requests/s, with any number of users"
+                )
+            }
+            _ => writeln!(text, "  stable below {most} requests/s"),
+        };
     }
     for of in theory.remarks.iter().filter(|_| has_notes) {
         let _ = writeln!(text, "  note: {}", remark(of));
