@@ -107,7 +107,7 @@ struct Figure {
     of: fn(&TimelinePoint, window_s: f64) -> f64,
 }
 
-/// The share of a window that the load must cover for a meaningful rate.
+/// The share of a window that the load must cover for a meaningful level.
 const COVERED: f64 = 0.2;
 
 /// The windows of an input, each with its beginning and how much of it lies between the first intended start
@@ -176,9 +176,8 @@ fn over_time_where(
         for (k, figure) in figures.iter().enumerate() {
             let mut values: Vec<(f64, f64)> = points
                 .iter()
-                .map(|(begin, covered, point)| {
-                    (*begin, (figure.of)(point, covered.max(window_s * COVERED)))
-                })
+                // Of the whole window: the load ends with a request, so per time up to there it is always higher.
+                .map(|(begin, _, point)| (*begin, (figure.of)(point, window_s)))
                 .collect();
             // A figure that is always zero is left out, but for the first: it says so.
             if k > 0 && values.iter().all(|(_, v)| *v == 0.0 || v.is_nan()) {

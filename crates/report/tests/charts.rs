@@ -121,6 +121,31 @@ fn line<'a>(chart: &'a Chart, name: &str) -> &'a [(f64, f64)] {
 }
 
 #[test]
+fn a_window_that_the_load_begins_or_ends_in_is_no_shorter_than_others() {
+    let options = LookOptions {
+        window: Some(Nanos::from_secs(50)),
+        ..LookOptions::default()
+    };
+    let mut look = Look::new("test", needs_of(CATALOGUE), &options);
+    // Two requests each, a second apart, in the first and in the third window.
+    for second in [48, 49, 100, 101] {
+        let request = Request {
+            start: Nanos::from_secs(second),
+            sectors: Sectors::new(8),
+            ..Request::default()
+        };
+        let outcome = Outcome::done(Nanos::ZERO, Nanos::MILLISECOND);
+        look.add(&Record { request, outcome });
+    }
+    let inputs = [look.finish()];
+    let chart = chart("throughput", &inputs);
+    for name in ["demanded", "actual"] {
+        let rates: Vec<f64> = line(&chart, name).iter().map(|point| point.1).collect();
+        assert_eq!(rates, [0.04, 0.0, 0.04, 0.04], "{name}");
+    }
+}
+
+#[test]
 fn throughput_is_that_of_brute_force() {
     let window = Nanos::from_millis(500);
     let inputs = [measured(&LookOptions {
@@ -130,7 +155,6 @@ fn throughput_is_that_of_brute_force() {
     let chart = chart("throughput", &inputs);
     let all = records();
     let ends = |r: &Record| Some(r.request.start + r.outcome.response_time()?);
-    let last = all.iter().filter_map(ends).max().unwrap();
     let demanded = line(&chart, "demanded");
     for (i, &(begin, rate)) in demanded[..demanded.len() - 1].iter().enumerate() {
         let from = Nanos::from_millis(500 * i as u64);
@@ -140,9 +164,8 @@ fn throughput_is_that_of_brute_force() {
             .iter()
             .filter(|r| (from..until).contains(&r.request.start))
             .count();
-        let covered = (until.min(last) - from).as_secs_f64().max(0.1);
         assert!(
-            (rate - n as f64 / covered).abs() < 1e-6,
+            (rate - n as f64 / window.as_secs_f64()).abs() < 1e-6,
             "{begin} {rate} {n}"
         );
     }
