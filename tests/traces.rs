@@ -377,3 +377,54 @@ fn shares_are_numbers_or_percentages_in_every_option() {
         assert!(!why.contains("invalid value"), "{command}: {why}");
     }
 }
+
+#[test]
+fn empty_periods_are_not_among_the_busiest() {
+    let scratch = Scratch::new();
+    let rows =
+        "time_s,op,sector,sectors,latency_s\n0,R,0,8,0.001\n1,R,8,8,0.001\n864000,R,16,8,0.001\n";
+    scratch.file("gap.csv", rows);
+    let text = output(&iosonar(&scratch, "analyze -q gap.csv").success());
+    let said = text.lines().find(|line| line.contains("Use --csv for all"));
+    let said = said.unwrap_or_else(|| panic!("{text}"));
+    assert!(
+        said.starts_with("  The 2 periods with requests, of "),
+        "{said}"
+    );
+}
+
+#[test]
+fn sectors_of_discards_are_not_read_or_written() {
+    let scratch = Scratch::new();
+    let header = "time_s,op,sector,sectors\n";
+    scratch.file("discards.csv", format!("{header}1,D,8,8\n2,D,16,8\n"));
+    scratch.file("reads.csv", format!("{header}1,R,8,8\n2,R,16,8\n"));
+    let text = |file: &str| output(&iosonar(&scratch, &format!("analyze -q {file}")).success());
+    let discards = text("discards.csv");
+    assert!(
+        discards.contains(", 0.0 sectors/s read or written\n"),
+        "{discards}"
+    );
+    assert!(text("reads.csv").contains(", 16.0 sectors/s\n"));
+}
+
+#[test]
+fn a_load_that_is_scattered_is_not_to_be_scattered_again() {
+    let scratch = Scratch::new();
+    scratch.file("one.csv", "time_s,op,sector,sectors\n1.5,R,100,8\n");
+    scratch.file(
+        "disks.toml",
+        "[load]\nrequests = 100\nrate = 20.0\nsize = '8KiB'\nread_share = 0.7\n[array]\nlevel = 'raid5'\ndisks = 4\n\
+         [disk]\nprofile = 'seagate-cheetah-15k7-600gb'\n",
+    );
+    let text = |options: &str| {
+        let arguments = format!("sim -q disks.toml --trace one.csv {options}");
+        output(&iosonar(&scratch, &arguments).success())
+    };
+    let advised = text("");
+    let (_, over) = advised.split_once("--scatter ").expect(&advised);
+    let over = over.split_whitespace().next().unwrap();
+    let followed = text(&format!("--scatter {over}"));
+    assert!(followed.contains("  reach "), "{followed}");
+    assert!(!followed.contains("spreads the load"), "{followed}");
+}

@@ -15,7 +15,7 @@ use iosonar_trace::Requests;
 pub(crate) use programs::{as_json, as_table};
 
 use super::objective::{data_loss, milliseconds};
-use super::sim::{assumed, reach_of};
+use super::sim::{assumed, is_scattered, reach_of};
 use super::table::Table;
 use iosonar_report::{found_of, interval_of, value_of};
 
@@ -315,7 +315,8 @@ impl Answer<'_> {
         let is_narrow = |of: &Evaluation| {
             let result = of.result.as_ref();
             result.is_ok_and(|result| {
-                let is_spread = result.span.is_some_and(|span| span.sectors() > over / 2);
+                let is_spread = is_scattered(&of.simulation, over)
+                    || result.span.is_some_and(|span| span.sectors() > over / 2);
                 !is_spread && reach_of(&of.simulation, result).is_some()
             })
         };

@@ -17,6 +17,7 @@ use iosonar_scenario::{
     SimulationResult,
 };
 use iosonar_stats::{BatchMeans, Estimate};
+use iosonar_trace::transform::Change;
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
 use crate::render::messages::{Warning, codes};
@@ -171,13 +172,27 @@ fn reach(simulation: &Prepared, result: &SimulationResult) -> String {
     let Some(reach) = reach_of(simulation, result) else {
         return String::new();
     };
-    let advice = simulation.scatter().map_or(String::new(), |scatter| {
+    let scatter = simulation.scatter();
+    let scatter = scatter.filter(|scatter| !is_scattered(simulation, scatter.over()));
+    let advice = scatter.map_or(String::new(), |scatter| {
         format!("; --scatter {} spreads the load", scatter.over())
     });
     format!(
         "  reach         {reach}{advice}{}\n",
         Warning::SmallReach.tag()
     )
+}
+
+/// Whether a recording is scattered over about as many sectors already: few requests have a small span nevertheless.
+pub(crate) fn is_scattered(simulation: &Prepared, over: u64) -> bool {
+    let LoadModel::Trace { reading, .. } = simulation.load() else {
+        return false;
+    };
+    let is_as_wide = |change: &Change| match change {
+        Change::Scatter(scatter) => scatter.over() > over / 2,
+        _ => false,
+    };
+    reading.changes.iter().any(is_as_wide)
 }
 
 /// That a load lies within a small part of disks with an arm, which then hardly moves.

@@ -130,11 +130,17 @@ fn requests(load: &LoadSummary) -> String {
         1 => "1".to_owned(),
         n if load.span() == Nanos::ZERO => format!("{}, all starting at once", grouped(n)),
         n => format!(
-            "{} in {}, {:.1}/s, {:.1} sectors/s",
+            "{} in {}, {:.1}/s, {:.1} sectors/s{}",
             grouped(n),
             load.span(),
             load.requests_per_s,
-            load.sectors_per_s()
+            load.sectors_per_s(),
+            // Discards have sectors, too.
+            if load.other.requests > 0 {
+                " read or written"
+            } else {
+                ""
+            }
         ),
     }
 }

@@ -39,9 +39,13 @@ pub(super) fn decomposition<'a>(name: &'a str, of: &Decomposition) -> Option<(&'
 /// A day in periods of 20 minutes.
 const MOST_PERIODS: usize = 72;
 
-/// The periods with the most requests, in the order of time.
+/// The periods with the most requests, in the order of time: of more than fit into a table only such that have any.
 fn busiest(groups: &[ActivityGroup]) -> Vec<&ActivityGroup> {
     let mut busiest: Vec<&ActivityGroup> = groups.iter().collect();
+    if groups.len() <= MOST_PERIODS {
+        return busiest;
+    }
+    busiest.retain(|group| group.requests.all > 0);
     busiest.sort_by_key(|group| Reverse(group.requests.all));
     busiest.truncate(MOST_PERIODS);
     busiest.sort_by_key(|group| group.begin);
@@ -68,9 +72,14 @@ fn periods(activity: &Activity, others: &str) -> String {
     let share = |s: f64| format!("{:.1} %", 100.0 * s);
     let (all, shown) = (&activity.groups, busiest(&activity.groups));
     if shown.len() < all.len() {
+        let n = shown.len();
+        let which = match n {
+            1 => "The only period with requests".to_owned(),
+            MOST_PERIODS => format!("The {n} periods with the most requests"),
+            _ => format!("The {n} periods with requests"),
+        };
         text += &format!(
-            "  The {} periods with the most requests, of {}. Use --csv for all of them, or --group for longer ones.\n",
-            shown.len(),
+            "  {which}, of {}. Use --csv for all of them, or --group for longer ones.\n",
             grouped(all.len() as u64)
         );
     }
