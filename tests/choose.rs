@@ -304,7 +304,7 @@ const REFUSED: [(&str, &str, &str); 20] = [
     (
         "intel-d7+load.speed=2",
         "p99 < 1s",
-        "the same for all candidates",
+        "the load is not part of the system: use --set load.speed=2",
     ),
     ("", "p99 < 1s", "<CANDIDATE>"),
     ("intel-d7", "p99 < 20", "has no unit"),
@@ -347,7 +347,7 @@ const REFUSED: [(&str, &str, &str); 20] = [
     (
         "raid5:4xexos-x18+unit=7",
         "p99 < 1s",
-        "candidate 'raid5:4xexos-x18+unit=7': 'array.stripe_unit' is 7",
+        "candidate 'raid5:4xexos-x18+unit=7': 'array.stripe_unit' is '7'",
     ),
     (
         "intel-d7 --set load.speed=0",

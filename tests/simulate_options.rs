@@ -196,7 +196,7 @@ fn a_system_that_cannot_be_simulated_is_refused_with_the_way() {
         (
             "raid5:6xexos-x18",
             &[][..],
-            "raid5:6xexos-x18: the system has no load: add --trace FILE",
+            "raid5:6xexos-x18: the system has no load: add a trace with --set load.trace=FILE",
         ),
         (
             "raid5:6xseagate",
@@ -213,7 +213,36 @@ fn a_system_that_cannot_be_simulated_is_refused_with_the_way() {
             &TYPED_LOAD,
             "absent.toml: cannot read the scenario",
         ),
-        ("absent", &TYPED_LOAD, "absent: cannot read the scenario"),
+        (
+            "absent",
+            &TYPED_LOAD,
+            "absent: no such file, and not a system: unknown profile 'absent'",
+        ),
+        (
+            "exos",
+            &TYPED_LOAD,
+            "'exos' is ambiguous: it matches seagate-exos-7e8-8tb, seagate-exos-x18-18tb",
+        ),
+        (
+            "exos-x19",
+            &TYPED_LOAD,
+            "unknown profile 'exos-x19': did you mean seagate-exos-x18-18tb?",
+        ),
+        (
+            "raid5:99999999999xexos-x18",
+            &TYPED_LOAD,
+            "the number of devices is 99999999999, expected a whole number from 1 to 1024",
+        ),
+        (
+            "raid5:6x",
+            &TYPED_LOAD,
+            "the profile after '6x' is missing, expected a name such as exos-x18",
+        ),
+        (
+            "raid5:6xexos-x18+",
+            &TYPED_LOAD,
+            "'+' has no value, expected +KEY=VALUE such as +cache=1GiB",
+        ),
     ] {
         let mut command = scratch::iosonar();
         command.current_dir(scratch.path("")).arg("sim").arg(typed);

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use iosonar::scenario::Overrides;
+use iosonar::scenario::{Overrides, System};
 use iosonar::study::choose::{
-    Candidate, ChooseSpec, Conclusion, Considered, Evaluation, Growth, GrowthSpec,
+    ChooseSpec, Conclusion, Considered, Evaluation, Growth, GrowthSpec,
     choose as choose_of,
 };
 use iosonar::study::plan::GrowBy;
@@ -38,8 +38,8 @@ pub(crate) struct Choice {
 
 impl Choice {
     fn spec(&self, load: PathBuf, overrides: Overrides) -> PyResult<ChooseSpec> {
-        let candidates = self.candidates.iter().map(|name| Candidate::parse(name));
-        let candidates: Vec<Candidate> = candidates.collect::<Result<_, _>>().map_err(raised)?;
+        let candidates = self.candidates.iter().map(|name| System::named(name));
+        let candidates: Vec<System> = candidates.collect::<Result<_, _>>().map_err(raised)?;
         if candidates.is_empty() {
             return Err(refused("choose needs at least one candidate"));
         }

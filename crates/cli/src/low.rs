@@ -265,6 +265,7 @@ pub(crate) struct Sim {
     /// The scenario files (.toml), or systems as for choose
     ///
     /// A system is LEVEL:NxPROFILE or PROFILE, such as raid5:6xexos-x18+cache=1GiB, and needs --trace or --set load....
+    /// A file of this name goes first; profile:PROFILE always names a profile.
     #[arg(required = true, value_name = "SCENARIO")]
     pub(crate) scenarios: Vec<PathBuf>,
     /// Simulate this trace instead of the scenario's load

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use iosonar_units::distance_of_words;
+
 /// Why there is no profile of a name.
 #[derive(Debug, thiserror::Error)]
 pub enum NoProfile {
@@ -43,19 +45,38 @@ pub fn find_profile<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     }
 }
 
+/// The known profiles that `name` may be meant for: those whose names contain it, or else those with a part that it
+/// misspells.
+pub fn similar_profiles<'a>(name: &str, known: &[&'a str]) -> Vec<&'a str> {
+    if name.is_empty() {
+        return Vec::new();
+    }
+    let part = name.to_lowercase();
+    let has_it = |known: &&&str| known.to_lowercase().contains(&part);
+    let with_it: Vec<_> = known.iter().filter(has_it).copied().collect();
+    if !with_it.is_empty() {
+        return with_it;
+    }
+    let length = part.split('-').count();
+    let distance = |known: &str| {
+        let parts: Vec<_> = known.split('-').collect();
+        let windows = parts.windows(length.min(parts.len()));
+        let distances = windows.map(|parts| distance_of_words(&part, &parts.join("-")));
+        distances.min().unwrap_or(usize::MAX)
+    };
+    let least = known.iter().map(|known| distance(known)).min();
+    let near = least.filter(|least| *least <= (part.len() / 3).max(1));
+    let is_nearest = |known: &&&str| Some(distance(known)) == near;
+    known.iter().filter(is_nearest).copied().collect()
+}
+
 /// What to write instead of `name`, which is not a profile, for messages: one of the `known` whose names contain it, or
 /// any of them.
 pub fn instead_of_profile(name: &str, known: &[&str]) -> String {
-    let part = name.to_lowercase();
-    let with_it = known
-        .iter()
-        .filter(|known| known.to_lowercase().contains(&part));
-    match with_it.copied().collect::<Vec<_>>().as_slice() {
-        [one] if !part.is_empty() => format!("did you mean '{one}'?"),
-        several if !part.is_empty() && !several.is_empty() => {
-            format!("write one of {}", several.join(", "))
-        }
-        _ => format!(
+    match similar_profiles(name, known).as_slice() {
+        [one] => format!("did you mean '{one}'?"),
+        several @ [_, ..] => format!("write one of {}", several.join(", ")),
+        [] => format!(
             "the built-in profiles are {}; the name of a profile file must end in .toml",
             known.join(", ")
         ),
@@ -122,6 +143,8 @@ mod tests {
                 "seagate",
                 "write one of seagate-exos-x18-18tb, seagate-st3500630ns",
             ),
+            ("exos-x19", "did you mean 'seagate-exos-x18-18tb'?"),
+            ("ibn-18es", "did you mean 'ibm-18es'?"),
             (
                 "hitachi",
                 "the built-in profiles are seagate-exos-x18-18tb, seagate-st3500630ns, ibm-18es; \

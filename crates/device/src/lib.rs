@@ -24,7 +24,7 @@ mod waiting;
 use iosonar_units::{Nanos, Sector, Sectors};
 
 pub use background::{Background, MediaWork};
-pub use catalogue::{NoProfile, find_profile, instead_of_profile, profile_text};
+pub use catalogue::{NoProfile, find_profile, instead_of_profile, profile_text, similar_profiles};
 pub use provenance::{CalibratedParameter, NotIdentified, Provenance};
 pub use sheet::{Derivation, Derived, SheetFigure};
 pub use station::{Mechanism, ServiceTime, Station};

@@ -9,6 +9,7 @@ use iosonar_ssd_model::SsdProfileError;
 use iosonar_ssd_model::ftl::ShapeError;
 use iosonar_trace::TraceError;
 
+use crate::SystemProblem;
 use crate::resolve::set::is_trace;
 
 /// Why a scenario cannot be simulated.
@@ -112,6 +113,27 @@ pub enum ScenarioError {
         path: PathBuf,
         /// What is missing, and how to give it.
         problem: String,
+    },
+    /// There is no load.
+    #[error(
+        "{}: the scenario has no load: add a [load] table with 'trace' (or use --trace FILE), or with 'requests', \
+         'arrivals' and 'size'",
+        path.display()
+    )]
+    NoLoad {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No file has this name, and it is not that of a system either.
+    #[error(
+        "{name}: no such file, and not a system: {problem}; a system looks like raid10:8xexos-x18+cache=1GiB, \
+         nvme-gen4-tlc, calibrated:PROFILE.toml or SCENARIO.toml"
+    )]
+    NotASystem {
+        /// As it was typed.
+        name: String,
+        /// Why it is not a system.
+        problem: SystemProblem,
     },
     /// No end of the warm-up was found.
     #[error(

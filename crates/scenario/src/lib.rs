@@ -43,6 +43,7 @@ mod run;
 pub mod sensitivity;
 mod source;
 mod steady;
+mod system;
 pub mod theory;
 mod words;
 
@@ -58,7 +59,9 @@ pub use prepared::{Assumption, Fleet, GiveUp, Method, NoSteadyState, Prepared, W
 pub use registry::{
     BuildError, DevicePlace, LevelShape, NoOptions, RegisteredDevices, RegisteredLevel, Registry,
 };
-pub use resolve::{Overrides, ProfileOf, REQUESTS_PER_USER, moved, with_load_of, with_values};
+pub use resolve::{
+    Overrides, ProfileOf, REQUESTS_PER_USER, holds, moved, with_load_of, with_values,
+};
 pub use result::{ArrayFigures, FleetResult, NoInterval, Replication, SimulationResult, Unserved};
 pub use run::{
     OutputFiles, Outputs, REPLICATION, RecordFiles, Records, StageSink, Watch, records_go_to,
@@ -66,6 +69,7 @@ pub use run::{
 };
 pub use source::Span;
 pub use steady::{NotCleaned, NotSteady};
+pub use system::{SHORT_FORM, System, SystemName, SystemProblem, built_in_profile};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -30,7 +30,7 @@ use crate::networked::NetworkedRaid;
 use crate::prepared::{Method, Prepared, Warmup};
 use crate::sensitivity::Alternative;
 use crate::words::Given;
-use crate::{ArrayModel, Devices, DiskSet, LoadModel, Registry, ScenarioError, read_text};
+use crate::{ArrayModel, Devices, DiskSet, LoadModel, Registry, ScenarioError, System};
 use check::Checker;
 pub(crate) use controller::ns_per_sector;
 pub use load::REQUESTS_PER_USER;
@@ -38,6 +38,7 @@ pub(crate) use load::end_of;
 pub use moved::moved;
 pub use set::ProfileOf;
 pub use set::apply as with_values;
+pub use set::holds;
 pub use set::with_load_of;
 
 /// What the command line says instead of the file.
@@ -84,12 +85,12 @@ impl Default for Overrides {
 }
 
 impl Prepared {
-    /// Reads and resolves the scenario file at `path`.
+    /// Reads and resolves the scenario file at `path`, or the [`System`] of this name.
     ///
     /// # Errors
     /// If the file cannot be read or means nothing that can be simulated.
     pub fn read(path: &Path, overrides: &Overrides) -> Result<Self, ScenarioError> {
-        Self::from_toml(&read_text(path)?, path, overrides)
+        System::named(path)?.prepared(overrides)
     }
 
     /// Resolves the text of a scenario; `path` is for messages, and relative paths in the text are

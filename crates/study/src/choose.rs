@@ -3,7 +3,6 @@
 //! All candidates get the same requests. Each is simulated several times, with its random parts (angles of disks, times
 //! of services) anew, and meets a target if the 95 % interval of the statistic lies on the right side of it.
 
-mod candidate;
 mod charts;
 mod conclusion;
 
@@ -11,8 +10,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use iosonar_scenario::{
-    LoadModel, NoSteadyState, Overrides, Prepared, ScenarioError, SimulationResult, read_text,
-    with_load_of,
+    LoadModel, NoSteadyState, Overrides, Prepared, ScenarioError, SimulationResult, System,
+    built_in_profile, read_text, with_load_of,
 };
 use iosonar_stats::Estimate;
 use iosonar_trace::Requests;
@@ -23,7 +22,6 @@ use crate::objective::refuse_delays;
 use crate::plan::{self, Found, GrowBy, GrowingLoad, PlanError, Point, Subject};
 use iosonar_analysis::objective::{Judgement, Objective};
 
-pub use candidate::{Candidate, CandidateError, SHORT_FORM};
 pub use charts::chart;
 pub use conclusion::Conclusion;
 
@@ -33,7 +31,7 @@ pub struct ChooseSpec {
     /// The load: a trace, or a scenario (`.toml`), of which the load is taken.
     pub load: PathBuf,
     /// The systems.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<System>,
     /// What all must keep to, at least one.
     pub targets: Vec<Objective>,
     /// How the largest growth is looked for; `None`: it is not looked for.
@@ -250,7 +248,7 @@ impl<'a> Choice<'a> {
 
     /// The files that it is read from.
     pub fn inputs(&self) -> Vec<&Path> {
-        let files = self.spec.candidates.iter().filter_map(Candidate::file);
+        let files = self.spec.candidates.iter().filter_map(System::file);
         let systems = self.systems.iter().flatten().flat_map(Prepared::inputs);
         files.chain([&*self.spec.load]).chain(systems).collect()
     }
@@ -269,7 +267,7 @@ impl<'a> Choice<'a> {
             prices,
             systems,
         } = self;
-        let consider = |((candidate, price), simulation): ((&Candidate, &Option<f64>), _)| {
+        let consider = |((candidate, price), simulation): ((&System, &Option<f64>), _)| {
             let simulation: Result<Prepared, ScenarioError> = simulation;
             let outcome = match simulation.map(|simulation| evaluate(spec, simulation)) {
                 Ok(Ok(evaluation)) => Ok(Box::new(evaluation)),
@@ -317,13 +315,13 @@ fn prices(spec: &ChooseSpec) -> Result<Vec<Option<f64>>, ChooseError> {
             prices[i] = Some(*price);
             continue;
         }
-        let (_, profile) = candidate::profile(name).map_err(wrong)?;
+        let (_, profile) = built_in_profile(name).map_err(|of| wrong(of.to_string()))?;
         if !given.insert(profile) {
             return Err(wrong(format!("the profile {profile} already has a price")));
         }
         let mut is_used = false;
         for (of, total) in spec.candidates.iter().zip(&mut prices) {
-            if let Some((_, number)) = of.devices.filter(|(of, _)| *of == profile) {
+            if let Some((_, number)) = of.devices().filter(|(of, _)| *of == profile) {
                 is_used = true;
                 // A candidate's own price goes before.
                 if !spec.prices.iter().any(|(name, _)| *name == of.name) {
@@ -338,7 +336,7 @@ fn prices(spec: &ChooseSpec) -> Result<Vec<Option<f64>>, ChooseError> {
     Ok(prices)
 }
 
-fn of_candidate(candidate: &Candidate, error: PlanError) -> ChooseError {
+fn of_candidate(candidate: &System, error: PlanError) -> ChooseError {
     if let PlanError::Scenario(of) = &error
         && let Some(problem) = candidate.problem_of(of)
     {
@@ -378,22 +376,22 @@ fn mistake_in_load(spec: &ChooseSpec, text: &str) -> Option<ChooseError> {
 /// The candidate with the load.
 fn prepare(
     spec: &ChooseSpec,
-    candidate: &Candidate,
+    candidate: &System,
     load: Option<&str>,
 ) -> Result<Prepared, ScenarioError> {
     let mut overrides = spec.overrides.clone();
     // What no candidate has a place for is refused by each.
     overrides.set.retain(|(key, _)| {
-        let has_place = |of: &Candidate| of.has_place_for(key);
+        let has_place = |of: &System| of.has_place_for(key);
         has_place(candidate) || !spec.candidates.iter().any(has_place)
     });
-    overrides.set.extend_from_slice(&candidate.set);
-    let path: &Path = &candidate.path;
+    overrides.set.extend_from_slice(candidate.changes());
+    let path = candidate.path();
     if load.is_none() {
         overrides.trace = Some(spec.load.clone());
     }
     let load = load.map(|text| (text, spec.load.as_path()));
-    let text = with_load_of((&candidate.text, path), load)?;
+    let text = with_load_of((candidate.text(), path), load)?;
     Prepared::from_toml(&text, path, &overrides)
 }
 

@@ -144,12 +144,6 @@ pub fn in_order(keys: &[Key]) -> Vec<Key> {
     keys.iter().map(sorted).collect()
 }
 
-/// Whether a key is another one, or the table that holds it.
-pub fn holds(table: &str, key: &str) -> bool {
-    key.strip_prefix(table)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
 /// How many combinations there are; more than can be counted are the most that can.
 pub fn count(keys: &[Key]) -> usize {
     let values = keys.iter().map(|(_, values)| values.len());

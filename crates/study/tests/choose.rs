@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use iosonar_analysis::objective::Judgement;
-use iosonar_scenario::{Overrides, Prepared};
-use iosonar_study::choose::{
-    Candidate, ChooseError, ChooseSpec, Conclusion, Considered, GrowthSpec, choose,
-};
+use iosonar_scenario::{Overrides, Prepared, System};
+use iosonar_study::choose::{ChooseError, ChooseSpec, Conclusion, Considered, GrowthSpec, choose};
 use iosonar_study::objective::Judge;
 use iosonar_study::plan::GrowBy;
 use iosonar_trace::Requests;
@@ -36,9 +34,7 @@ fn trace(directory: &Path, requests: u64) {
 }
 
 fn spec(load: &Path, candidates: &[&str], targets: &[&str]) -> ChooseSpec {
-    let candidates = candidates
-        .iter()
-        .map(|name| Candidate::parse(name).unwrap());
+    let candidates = candidates.iter().map(|name| System::named(name).unwrap());
     ChooseSpec {
         load: load.to_owned(),
         candidates: candidates.collect(),

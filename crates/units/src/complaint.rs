@@ -43,19 +43,24 @@ fn suggestion(line: &str) -> Option<String> {
     Some(format!("; did you mean {quote}{word}{quote}?"))
 }
 
+fn letters(word: &str) -> String {
+    let letters = word.chars().filter(|c| c.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+/// How many letters and digits must be changed, inserted, removed or swapped to turn one word into the other.
+pub fn distance_of_words(one: &str, other: &str) -> usize {
+    strsim::damerau_levenshtein(&letters(one), &letters(other))
+}
+
 /// The one of the known words that is probably meant by `seen`: `raid10` by `RAID 10`. `None` if none is near, or
 /// several are equally near.
 pub fn nearest<'a>(seen: &str, known: &[&'a str]) -> Option<&'a str> {
-    let letters = |word: &str| -> String {
-        let letters = word.chars().filter(|c| c.is_alphanumeric());
-        letters.flat_map(char::to_lowercase).collect()
-    };
-    let seen = letters(seen);
-    let distance = |word: &&str| strsim::damerau_levenshtein(&seen, &letters(word));
+    let distance = |word: &&str| distance_of_words(seen, word);
     let least = known.iter().map(distance).min()?;
     let mut nearest = known.iter().filter(|word| distance(word) == least);
     match (nearest.next(), nearest.next()) {
-        (Some(word), None) if least <= 1 + seen.len() / 3 => Some(word),
+        (Some(word), None) if least <= 1 + letters(seen).len() / 3 => Some(word),
         _ => None,
     }
 }

@@ -34,7 +34,7 @@ mod values;
 
 pub use bytes::Bytes;
 #[cfg(feature = "serde")]
-pub use complaint::{nearest, plain_complaint};
+pub use complaint::{distance_of_words, nearest, plain_complaint};
 pub use counted::{counted, grouped};
 pub use csv::csv_field;
 pub use decimal::ParseUnitError;

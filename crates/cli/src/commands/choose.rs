@@ -6,10 +6,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use iosonar_analysis::objective::Objective;
 use iosonar_report::in_page;
-use iosonar_scenario::Overrides;
-use iosonar_study::choose::{
-    Candidate, Choice, ChooseSpec, Conclusion, Considered, GrowthSpec, SHORT_FORM, chart,
-};
+use iosonar_scenario::{Overrides, SHORT_FORM, System};
+use iosonar_study::choose::{Choice, ChooseSpec, Conclusion, Considered, GrowthSpec, chart};
 use iosonar_trace::fit::{Beyond, Fitted};
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Quantity, apart};
@@ -114,10 +112,8 @@ fn check(args: &Choose) -> anyhow::Result<()> {
 }
 
 fn spec(args: &Choose) -> anyhow::Result<ChooseSpec> {
-    let candidates = args.candidates.iter().map(|name| Candidate::parse(name));
-    let candidates: Vec<_> = candidates
-        .collect::<Result<_, _>>()
-        .map_err(|e| Usage(e.to_string()))?;
+    let candidates = args.candidates.iter().map(System::named);
+    let candidates: Vec<_> = candidates.collect::<Result<_, _>>()?;
     for (i, candidate) in candidates.iter().enumerate() {
         if candidates[..i].iter().any(|of| of.name == candidate.name) {
             return Err(Usage(format!("'{}' is given twice", candidate.name)).into());

@@ -8,7 +8,7 @@ use std::thread::available_parallelism;
 
 use anyhow::Context;
 use iosonar_scenario::networked::NetworkedRaid;
-use iosonar_scenario::{Overrides, ScenarioError, read_text};
+use iosonar_scenario::{Overrides, ScenarioError, System};
 
 use crate::exit::{Ending, Usage, check_tables};
 use crate::low::Model;
@@ -17,14 +17,15 @@ use iosonar_trace::apart;
 
 pub(crate) fn run(args: &Model) -> anyhow::Result<Ending> {
     check_outputs(args)?;
-    let texts: Vec<String> = args
+    let systems: Vec<System> = args
         .files
         .iter()
-        .map(|path| read_text(path))
+        .map(System::named)
         .collect::<Result<_, ScenarioError>>()?;
-    match (texts.as_slice(), args.files.as_slice()) {
-        ([text], [path]) if NetworkedRaid::is_meant(text) => networked::run(args, path, text),
-        _ if texts.iter().any(|text| NetworkedRaid::is_meant(text)) => {
+    let is_networked = |of: &System| NetworkedRaid::is_meant(of.text());
+    match systems.as_slice() {
+        [only] if is_networked(only) => networked::run(args, only),
+        all if all.iter().any(is_networked) => {
             let problem = "a networked system is analysed on its own: give one file at a time";
             Err(Usage(problem.to_owned()).into())
         }
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &Model) -> anyhow::Result<Ending> {
             only(args.vary.is_some(), "--vary (unlike sim --vary)")?;
             only(args.at.is_some(), "--at")?;
             only(args.budget.is_some(), "--budget")?;
-            scenarios::run(args)
+            scenarios::run(args, &systems)
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use iosonar_analysis::objective::{Judgement, Objective, Objectives};
 use iosonar_scenario::networked::NetworkedRaid;
-use iosonar_scenario::{Overrides, Prepared, read_text};
+use iosonar_scenario::{Overrides, Prepared, System};
 use iosonar_stats::{Labels, Output};
 use iosonar_study::plan::{
     Answer, PlanError, PlanSpec, Point, Sought, TargetOutcome, chart, plan_network, plan_prepared,
@@ -56,26 +56,27 @@ pub(crate) fn run(args: &Plan) -> anyhow::Result<Ending> {
 
 /// The system in a line, and the answer.
 fn planned(args: &Plan, targets: &Objectives) -> anyhow::Result<(String, Answer)> {
-    let text = read_text(&args.file)?;
-    let overrides = overrides(args)?;
+    let system = System::named(&args.file)?;
+    let overrides = system.with_changes(&overrides(args)?);
     let spec = spec(args);
     let outputs: Vec<_> = args.curve.iter().collect();
     let mut watch = |sought: Sought, point: &Point| tried(args, targets, "", sought, point);
-    if NetworkedRaid::is_meant(&text) {
-        let system = NetworkedRaid::from_toml(&text, &args.file, &overrides)?;
-        apart::refuse_overwritten(&system.inputs(), &outputs)?;
-        let headline = system.headline();
+    let source = (system.text(), system.path());
+    if NetworkedRaid::is_meant(system.text()) {
+        let network = NetworkedRaid::from_toml(source.0, source.1, &overrides)?;
+        apart::refuse_overwritten(&network.inputs(), &outputs)?;
+        let headline = network.headline();
         let planned = with_threads(args.common.threads, || {
-            plan_network(system, &targets.0, &spec, &mut watch)
+            plan_network(network, &targets.0, &spec, &mut watch)
         })?;
-        let answer = planned.map_err(|error| refused(args, error))?;
+        let answer = planned.map_err(|error| refused(&system, error))?;
         return Ok((headline, answer));
     }
-    let source = (text.as_str(), args.file.as_path());
-    let base = Prepared::from_toml(&text, &args.file, &overrides)?;
+    let base = Prepared::from_toml(source.0, source.1, &overrides);
+    let base = base.map_err(|error| system.explained(error))?;
     apart::refuse_overwritten(&base.inputs(), &outputs)?;
     let planned = plan_prepared(base, source, &overrides, &targets.0, &spec, &mut watch);
-    let (base, answer) = planned.map_err(|error| refused(args, error))?;
+    let (base, answer) = planned.map_err(|error| refused(&system, error))?;
     Ok((headline(&base), answer))
 }
 
@@ -139,10 +140,10 @@ fn targets(text: &str) -> Result<Objectives, Usage> {
     Ok(targets)
 }
 
-fn refused(args: &Plan, error: PlanError) -> anyhow::Error {
-    let file = args.file.display();
+fn refused(system: &System, error: PlanError) -> anyhow::Error {
+    let file = &system.name;
     let problem = match error {
-        PlanError::Scenario(error) => return error.into(),
+        PlanError::Scenario(error) => return system.explained(error).into(),
         PlanError::DoesNotFit(problem) => problem,
         error => format!("{file}: {}", why_never(&error)),
     };

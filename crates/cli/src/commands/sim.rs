@@ -4,7 +4,6 @@ mod checks;
 mod explain;
 mod load_out;
 mod sensitivity;
-mod system;
 mod vary;
 
 use std::path::{Path, PathBuf};
@@ -18,7 +17,7 @@ use iosonar_plot::Colour;
 use iosonar_report::counted;
 use iosonar_scenario::{
     Assumption, Fleet, Method, OutputFiles, Overrides, Prepared, REPLICATION, ScenarioError,
-    SimulationResult, Watch, records_path_of,
+    SimulationResult, System, Watch, records_path_of,
 };
 
 use super::model::threads;
@@ -48,17 +47,6 @@ struct Named {
     name: String,
     path: PathBuf,
     simulation: Prepared,
-}
-
-/// The name of a scenario.
-fn name_of(scenario: &Path) -> String {
-    // A dot in a system such as raid5:6xexos-x18+unit=1.5MiB begins no extension.
-    let name = match system::is_typed(scenario) && scenario.extension().is_none_or(|e| e != "toml")
-    {
-        true => scenario.file_name(),
-        false => scenario.file_stem(),
-    };
-    name.unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The picture of a scenario among all.
@@ -323,7 +311,7 @@ fn load(args: &Sim, path: &Path, more: Vec<(String, String)>) -> anyhow::Result<
     };
     let simulation = prepared(args, path, &overrides)?;
     Ok(Named {
-        name: name_of(path),
+        name: System::label(path),
         path: path.to_owned(),
         simulation,
     })
@@ -344,11 +332,7 @@ fn overrides(args: &Sim, set: Vec<(String, String)>) -> anyhow::Result<Overrides
 
 /// Reads a scenario with these changes, to be simulated as the options say.
 fn prepared(args: &Sim, path: &Path, overrides: &Overrides) -> Result<Prepared, ScenarioError> {
-    let simulation = match system::is_typed(path) {
-        true => system::read(path, overrides)?,
-        false => Prepared::read(path, overrides)?,
-    };
-    let mut simulation = simulation
+    let mut simulation = Prepared::read(path, overrides)?
         .with_split(args.split)
         .with_precision(args.precision);
     if args.precision.is_some() && args.replications.is_none() && !args.explain {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use iosonar_scenario::ScenarioError;
-use iosonar_study::vary::{Key, holds};
+use iosonar_scenario::{ScenarioError, holds};
+use iosonar_study::vary::Key;
 use iosonar_units::magnitude;
 
 use crate::exit::Usage;

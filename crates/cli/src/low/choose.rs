@@ -16,7 +16,8 @@ pub(crate) struct Choose {
     pub(crate) load: PathBuf,
     /// The candidates: scenario files, LEVEL:NxPROFILE, or PROFILE
     ///
-    /// A profile from a file is written calibrated:FILE.toml. Append +cache=1GiB, +controller=hba, +unit=64KiB,
+    /// A profile from a file is written calibrated:FILE.toml. A file that exists goes before a profile of the same name;
+    /// profile:PROFILE always names a profile. Append +cache=1GiB, +controller=hba, +unit=64KiB,
     /// +scheduler=look or +KEY=VALUE to change a candidate. Part of a profile's name suffices if it is unambiguous.
     #[arg(required = true, value_name = "CANDIDATE")]
     pub(crate) candidates: Vec<String>,

@@ -211,10 +211,9 @@ pub(super) fn load(
         });
     }
     let Some(load) = &file.load else {
-        return Err(check.incomplete(
-            "the scenario has no load: add a [load] table with 'trace' (or use --trace FILE), or with 'requests', \
-             'arrivals' and 'size'",
-        ));
+        return Err(ScenarioError::NoLoad {
+            path: check.path.to_owned(),
+        });
     };
     check_no_changes(check, load, overrides)?;
     let block = match &load.block {

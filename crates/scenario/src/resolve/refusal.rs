@@ -94,6 +94,10 @@ const HINTS: &[(&str, &str)] = &[
         "a size with a unit, such as \"128KiB\"",
     ),
     ("load.block", "a size with a unit, such as \"4KiB\""),
+    (
+        "controller.cache",
+        "a size with a unit, such as \"64MiB\", or \"0\" for no cache",
+    ),
 ];
 
 /// The key of an error.

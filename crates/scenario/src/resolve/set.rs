@@ -4,12 +4,11 @@ use std::path::Path;
 
 use toml_edit::{DocumentMut, Item, Table, Value};
 
-use iosonar_device::find_profile;
 use iosonar_units::plain_complaint;
 
 use super::refusal::Refusal;
-use crate::ScenarioError;
 use crate::networked::NetworkedRaid;
+use crate::{ScenarioError, built_in_profile};
 
 /// Reads what a text with set values means. Where a value that was set is to blame the error names it, and not a
 /// line that is not in the file.
@@ -96,15 +95,8 @@ impl ProfileOf {
     /// What a built-in profile of this name or part of a name, or a file relative to `directory`, is a profile of; `None`
     /// if several have the part.
     pub fn named(name: &str, directory: &Path) -> Option<Self> {
-        let disks = iosonar_disk_model::BUILT_IN.iter();
-        let is_of_disk = |found: &str| disks.clone().any(|(known, _)| *known == found);
-        let all = disks.clone().chain(iosonar_ssd_model::BUILT_IN);
-        let known: Vec<_> = all.map(|(known, _)| *known).collect();
-        if let Some(found) = find_profile(name, &known) {
-            return Some(match is_of_disk(found) {
-                true => Self::Disk,
-                false => Self::Ssd,
-            });
+        if let Ok((of, _)) = built_in_profile(name) {
+            return Some(of);
         }
         let path = directory.join(name);
         path.extension().filter(|extension| *extension == "toml")?;
@@ -118,6 +110,12 @@ impl ProfileOf {
             Self::Ssd => "ssd",
         }
     }
+}
+
+/// Whether a key is another one, or the table that holds it.
+pub fn holds(table: &str, key: &str) -> bool {
+    key.strip_prefix(table)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// The text with other values, as (key, value in TOML), such as (`array.disks`, `8`); what is not set stays as it

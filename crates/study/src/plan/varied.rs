@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use iosonar_analysis::objective::Objective;
-use iosonar_scenario::{Overrides, Prepared};
+use iosonar_scenario::{Overrides, Prepared, holds};
 
 use super::answer::{plan_prepared, sought_key};
 use super::{Answer, PlanError, PlanSpec, Point, Sought};
-use crate::vary::{Key, combinations, holds};
+use crate::vary::{Key, combinations};
 
 /// What was planned with values of the keys.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use iosonar_device::{Access, Device, Job, RequestId, Station};
 use iosonar_disk_model::{DiskLaws, DiskProfile, SampledDisk};
 use iosonar_replay::{AccessKind, Answer, ConstantLatency, SimulatedDevice};
-use iosonar_scenario::ProfileOf;
+use iosonar_scenario::{ProfileOf, System};
 use iosonar_sim_core::Seed;
 use iosonar_units::{Nanos, Sector, Sectors};
 
@@ -25,22 +25,43 @@ pub(super) fn device(
             answer.latency.unwrap_or(LATENCY),
         )));
     };
-    let profile = DiskProfile::load(name, Path::new("."));
-    let profile = profile.map_err(|e| {
-        let problem = match ProfileOf::named(name, Path::new(".")) {
-            Some(ProfileOf::Ssd) => format!(
-                "'{name}' is the profile of an SSD, but --engine simulate models disks only: use the profile of a disk \
-                 ('iosonar profiles' lists them), --latency TIME for a constant latency, or 'iosonar sim' to simulate \
-                 the SSD"
-            ),
-            Some(ProfileOf::Disk) | None => e.to_string(),
-        };
-        ReplayPlanError::Options(format!("--model: {problem}"))
-    })?;
+    let profile = disk_profile(name)
+        .map_err(|problem| ReplayPlanError::Options(format!("--model: {problem}")))?;
     let component = format!("disk/{number}");
     let seed = Seed::new(answer.seed.unwrap_or(1));
     let disk = SampledDisk::new(&DiskLaws::new(&profile), &seed, &component);
     Ok(Box::new(InRealTime::new(Station::new(disk))))
+}
+
+/// The profile of a disk, which may be written as a system of one disk.
+fn disk_profile(name: &str) -> Result<DiskProfile, String> {
+    let here = Path::new(".");
+    let error = match DiskProfile::load(name, here) {
+        Ok(profile) => return Ok(profile),
+        Err(error) => error,
+    };
+    let system = System::named(name).ok();
+    let profile = match system.as_ref().map(System::profile) {
+        Some(None) => {
+            return Err(format!(
+                "'{name}' is not a single disk, but --engine simulate models single disks only: use the profile of a \
+                 disk ('iosonar profiles' lists them), or 'iosonar sim' to simulate the whole"
+            ));
+        }
+        Some(Some(profile)) => profile,
+        None => name.to_owned(),
+    };
+    match ProfileOf::named(&profile, here) {
+        Some(ProfileOf::Ssd) => Err(format!(
+            "'{name}' is the profile of an SSD, but --engine simulate models disks only: use the profile of a disk \
+             ('iosonar profiles' lists them), --latency TIME for a constant latency, or 'iosonar sim' to simulate the \
+             SSD"
+        )),
+        Some(ProfileOf::Disk) => {
+            DiskProfile::load(&profile, here).map_err(|error| error.to_string())
+        }
+        None => Err(error.to_string()),
+    }
 }
 
 /// A server of the simulator, asked as time goes by.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use iosonar_scenario::SystemName;
 use iosonar_units::Share;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -14,7 +15,7 @@ use crate::hooks::HookFile;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExperimentFile {
-    /// The base is a simulation: its scenario, relative to this file.
+    /// The base is a simulation: its scenario, relative to this file, or another system.
     pub scenario: Option<PathBuf>,
     /// The base is a replay: its load, its target, and every other option of `replay` by its name.
     pub replay: Option<Table>,
@@ -119,8 +120,8 @@ impl Default for SlurmFile {
 /// What a run does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// It simulates the scenario in this file.
-    Simulation(PathBuf),
+    /// It simulates this system.
+    Simulation(SystemName),
     /// It replays.
     Replay,
 }
@@ -252,7 +253,10 @@ impl ExperimentFile {
         match (&self.scenario, &self.replay) {
             (Some(scenario), _) => {
                 let folder = path.parent().unwrap_or(Path::new(""));
-                Ok(Base::Simulation(folder.join(scenario)))
+                Ok(Base::Simulation(SystemName {
+                    name: scenario.clone(),
+                    folder: folder.to_owned(),
+                }))
             }
             (None, Some(_)) => Ok(Base::Replay),
             (None, None) => Err(SweepError::Value {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use iosonar_replay::{Load, Options, ReplaySpec, Writes};
 use iosonar_scenario::{
-    OutputFiles, Overrides, Prepared, ScenarioError, Watch, moved, read_text, with_values,
+    OutputFiles, Overrides, Prepared, ScenarioError, System, SystemName, Watch, moved, with_values,
 };
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::transform::beginning;
@@ -33,8 +33,8 @@ pub struct Here<'a> {
     pub destroy: Vec<PathBuf>,
     /// The caller of the sweep.
     pub frontend: &'a dyn Frontend,
-    /// The texts of scenarios, by their paths.
-    scenarios: Mutex<BTreeMap<PathBuf, String>>,
+    /// The systems that were read.
+    systems: Mutex<BTreeMap<SystemName, System>>,
 }
 
 impl<'a> Here<'a> {
@@ -44,7 +44,7 @@ impl<'a> Here<'a> {
             program,
             destroy,
             frontend,
-            scenarios: Mutex::default(),
+            systems: Mutex::default(),
         }
     }
 
@@ -52,28 +52,29 @@ impl<'a> Here<'a> {
     pub(super) fn scenario(
         &self,
         run: &Run,
-        scenario: &Path,
+        scenario: &SystemName,
         settings: &Settings,
         folder: &Path,
     ) -> Result<String, ScenarioError> {
-        let base = {
-            let mut texts = self
-                .scenarios
+        let system = {
+            let mut systems = self
+                .systems
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
-            match texts.get(scenario) {
-                Some(text) => text.clone(),
-                None => texts
-                    .entry(scenario.to_owned())
-                    .or_insert(read_text(scenario)?)
+            match systems.get(scenario) {
+                Some(system) => system.clone(),
+                None => systems
+                    .entry(scenario.clone())
+                    .or_insert(scenario.read()?)
                     .clone(),
             }
         };
-        let mut settings = settings.clone();
+        let mut settings = [system.changes(), settings].concat();
         if let Some(seed) = run.seed {
             settings.push(("seed".to_owned(), seed.to_string()));
         }
-        moved(&with_values(&base, scenario, &settings)?, scenario, folder)
+        let path = system.path();
+        moved(&with_values(system.text(), path, &settings)?, path, folder)
     }
 
     /// Checks that a run can be begun.
@@ -125,7 +126,7 @@ impl<'a> Here<'a> {
         })
     }
 
-    fn simulate(&self, task: &mut Task<'_, '_>, scenario: &Path) -> Result<Done, Problem> {
+    fn simulate(&self, task: &mut Task<'_, '_>, scenario: &SystemName) -> Result<Done, Problem> {
         let (run, around) = (task.run, &mut *task.around);
         let folder = around.folder;
         let text = self.scenario(run, scenario, &around.settings, folder)?;
@@ -213,13 +214,13 @@ pub fn estimate(run: &Run) -> Option<Duration> {
 }
 
 /// The simulation of a run.
-fn prepared(run: &Run, scenario: &Path) -> Result<Prepared, ScenarioError> {
+fn prepared(run: &Run, scenario: &SystemName) -> Result<Prepared, ScenarioError> {
     let overrides = Overrides {
         seed: run.seed,
         set: run.settings.clone(),
         ..Overrides::default()
     };
-    Prepared::read(scenario, &overrides)
+    scenario.read()?.prepared(&overrides)
 }
 
 /// Runs a replay's command to its result.

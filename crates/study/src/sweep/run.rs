@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use iosonar_scenario::SystemName;
 use iosonar_sim_core::hashed_bits;
 use serde::{Deserialize, Serialize};
 
@@ -218,12 +219,12 @@ impl<'a> Experiment<'a> {
 }
 
 /// The seed that a scenario has by itself.
-fn scenario_seed(scenario: &Path, settings: &Settings) -> u64 {
+fn scenario_seed(scenario: &SystemName, settings: &Settings) -> u64 {
     let set = settings.iter().rev().find(|(key, _)| key == "seed");
     let set = set.and_then(|(_, value)| value.parse().ok());
     let of_file = || {
-        let text = iosonar_units::read_text_file(scenario).ok()?;
-        let table: toml::Table = toml::from_str(&text).ok()?;
+        let system = scenario.read().ok()?;
+        let table: toml::Table = toml::from_str(system.text()).ok()?;
         u64::try_from(table.get("seed")?.as_integer()?).ok()
     };
     // Errors in the scenario are reported when it is read.

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use iosonar_scenario::SystemName;
 use toml::{Table, Value};
 
 use super::design::Point;
@@ -123,7 +124,13 @@ fn read(path: &Path) -> Result<Table, SweepError> {
         }
     };
     if let Some(scenario) = table.get_mut("scenario") {
-        absolute(scenario);
+        if let Value::String(name) = scenario {
+            let name = SystemName {
+                name: PathBuf::from(&*name),
+                folder: folder.clone(),
+            };
+            *scenario = Value::String(name.absolute().display().to_string());
+        }
     }
     if let Some(Value::Table(replay)) = table.get_mut("replay") {
         for key in ["load", "target"] {

@@ -7,6 +7,7 @@ use std::path::Path;
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
 
+use iosonar_scenario::System;
 use iosonar_scenario::networked::{
     NetworkAnalysis, NetworkSimulation, NetworkedRaid, Purchase, Services, Structure,
 };
@@ -23,7 +24,7 @@ use iosonar_stats::Output;
 use iosonar_trace::apart;
 use tables::{conclusion, describe, describe_classes, purchases, table_of_varied};
 
-pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Ending> {
+pub(super) fn run(args: &Model, file: &System) -> anyhow::Result<Ending> {
     if args.cdf.is_some() {
         let problem = "--cdf needs a scenario: for a networked system only means are computed; draw them with --curve";
         return Err(Usage(problem.to_owned()).into());
@@ -32,7 +33,8 @@ pub(super) fn run(args: &Model, path: &Path, text: &str) -> anyhow::Result<Endin
         let problem = "--replications must be at least 2 for a networked system";
         return Err(Usage(problem.to_owned()).into());
     }
-    let overrides = overrides(args);
+    let (path, text) = (file.path(), file.text());
+    let overrides = file.with_changes(&overrides(args));
     let system = NetworkedRaid::from_toml(text, path, &overrides)?;
     apart::refuse_overwritten(&system.inputs(), &outputs(args))?;
     let measured = args.measured.as_deref().map(measured).transpose()?;

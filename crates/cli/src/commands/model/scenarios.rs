@@ -5,7 +5,7 @@ mod tables;
 use std::path::Path;
 
 use iosonar_plot::PixelScale;
-use iosonar_scenario::{OutputFiles, Prepared};
+use iosonar_scenario::{OutputFiles, System};
 use iosonar_stats::{Distribution, Labels};
 use iosonar_study::answered::{
     Answered, RecordedError, chart, family, how, recorded, remark, table,
@@ -22,13 +22,14 @@ use iosonar_stats::Output;
 use iosonar_trace::apart;
 use tables::{describe, errors};
 
-pub(super) fn run(args: &Model) -> anyhow::Result<Ending> {
+pub(super) fn run(args: &Model, systems: &[System]) -> anyhow::Result<Ending> {
     // All are checked before the first is simulated.
     let mut all = Vec::new();
-    for path in &args.files {
-        let simulation = Prepared::read(path, &overrides(args))?;
+    for system in systems {
+        let simulation = system.prepared(&overrides(args))?;
         apart::refuse_overwritten(&simulation.inputs(), &outputs(args))?;
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let path = Path::new(&system.name);
+        let name = System::label(path);
         let answered = Answered::by_theory(&name, path, simulation)?;
         if args.with_sim {
             refuse_unstable(&name, path, &answered.simulation)?;

@@ -1,8 +1,8 @@
 //! The same plan for several values of keys.
 
 use iosonar_analysis::objective::Objectives;
+use iosonar_scenario::System;
 use iosonar_scenario::networked::NetworkedRaid;
-use iosonar_scenario::read_text;
 use iosonar_stats::{Labels, Output};
 use iosonar_study::plan::{Found, PlanError, Planned, best_of, load_text, plan_varied};
 use iosonar_study::vary::count;
@@ -27,15 +27,15 @@ pub(super) fn run(args: &Plan, targets: &Objectives) -> anyhow::Result<Ending> {
         .into());
     }
     super::super::varied::check(&args.vary, &args.common.set)?;
-    let text = read_text(&args.file)?;
-    if NetworkedRaid::is_meant(&text) {
+    let system = System::named(&args.file)?;
+    if NetworkedRaid::is_meant(system.text()) {
         let problem =
             "--vary does not apply to networked systems: plan for one value at a time, with --set";
         return Err(Usage(problem.to_owned()).into());
     }
     let all = plan_varied(
-        (&text, &args.file),
-        &overrides(args)?,
+        (system.text(), system.path()),
+        &system.with_changes(&overrides(args)?),
         &args.vary,
         &targets.0,
         &spec(args),
@@ -51,8 +51,8 @@ pub(super) fn run(args: &Plan, targets: &Objectives) -> anyhow::Result<Ending> {
     )
     .map_err(|error| match &error {
         PlanError::Scenario(of) => super::super::varied::problem_of(of, &args.vary)
-            .map_or_else(|| refused(args, error), anyhow::Error::from),
-        _ => refused(args, error),
+            .map_or_else(|| refused(&system, error), anyhow::Error::from),
+        _ => refused(&system, error),
     })?;
     note_remarks(args, all.iter().filter_map(|of| of.answer.as_ref().ok()));
     let best = best_of(&all);

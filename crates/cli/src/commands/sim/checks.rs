@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use iosonar_scenario::{
-    Fleet, LoadModel, NoSteadyState, Offered, Prepared, REPLICATION, ScenarioError, Warmup,
+    Fleet, LoadModel, NoSteadyState, Offered, Prepared, REPLICATION, ScenarioError, System, Warmup,
     records_go_to, records_path_of, replaced_by_records,
 };
 use iosonar_study::objective::refuse_delays;
 use iosonar_trace::{TraceError, output};
 
-use super::{Named, name_of, picture_in};
+use super::{Named, picture_in};
 use crate::exit::{Usage, check_tables, output_folder, warn};
 use crate::low::Sim;
 use crate::render::messages::Warning;
@@ -32,7 +32,7 @@ pub(super) fn check_served(args: &Sim) -> Result<(), Usage> {
 
 /// Pictures are called by the names of their scenarios.
 fn check_names(args: &Sim) -> Result<(), Usage> {
-    let name = |path: &PathBuf| name_of(path);
+    let name = |path: &PathBuf| System::label(path);
     let names: Vec<String> = args.scenarios.iter().map(name).collect();
     let same_name = |(i, name): (usize, &String)| names[..i].contains(name);
     if args.plot.is_some() && names.iter().enumerate().any(same_name) {
@@ -95,7 +95,7 @@ pub(super) fn outputs(args: &Sim) -> Vec<PathBuf> {
     ];
     let pictures = args.plot.iter().flat_map(|dir| {
         let scenarios = args.scenarios.iter();
-        scenarios.map(|scenario| picture_in(dir, &name_of(scenario)))
+        scenarios.map(|scenario| picture_in(dir, &System::label(scenario)))
     });
     all.into_iter().flatten().cloned().chain(pictures).collect()
 }

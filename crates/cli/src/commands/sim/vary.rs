@@ -7,6 +7,7 @@ use std::path::Path;
 use iosonar_analysis::objective::{Attained, Judgement};
 use iosonar_plot::PixelScale;
 use iosonar_report::{found_of, grouped};
+use iosonar_scenario::System;
 use iosonar_stats::Output;
 use iosonar_study::plan::PlanError;
 use iosonar_study::vary::{
@@ -18,7 +19,7 @@ use serde_json::json;
 
 use super::super::varied;
 use super::checks::{may_be_unstable, refuse_outputs_of_one};
-use super::{load, name_of, on_standard_output};
+use super::{load, on_standard_output};
 use crate::exit::{Ending, Usage, note, print_beside, print_data_beside, warn, write_table};
 use crate::low::{Sim, VaryArgs};
 use crate::render::messages::Warning;
@@ -53,7 +54,7 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
     let points = progress::counted(args.output.quiet, points.len(), "simulations", |done| {
         pool.install(|| simulate(&keys, points, &pictures.wanted, done))
     })?;
-    let names = args.scenarios.iter().map(|path| name_of(path));
+    let names = args.scenarios.iter().map(|path| System::label(path));
     let varied = Varied {
         scenarios: names.collect(),
         keys,

@@ -405,7 +405,7 @@ fn examples_name_profiles_that_exist() {
                 let is_system = word.contains(':') && word.contains('x') && path == "choose";
                 let is_file = std::path::Path::new(word).extension().is_some();
                 if (is_option || is_named || is_system) && !is_file {
-                    let parsed = iosonar_study::choose::Candidate::parse(word);
+                    let parsed = iosonar_scenario::System::named(word);
                     assert!(parsed.is_ok(), "{}: {}", example.what, parsed.unwrap_err());
                     named += 1;
                 }

@@ -229,7 +229,10 @@ fn of_scenario(error: &ScenarioError) -> Option<Error> {
         ScenarioError::Set { .. } => Error::SetRefused,
         ScenarioError::Unstable { .. } => Error::Unstable,
         ScenarioError::Value { .. } => Error::ValueWrong,
-        ScenarioError::Incomplete { .. } => Error::ScenarioIncomplete,
+        ScenarioError::Incomplete { .. } | ScenarioError::NoLoad { .. } => {
+            Error::ScenarioIncomplete
+        }
+        ScenarioError::NotASystem { .. } => Error::NotASystem,
         ScenarioError::NoSteadyState { .. } => Error::NoWarmup,
         ScenarioError::NoRequests { .. } => Error::NoRequests,
         ScenarioError::NothingMeasured { .. } => Error::NothingMeasured,

@@ -160,6 +160,11 @@ IsNetworked = "E035" "a networked system was given as a scenario" {
     "Nothing was simulated."
     "Use model, which also simulates with --with-sim, or plan."
     "iosonar model examples/networked-raid/paper.toml --with-sim" }
+NotASystem = "E036" "a name stands for neither a file nor a system" {
+    "There is no file of this name. A system is a level, a number of devices and their profile, or a profile alone, with changes after a +."
+    "Nothing was simulated."
+    "Correct the part that the message names. 'iosonar profiles' lists the profiles."
+    "iosonar sim raid5:6xexos-x18+cache=1GiB --trace web.load" }
 TargetRefused = "E040" "a target is refused" {
     "The device or file may hold data, is in use, is read-only, or is of an unexpected kind. The message shows which."
     "A replay that writes destroys the data on its target."
