@@ -123,14 +123,12 @@ fn read(path: &Path) -> Result<Table, SweepError> {
             *value = Value::String(folder.join(&*name).display().to_string());
         }
     };
-    if let Some(scenario) = table.get_mut("scenario") {
-        if let Value::String(name) = scenario {
-            let name = SystemName {
-                name: PathBuf::from(&*name),
-                folder: folder.clone(),
-            };
-            *scenario = Value::String(name.absolute().display().to_string());
-        }
+    if let Some(Value::String(scenario)) = table.get_mut("scenario") {
+        let name = SystemName {
+            name: PathBuf::from(&*scenario),
+            folder: folder.clone(),
+        };
+        *scenario = name.absolute().display().to_string();
     }
     if let Some(Value::Table(replay)) = table.get_mut("replay") {
         for key in ["load", "target"] {
