@@ -163,3 +163,37 @@ fn which_of_several_targets_stops_a_run_does_not_depend_on_threads() {
         "{verdicts:?}"
     );
 }
+
+#[test]
+fn answers_for_programs_have_the_remarks_of_the_text() {
+    let scratch = Scratch::new();
+    let far = 400_000_000_000_u64;
+    let row = |i: u64| format!("{},{},8,read\n", i * 20_000_000, i * far / 40 / 8 * 8);
+    let rows: String = (0..200).map(row).collect();
+    scratch.file("far.csv", format!("time_ns,sector,sectors,op\n{rows}"));
+    scratch.file("a.toml", SYSTEM);
+    let plan = "plan a.toml --trace far.csv --wrap --target p90<1s --replications 5 --within 0.5";
+    let varied = format!("{plan} --vary array.stripe_unit=64KiB,128KiB");
+    let choose = "choose far.csv a.toml --wrap --target p90<1s";
+    for (command, prefix) in [(plan, ""), (varied.as_str(), ""), (choose, "a.toml: ")] {
+        let run = |more: &[&str]| {
+            let mut run = iosonar();
+            run.current_dir(scratch.path(""));
+            run.args(command.split(' ')).args(more).output().unwrap()
+        };
+        let text = err(&run(&[]));
+        let printed = run(&["--json", "-q"]);
+        let json: Value = serde_json::from_slice(&printed.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}", err(&printed)));
+        let remarks = json["remarks"].as_array().unwrap();
+        let [remark] = remarks.as_slice() else {
+            panic!("{command}: {remarks:?}")
+        };
+        let remark = remark.as_str().unwrap();
+        assert!(
+            remark.starts_with(prefix) && remark.contains("requests wrapped"),
+            "{command}: {remark}"
+        );
+        assert!(text.contains(remark), "{command}: {text}");
+    }
+}

@@ -1,6 +1,5 @@
 //! `iosonar choose`: a load and several systems in, which of them to take out.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -8,7 +7,7 @@ use iosonar_analysis::objective::Objective;
 use iosonar_report::in_page;
 use iosonar_scenario::{Overrides, SHORT_FORM, System};
 use iosonar_study::choose::{Choice, ChooseSpec, Conclusion, Considered, GrowthSpec, chart};
-use iosonar_trace::fit::{Beyond, Fitted};
+use iosonar_trace::fit::Beyond;
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::{Quantity, apart};
 
@@ -18,7 +17,7 @@ use crate::exit::{
 };
 use crate::low::Choose;
 use crate::render::choose::{Answer, as_json, as_table, judged, page, text};
-use crate::render::{picture, remarks};
+use crate::render::picture;
 
 pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
     check(args)?;
@@ -32,13 +31,16 @@ pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
         }
     };
     let all = choice.consider(threads(args.common.threads), &watch)?;
-    note_remarks(args, &all);
     let answer = Answer {
         load: &spec.load,
         targets: &args.target,
         conclusion: Conclusion::of(&all, &spec.targets[0]),
         all: &all,
     };
+    if !args.common.output.quiet {
+        let remarks = answer.remarks();
+        remarks.iter().for_each(|(of, text)| warn(*of, text));
+    }
     match args.common.output.json {
         true => print_data_beside(args.csv.as_deref(), &as_json(&answer).text())?,
         false => print_beside(args.csv.as_deref(), &text(&answer))?,
@@ -49,28 +51,6 @@ pub(crate) fn run(args: &Choose) -> anyhow::Result<Ending> {
         true => Ending::Flagged,
         false => Ending::Done,
     })
-}
-
-/// Prints the remarks on the load, which is the same for all candidates, and what was changed in it to fit each.
-fn note_remarks(args: &Choose, all: &[Considered]) {
-    if args.common.output.quiet {
-        return;
-    }
-    let results = all.iter().filter_map(|of| {
-        let evaluation = of.outcome.as_ref().ok()?;
-        Some((&of.name, evaluation.result.as_ref().ok()?))
-    });
-    let mut of_load = BTreeSet::new();
-    for (name, result) in results {
-        for (of, text) in remarks::warnings_of_load(&result.remarks, &Fitted::default()) {
-            if of_load.insert(text.clone()) {
-                warn(of, &text);
-            }
-        }
-        for (of, text) in remarks::warnings_of_load(&[], &result.fitted) {
-            warn(of, &format!("{name}: {text}"));
-        }
-    }
 }
 
 /// Refuses what cannot be answered or written before anything is simulated.

@@ -19,6 +19,7 @@ use serde_json::json;
 use super::model::{threads, with_threads};
 use crate::exit::{Ending, Usage, note, print, print_data, warn};
 use crate::low::Plan;
+use crate::render::messages::Warning;
 use crate::render::sim::headline;
 use crate::render::{picture, remarks};
 use tables::{describe, outcomes};
@@ -111,16 +112,26 @@ fn tried(args: &Plan, targets: &Objectives, of: &str, sought: Sought, point: &Po
     }
 }
 
-/// Prints the remarks on the recording that the answers are about, each once.
-fn note_remarks<'a>(args: &Plan, answers: impl IntoIterator<Item = &'a Answer>) {
-    if args.common.output.quiet {
-        return;
-    }
+/// The remarks on the recording that the answers are about, each once.
+fn remarks_of<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> BTreeSet<(Warning, String)> {
     let notes = answers.into_iter().map(|answer| &answer.notes);
-    let remarks: BTreeSet<_> = notes
+    notes
         .flat_map(|of| remarks::warnings_of_load(&of.remarks, &of.fitted))
-        .collect();
-    remarks.iter().for_each(|(of, text)| warn(*of, text));
+        .collect()
+}
+
+/// Prints them.
+fn note_remarks<'a>(args: &Plan, answers: impl IntoIterator<Item = &'a Answer>) {
+    if !args.common.output.quiet {
+        let remarks = remarks_of(answers);
+        remarks.iter().for_each(|(of, text)| warn(*of, text));
+    }
+}
+
+/// Adds them to the answer for programs.
+fn add_remarks<'a>(json: &mut Output, answers: impl IntoIterator<Item = &'a Answer>) {
+    let remarks = remarks_of(answers).into_iter().map(|(_, text)| text);
+    json.set("remarks", remarks.collect());
 }
 
 /// The objectives of `--target`. Simulations answer for response times.
@@ -153,6 +164,7 @@ fn refused(system: &System, error: PlanError) -> anyhow::Error {
 fn as_json(headline: &str, targets: &Objectives, answer: &Answer) -> Output {
     let (mut json, found) = (Output::new("plan"), &answer.found);
     json.set("system", json!(headline));
+    add_remarks(&mut json, [answer]);
     json.set("target", json!(targets.to_string()));
     json.set("load_unit", json!(answer.sought.unit()));
     let load = |point: &Option<Point>| point.as_ref().map(|p| p.load);

@@ -11,10 +11,13 @@ use iosonar_scenario::NotCleaned;
 use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
 use iosonar_study::plan::{Bound, GrowBy, TargetOutcome};
 use iosonar_trace::Requests;
+use iosonar_trace::fit::Fitted;
 
 pub(crate) use programs::{as_json, as_table};
 
+use super::messages::Warning;
 use super::objective::{data_loss, milliseconds};
+use super::remarks;
 use super::sim::{assumed, is_scattered, reach_of};
 use super::table::Table;
 use iosonar_report::{found_of, interval_of, value_of};
@@ -323,6 +326,29 @@ impl Answer<'_> {
         known().any(|of| is_narrow(of)).then(|| {
             format!("--scatter {over} spreads the load over the capacity of the smallest candidate")
         })
+    }
+
+    /// The remarks on the load, which is the same for all candidates, and what was changed in it to fit each.
+    pub(crate) fn remarks(&self) -> Vec<(Warning, String)> {
+        let results = self.all.iter().filter_map(|of| {
+            let evaluation = of.outcome.as_ref().ok()?;
+            Some((&of.name, evaluation.result.as_ref().ok()?))
+        });
+        let mut all = Vec::new();
+        for (name, result) in results {
+            for of in remarks::warnings_of_load(&result.remarks, &Fitted::default()) {
+                if !all.contains(&of) {
+                    all.push(of);
+                }
+            }
+            let changed = remarks::warnings_of_load(&[], &result.fitted);
+            all.extend(
+                changed
+                    .into_iter()
+                    .map(|(of, text)| (of, format!("{name}: {text}"))),
+            );
+        }
+        all
     }
 
     /// Why candidates could not be simulated, what the results rest on, and what the words of the table mean.

@@ -9,7 +9,7 @@ use iosonar_study::vary::count;
 use serde_json::{Map, Value, json};
 
 use super::tables::{values, why_not};
-use super::{add_simulated, note_remarks, overrides, refused, spec, tried, why_never};
+use super::{add_remarks, add_simulated, note_remarks, overrides, refused, spec, tried, why_never};
 use crate::exit::{Ending, Usage, print, print_data};
 use crate::low::Plan;
 use crate::render::sim::headline;
@@ -145,6 +145,10 @@ fn describe(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned
 fn as_json(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned]) -> Output {
     let mut json = Output::new("plan");
     json.set("target", json!(targets.to_string()));
+    add_remarks(
+        &mut json,
+        all.iter().filter_map(|of| of.answer.as_ref().ok()),
+    );
     let values = |planned: &Planned| -> Map<String, Value> {
         let pairs = args.vary.iter().zip(&planned.values);
         pairs

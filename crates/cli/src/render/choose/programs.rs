@@ -19,6 +19,8 @@ pub(crate) fn as_json(answer: &Answer<'_>) -> Output {
     json.set("target", json!(answer.targets.to_string()));
     json.set("conclusion", json!(answer.conclusion()));
     json.set("notes", json!(answer.notes()));
+    let remarks = answer.remarks().into_iter().map(|(_, text)| text);
+    json.set("remarks", remarks.collect());
     let names = |of: &[usize]| json!(of.iter().map(|&i| answer.name(i)).collect::<Vec<_>>());
     let of = &answer.conclusion;
     for (key, group) in [
