@@ -446,3 +446,29 @@ fn a_mistake_in_the_load_has_its_own_file_and_line() {
     let error = of(right, "raid5:2xibm-18es");
     assert!(error.contains("candidate 'raid5:2xibm-18es'"), "{error}");
 }
+
+#[test]
+fn a_growth_that_is_only_a_lower_bound_has_its_reason_beside_its_candidate() {
+    let printed = choose(&[
+        "raid10:4xexos-x18",
+        "intel-d7",
+        "--growth",
+        "--target",
+        "p99 < 40ms",
+    ]);
+    let text = out(&printed);
+    assert!(text.contains(">= "), "{text}");
+    let why: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("growth >= "))
+        .collect();
+    let [disks, ssd] = why.as_slice() else {
+        panic!("{text}")
+    };
+    assert!(
+        disks.starts_with("  raid10:4xexos-x18: growth >= "),
+        "{text}"
+    );
+    assert!(ssd.starts_with("  intel-d7: growth >= "), "{text}");
+    assert!(!text.contains("\n  >=:"), "{text}");
+}

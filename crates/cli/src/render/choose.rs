@@ -72,15 +72,15 @@ fn amount_of(growth: &Growth, factor: f64) -> String {
 /// Why it is not known how much more a load may grow.
 fn why_at_least(growth: &Growth) -> &'static str {
     match growth.found.bound {
-        Some(Bound::Number) => ">=: larger numbers of copies were not tried",
+        Some(Bound::Number) => "larger numbers of copies were not tried",
         Some(Bound::Space) => {
-            ">=: more copies would reach beyond the end of the candidate; --fit or --wrap makes them fit"
+            "more copies would reach beyond its end; --fit or --wrap makes them fit"
         }
         None if growth.is_unclear() => {
-            ">=: more growth is too close to call; raise --replications, or use a longer load"
+            "more growth is too close to call; raise --replications, or use a longer load"
         }
         Some(Bound::Recording) | None => {
-            ">=: the load is too short to show how much further it can grow"
+            "the load is too short to show how much further it can grow"
         }
     }
 }
@@ -404,11 +404,20 @@ impl Answer<'_> {
             }
         }
         notes.extend(self.advice());
-        let growths = || self.all.iter().filter_map(Considered::growth);
-        let at_least = growths().filter(|growth| growth.is_at_least());
-        let why: BTreeSet<_> = at_least.map(why_at_least).collect();
-        notes.extend(why.into_iter().map(str::to_owned));
-        if let Some(growth) = growths().next() {
+        for of in self.all {
+            let growth = of.growth().filter(|growth| growth.is_at_least());
+            if let Some(growth) = growth
+                && let Some(factor) = growth.factor()
+            {
+                notes.push(format!(
+                    "{}: growth >= {}: {}",
+                    of.name,
+                    amount_of(growth, factor),
+                    why_at_least(growth)
+                ));
+            }
+        }
+        if let Some(growth) = self.all.iter().find_map(Considered::growth) {
             let what = match growth.by {
                 GrowBy::Speed => "the largest factor that was found to meet",
                 GrowBy::Copies => "the largest number of copies of the load that was found to meet",
