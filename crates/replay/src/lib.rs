@@ -75,7 +75,7 @@ pub use iosonar_guard::{Intent, TargetName};
 pub use iosonar_trace::fit::{Beyond, Fit, Fitted};
 pub use listed::{Listed, look_at};
 pub use load::{Load, fitter};
-pub use machine::{Machine, RingFacts, Standing, Subject};
+pub use machine::{DeviceAccess, Machine, RingFacts, Standing, Subject};
 pub use note::{EngineNote, Note, QueueNote, TargetNote, ThreadNote, VerificationNote};
 pub use options::{Data, Options, Writes};
 pub use pacing::{Interference, Pacing, Processors, Style, ThreadPriority};

@@ -32,6 +32,8 @@ pub struct Listed {
     pub character_device: Option<PathBuf>,
     /// Why it cannot even be read.
     pub no_reads: Option<String>,
+    /// Whether that is because it is in use: mounted, for example.
+    pub is_in_use: bool,
     /// Why it cannot be written to.
     pub no_writes: Option<String>,
     /// Whether `--destroy` allows writing to it.
@@ -70,6 +72,7 @@ pub fn look_at(host: &Host, path: &Path) -> std::io::Result<Listed> {
         zoned: attribute("zoned").filter(|model| model != "none"),
         character_device: host.character_device_at(rdev),
         no_reads: None,
+        is_in_use: false,
         no_writes: None,
         consent_helps: false,
         fakes: Vec::new(),
@@ -80,7 +83,10 @@ pub fn look_at(host: &Host, path: &Path) -> std::io::Result<Listed> {
     }
     match Target::open(path, &Intent::default(), host) {
         Ok(target) => listed.fakes = target.fakes().to_vec(),
-        Err(e) => listed.no_reads = Some(short(&e.to_string(), path)),
+        Err(e) => {
+            listed.is_in_use = e.is_refusal();
+            listed.no_reads = Some(short(&e.to_string(), path));
+        }
     }
     let why_not = |destroy: &[PathBuf]| {
         let to_write = Intent {

@@ -51,10 +51,21 @@ pub struct Machine {
     pub processors: usize,
     /// How the processor's frequency is governed; `None` if the kernel does not say, as in most virtual machines.
     pub governor: Option<String>,
-    /// Block devices with a medium, and whether this user may read each.
-    pub devices: Vec<(PathBuf, bool)>,
+    /// Block devices with a medium, and whether a replay could read each.
+    pub devices: Vec<(PathBuf, DeviceAccess)>,
     /// Room in the folder for results; `None` if the system does not say.
     pub free_space: Option<Bytes>,
+}
+
+/// Whether a replay can read a block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceAccess {
+    /// It can.
+    Readable,
+    /// It is in use, such as by a mounted file system.
+    InUse,
+    /// This user may not.
+    Denied,
 }
 
 /// What the kernel's `io_uring` can do.
@@ -131,7 +142,7 @@ impl Machine {
             timer_slack: least_slack(),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             governor: host.frequency_governor(),
-            devices: devices.filter_map(|path| readable(host, path)).collect(),
+            devices: devices.filter_map(|path| accessed(host, path)).collect(),
             free_space: free_space(&folder.join("results")),
         }
     }
@@ -158,14 +169,12 @@ impl Machine {
             }
             Subject::Root => good_if(self.is_root),
             Subject::Devices => {
-                let readable = self
-                    .devices
-                    .iter()
-                    .filter(|(_, is_readable)| *is_readable)
-                    .count();
-                match readable {
-                    0 => Missing,
-                    some => good_if(some == self.devices.len()),
+                let has = |access| self.devices.iter().any(|(_, of)| *of == access);
+                match (has(DeviceAccess::Readable), has(DeviceAccess::Denied)) {
+                    (true, is_denied) => good_if(!is_denied),
+                    // Only those that are in use: another one, or a file, would do.
+                    (false, false) if !self.devices.is_empty() => Limited,
+                    (false, _) => Missing,
                 }
             }
             Subject::Priority => good_if(self.priority == ThreadPriority::Fifo),
@@ -180,10 +189,14 @@ impl Machine {
 }
 
 /// Whether a replay may read the device at `path`, as `iosonar targets` has it; `None` where it has no medium, or is gone.
-fn readable(host: &Host, path: PathBuf) -> Option<(PathBuf, bool)> {
+fn accessed(host: &Host, path: PathBuf) -> Option<(PathBuf, DeviceAccess)> {
     let listed = look_at(host, &path).ok()?;
-    let has_medium = listed.size.get() > 0;
-    has_medium.then_some((path, listed.no_reads.is_none()))
+    let access = match listed.no_reads {
+        None => DeviceAccess::Readable,
+        Some(_) if listed.is_in_use => DeviceAccess::InUse,
+        Some(_) => DeviceAccess::Denied,
+    };
+    (listed.size.get() > 0).then_some((path, access))
 }
 
 /// Probes `io_uring` for what a replay submits.
@@ -246,7 +259,7 @@ mod tests {
             timer_slack: Some(Nanos::new(1)),
             processors: 8,
             governor: Some("performance".to_owned()),
-            devices: vec![("/dev/sda".into(), true)],
+            devices: vec![("/dev/sda".into(), DeviceAccess::Readable)],
             free_space: Some(Bytes::new(100 << 30)),
         }
     }
@@ -270,10 +283,11 @@ mod tests {
         let lacking: Change = |m| m.ring.as_mut().unwrap().lacking = vec!["IORING_OP_URING_CMD"];
         let unregistered: Change =
             |m| m.ring.as_mut().unwrap().unregistered = Some("no memory".into());
-        let unreadable: Change = |m| m.devices[0].1 = false;
-        let one_unreadable: Change = |m| m.devices.push(("/dev/sdb".into(), false));
+        let unreadable: Change = |m| m.devices[0].1 = DeviceAccess::Denied;
+        let in_use: Change = |m| m.devices[0].1 = DeviceAccess::InUse;
+        let one_unreadable: Change = |m| m.devices.push(("/dev/sdb".into(), DeviceAccess::Denied));
         let slow_timer: Change = |m| m.timer_slack = Some(Nanos::from_micros(50));
-        let cases: [(Change, Subject, Standing); 14] = [
+        let cases: [(Change, Subject, Standing); 15] = [
             (
                 |m| m.ring = Err("not permitted".into()),
                 Subject::Ring,
@@ -289,6 +303,7 @@ mod tests {
             (|m| m.is_root = false, Subject::Root, Limited),
             (|m| m.devices.clear(), Subject::Devices, Missing),
             (unreadable, Subject::Devices, Missing),
+            (in_use, Subject::Devices, Limited),
             (one_unreadable, Subject::Devices, Limited),
             (
                 |m| m.priority = ThreadPriority::Nice,
@@ -314,6 +329,14 @@ mod tests {
             change(&mut machine);
             assert_eq!(amiss(&machine), [(subject, standing)], "{machine:?}");
         }
+    }
+
+    #[test]
+    fn a_disk_in_use_beside_one_that_can_be_read_is_no_shortcoming() {
+        let mut machine = ample();
+        let root = ("/dev/vda".into(), DeviceAccess::InUse);
+        machine.devices.push(root);
+        assert_eq!(amiss(&machine), []);
     }
 
     #[test]

@@ -41,13 +41,14 @@ fn describe(all: &[Listed]) -> String {
     let mut table = Table::new(&[
         "device",
         "size",
-        "block",
         "medium",
-        "scheduler",
-        "write cache",
         "reads",
         "writes",
-    ]);
+        "block",
+        "scheduler",
+        "write cache",
+    ])
+    .split_before(5);
     let unknown = || "unknown".to_owned();
     for listed in all {
         let medium = match listed.rotational {
@@ -71,12 +72,12 @@ fn describe(all: &[Listed]) -> String {
         table.row(vec![
             listed.path.display().to_string(),
             listed.size.to_string(),
-            listed.block.to_string(),
             medium,
-            listed.scheduler.clone().unwrap_or_else(unknown),
-            listed.write_cache.clone().unwrap_or_else(unknown),
             allowed(&listed.no_reads),
             writes,
+            listed.block.to_string(),
+            listed.scheduler.clone().unwrap_or_else(unknown),
+            listed.write_cache.clone().unwrap_or_else(unknown),
         ]);
     }
     let mut text = table.text();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use iosonar_recorder::Tracing;
-use iosonar_replay::{Machine, Standing, Subject};
+use iosonar_replay::{DeviceAccess, Machine, Standing, Subject};
 use iosonar_report::grouped;
 use iosonar_stats::Output;
 use serde_json::json;
@@ -81,6 +81,10 @@ impl Findings {
             Subject::Devices if self.machine.devices.is_empty() => (
                 about(of).0,
                 "attach a device, or allow it in the container's device rules",
+            ),
+            Subject::Devices if is_in_use(&self.machine.devices) => (
+                about(of).0,
+                "attach a disk, or replay on a file (--target FILE --create SIZE)",
             ),
             // Who is root already is kept from a device by something else.
             Subject::Devices if self.machine.is_root => (
@@ -215,21 +219,37 @@ fn found(machine: &Machine, of: Subject) -> String {
     }
 }
 
+/// Whether there are devices, and all are in use.
+fn is_in_use(all: &[(PathBuf, DeviceAccess)]) -> bool {
+    !all.is_empty() && all.iter().all(|(_, of)| *of == DeviceAccess::InUse)
+}
+
 /// How many block devices can be read, and which cannot where that is some of them.
-fn devices(all: &[(PathBuf, bool)]) -> String {
+fn devices(all: &[(PathBuf, DeviceAccess)]) -> String {
     const MOST_NAMED: usize = 4;
-    let others = all.iter().filter(|(_, is_readable)| !is_readable);
-    let others: Vec<String> = others.map(|(path, _)| path.display().to_string()).collect();
-    let readable = all.len() - others.len();
+    let of = |access| {
+        let of = all.iter().filter(move |(_, of)| *of == access);
+        of.map(|(path, _)| path.display().to_string())
+    };
+    let named = |others: Vec<String>| {
+        let named = others[..others.len().min(MOST_NAMED)].join(", ");
+        match others.len().saturating_sub(MOST_NAMED) {
+            0 => named,
+            more => format!("{named} and {more} more"),
+        }
+    };
+    let in_use: Vec<String> = of(DeviceAccess::InUse).collect();
+    if is_in_use(all) {
+        return format!("no unused device; in use: {}", named(in_use));
+    }
+    let readable = of(DeviceAccess::Readable).count();
     let text = format!("{readable} of {} can be read", all.len());
-    if readable == 0 || others.is_empty() {
+    if readable == 0 || readable == all.len() {
         return text;
     }
-    let named = others[..others.len().min(MOST_NAMED)].join(", ");
-    match others.len().saturating_sub(MOST_NAMED) {
-        0 => format!("{text}, but not {named}"),
-        more => format!("{text}, but not {named} and {more} more"),
-    }
+    let in_use = in_use.into_iter().map(|path| format!("{path} (in use)"));
+    let others = of(DeviceAccess::Denied).chain(in_use).collect();
+    format!("{text}, but not {}", named(others))
 }
 
 fn word(standing: Standing) -> &'static str {
@@ -347,7 +367,11 @@ mod tests {
     #[test]
     fn devices_that_cannot_be_read_are_named_if_others_can() {
         let of = |readable: usize, others: usize| {
-            let device = |i| (PathBuf::from(format!("/dev/d{i}")), i < readable);
+            let access = |i| match i < readable {
+                true => DeviceAccess::Readable,
+                false => DeviceAccess::Denied,
+            };
+            let device = |i| (PathBuf::from(format!("/dev/d{i}")), access(i));
             devices(&(0..readable + others).map(device).collect::<Vec<_>>())
         };
         assert_eq!(of(0, 3), "0 of 3 can be read");
@@ -357,6 +381,22 @@ mod tests {
             of(1, 6),
             "1 of 7 can be read, but not /dev/d1, /dev/d2, /dev/d3, /dev/d4 and 2 more"
         );
+    }
+
+    #[test]
+    fn a_machine_with_a_mounted_disk_only_has_no_unused_device() {
+        let mut findings = poor();
+        findings.machine.is_root = true;
+        findings.machine.devices = vec![("/dev/vda".into(), DeviceAccess::InUse)];
+        let text = to_text(&findings);
+        let expected = "limited  block devices  no unused device; in use: /dev/vda\n";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("fix: attach a disk, or replay on a file"));
+        assert!(text.lines().all(|line| line.chars().count() <= 80));
+        let other = ("/dev/vdb".into(), DeviceAccess::Readable);
+        findings.machine.devices.push(other);
+        let found = devices(&findings.machine.devices);
+        assert_eq!(found, "1 of 2 can be read, but not /dev/vda (in use)");
     }
 
     #[test]

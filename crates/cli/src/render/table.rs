@@ -25,6 +25,8 @@ pub(crate) enum Cell {
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<Vec<Cell>>,
+    /// The column before which the table is split if it is too wide; 0: where it is full.
+    split: usize,
 }
 
 /// How the times of a column are written.
@@ -75,7 +77,13 @@ impl Table {
     pub(crate) fn new(header: &[&str]) -> Self {
         Self {
             rows: vec![header.iter().map(|&h| Cell::Text(h.to_owned())).collect()],
+            split: 0,
         }
+    }
+
+    /// Splits the table before this column if it is too wide.
+    pub(crate) fn split_before(self, split: usize) -> Self {
+        Self { split, ..self }
     }
 
     /// Adds a row.
@@ -95,6 +103,7 @@ impl Table {
         header.push("max".to_owned());
         Self {
             rows: vec![header.into_iter().map(Cell::Text).collect()],
+            split: 0,
         }
     }
 
@@ -133,7 +142,7 @@ impl Table {
         let rows = self.written(out.is_ascii);
         let mut text = match (out.is_plain, out.columns) {
             (true, _) => sentences(&rows),
-            (false, Some(columns)) => fitted(rows, columns),
+            (false, Some(columns)) => fitted(rows, columns, self.split),
             (false, None) => aligned(&rows),
         };
         let is_weak = |cell: &Cell| matches!(cell, Cell::Time { before: "~", .. });
@@ -205,8 +214,9 @@ fn aligned(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// In at most `columns` columns: headings are broken first, then the table, whose first column each part repeats.
-fn fitted(rows: Vec<Vec<String>>, columns: usize) -> String {
+/// In at most `columns` columns: headings are broken first, then the table, before the column `split` or where it is full;
+/// each part repeats the first column.
+fn fitted(rows: Vec<Vec<String>>, columns: usize, split: usize) -> String {
     let is_wide =
         |rows: &[Vec<String>]| widths(rows).iter().map(|w| w + GAP).sum::<usize>() > columns;
     if !is_wide(&rows) {
@@ -227,7 +237,11 @@ fn fitted(rows: Vec<Vec<String>>, columns: usize) -> String {
             fits
         });
         // A column that is too wide by itself stands alone.
-        let until = from + fits.count().max(1);
+        let mut until = from + fits.count().max(1);
+        // The split is counted with the first column.
+        if (from + 1..until).contains(&(split.saturating_sub(1))) {
+            until = split - 1;
+        }
         let part = |row: &Vec<String>| {
             let cells = row.iter().skip(1 + from).take(until - from);
             row.first().into_iter().chain(cells).cloned().collect()
@@ -368,7 +382,7 @@ mod tests {
     #[test]
     fn headings_are_broken_before_a_table_is() {
         assert_eq!(
-            fitted(wide(), 42),
+            fitted(wide(), 42, 0),
             "         requests                     \n             each          write         \n  drive    second  amplification      p99\n  a         1,240           1.02   5.1 ms\n  b           900            1.5  17.0 ms\n"
                 .lines()
                 .map(|line| format!("{}\n", line.trim_end()))
@@ -379,7 +393,7 @@ mod tests {
     #[test]
     fn a_table_fits_any_terminal_and_loses_no_cell() {
         for columns in [16, 24, 30, 42, 80] {
-            let text = fitted(wide(), columns);
+            let text = fitted(wide(), columns, 0);
             for cell in ["1,240", "1.02", "5.1 ms", "900", "1.5", "17.0 ms"] {
                 assert!(text.contains(cell), "{columns}: {text}");
             }
@@ -387,9 +401,21 @@ mod tests {
             assert!(widest <= Some(columns.max(22)), "{columns}: {text}");
         }
         // The first column says in each part what the rows are, and no part begins with lines that others need.
-        let parts = fitted(wide(), 30);
+        let parts = fitted(wide(), 30, 0);
         assert_eq!(parts.matches("drive").count(), 3);
         assert_eq!(parts.matches("\n\n").count(), 2, "{parts}");
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_is_split_where_it_says() {
+        let text = fitted(wide(), 36, 2);
+        let (one, other) = text.split_once("\n\n").expect("two parts");
+        assert!(one.contains("second") && !one.contains("p99"), "{text}");
+        assert!(
+            other.contains("amplification") && other.contains("p99"),
+            "{text}"
+        );
+        assert_eq!(fitted(wide(), 80, 2).matches("drive").count(), 1);
     }
 
     #[test]
