@@ -165,3 +165,22 @@ fn a_cache_of_size_0_is_no_cache() {
         err(&set)
     );
 }
+
+#[test]
+fn a_warm_up_of_all_requests_is_an_error_that_says_so() {
+    let scratch = Scratch::new();
+    scratch.file(
+        "a.csv",
+        "time_ns,sector,sectors,op\n0,0,8,read\n9000,8,8,read\n",
+    );
+    let sim = |warmup: &str| {
+        let words = [
+            "sim", "intel-d7", "--trace", "a.csv", "--fit", "--set", warmup,
+        ];
+        run(&scratch, &words)
+    };
+    let refused = sim("warmup_requests=1000");
+    let advice = "lower 'warmup_requests', as in --set warmup_requests=0";
+    assert!(err(&refused).contains(advice), "{}", err(&refused));
+    assert!(sim("warmup_requests=0").status.success());
+}

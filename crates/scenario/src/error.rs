@@ -168,7 +168,11 @@ pub enum ScenarioError {
     /// Nothing was left to be measured.
     #[error(
         "nothing was measured: of {requests} requests, {warmup} are warm-up, {failed} returned an error or needed a \
-             disk that had failed, and flushes and discards have no response time"
+             disk that had failed, and flushes and discards have no response time{}",
+        match warmup {
+            0 => "",
+            _ => "; lower 'warmup_requests', as in --set warmup_requests=0",
+        }
     )]
     NothingMeasured {
         /// All requests of a run.
