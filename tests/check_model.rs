@@ -370,3 +370,84 @@ fn a_device_is_checked_and_one_in_use_is_refused() {
         assert!(err(&run).contains("mounted"), "{}", err(&run));
     }
 }
+
+/// The records of one server in a closed loop: a request comes when the one `depth` before it is complete.
+fn constant_depth(scratch: &Scratch, depth: usize) -> PathBuf {
+    let mut rows = "time_ns,sector,sectors,op,latency_ns\n".to_owned();
+    let mut done: Vec<u64> = Vec::new();
+    for i in 0..4_000 {
+        let came = i.checked_sub(depth).map_or(i as u64, |before| done[before]);
+        let last = done.last().map_or(0, |&last| last);
+        let end = came.max(last) + steady(i as u64) * 1_000;
+        done.push(end);
+        rows += &format!("{came},{},8,read,{}\n", i * 8, end - came);
+    }
+    scratch.file("constant.csv", rows)
+}
+
+/// The records of one server of 5 ms, which gets bursts of 50 requests at random places.
+fn bursts(scratch: &Scratch) -> PathBuf {
+    let mut rows = "time_ns,sector,sectors,op,latency_ns\n".to_owned();
+    for i in 0..4_000 {
+        let (burst, place) = (i / 50, i % 50 + 1);
+        let latency = place * 5_000_000 + steady(i) * 1_000;
+        let sector = mixed(i) % 100_000 * 8;
+        rows += &format!("{}000000000,{sector},8,read,{latency}\n", burst + 1);
+    }
+    scratch.file("bursts.csv", rows)
+}
+
+#[test]
+fn a_queue_is_not_taken_for_parallelism() {
+    let scratch = Scratch::new();
+    let of_device = Device {
+        channels: 2,
+        service_us: |i| 5 * steady(i),
+        late_us: in_time,
+    };
+    let known = records(&scratch, "two.csv", 4_000, &of_device);
+    assert_eq!(json_of(&known, 0)["verdict"], "good");
+    let calibrate = |records: &Path| {
+        iosonar()
+            .args(["calibrate", "--profile", "ssd", "-o"])
+            .arg(scratch.path("fitted.toml"))
+            .arg(records)
+            .output()
+            .unwrap()
+    };
+    let run = calibrate(&known);
+    assert!(run.status.success(), "{}", err(&run));
+    assert!(err(&run).contains("acceptable fit"), "{}", err(&run));
+    for records in [constant_depth(&scratch, 32), bursts(&scratch)] {
+        let json = json_of(&records, 3);
+        assert_eq!(json["verdict"], "cannot tell", "{}", json["sentence"]);
+        assert_eq!(json["why"], "queue depth hardly varies");
+        let run = calibrate(&records);
+        assert_eq!(run.status.code(), Some(3), "{}", err(&run));
+        assert!(!err(&run).contains("acceptable fit"), "{}", err(&run));
+        assert!(err(&run).contains("Record a load"), "{}", err(&run));
+    }
+}
+
+#[test]
+fn chance_near_saturation_is_not_blamed_on_the_device() {
+    let scratch = Scratch::new();
+    let scenario = scratch.file(
+        "near.toml",
+        "[load]\nrequests = 8000\nrate = 900\nread_share = 1.0\nsize = \"4KiB\"\n\
+         [array]\nlevel = \"raid0\"\ndisks = 1\n\
+         [device]\nservice = { gamma = { mean_ms = 1.0, cv = 0.1 } }\ncapacity = \"100GB\"\n",
+    );
+    let records = scratch.path("near.ios");
+    let run = iosonar()
+        .args(["sim", "-q", "--seed", "1", "--records"])
+        .args([&records, &scenario])
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{}", err(&run));
+    let json = json_of(&records, 3);
+    let sentence = json["sentence"].as_str().unwrap();
+    assert_eq!(json["verdict"], "cannot tell", "{sentence}");
+    assert_eq!(json["why"], "correlated requests");
+    assert!(!sentence.contains("changed"), "{sentence}");
+}

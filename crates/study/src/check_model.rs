@@ -48,6 +48,8 @@ pub struct ModelCheck {
     pub submission: Option<Submission>,
     /// How far the distributions of the device's own halves are apart (KS).
     pub halves_apart: f64,
+    /// The share of the requests that is independent of the others, of the half with fewer.
+    pub independent: f64,
 }
 
 /// Whether the model predicts the device.
@@ -74,6 +76,16 @@ pub enum Unjudged {
     Late(Submission),
     /// More than [`MOST_DELAYED`] of the requests waited for a place at the device.
     HeldBack(Submission),
+    /// Hardly any request was at the device with few others, so requests served together look like requests that wait.
+    ParallelismUnknown {
+        /// How many requests are served at a time, according to the fit.
+        channels: u32,
+    },
+    /// Requests close in time have like latencies, so chance explains the errors of the model.
+    Correlated {
+        /// To how many independent requests those of the held-out half amount.
+        effective: u64,
+    },
 }
 
 /// Fits a model to the first half of `observed`, and simulates the other half with it. `about` says whether the records
@@ -94,10 +106,13 @@ pub fn check_model(
         Start::Flash(_) => return Err(not_halved()),
     };
     let (training, held_out) = fitted.halves();
+    let (first, second) = observed.halves();
+    let share = |of: &Observed| of.effective() / of.len() as f64;
     Ok(ModelCheck {
         requests: observed.len() as u64,
         submission: is_replay(about).then(|| observed.submission()),
         halves_apart: ks_distance(&training.recorded.histogram, &held_out.recorded.histogram),
+        independent: share(&first).min(share(&second)),
         fitted,
     })
 }
@@ -171,15 +186,34 @@ impl ModelCheck {
         match self.submission {
             Some(of) if of.late > MOST_DELAYED => Rating::CannotTell(Unjudged::Late(of)),
             Some(of) if of.held_back > MOST_DELAYED => Rating::CannotTell(Unjudged::HeldBack(of)),
-            _ if fits.contains(&Fit::Poor) => Rating::Poor,
-            _ => Rating::Good,
+            _ if self.poor().is_some() => Rating::Poor,
+            _ if fits.contains(&Fit::Poor) => Rating::CannotTell(Unjudged::Correlated {
+                effective: self.effective() as u64,
+            }),
+            _ => match &self.fitted {
+                Fitted::Ssd(fit) if !fit.is_parallelism_known() => {
+                    let channels = fit.service.channels;
+                    Rating::CannotTell(Unjudged::ParallelismUnknown { channels })
+                }
+                Fitted::Ssd(_) | Fitted::Disk(_) => Rating::Good,
+            },
         }
     }
 
-    /// The first class that the model does not fit.
+    /// The first class that the model does not fit, which chance does not explain.
     pub fn poor(&self) -> Option<(&'static str, Compared)> {
         let mut classes = self.classes().into_iter();
-        classes.find(|(_, of)| Quality::fit_of(of) == Fit::Poor)
+        classes.find(|(_, of)| Quality::is_poor_beyond_chance(of, self.independent))
+    }
+
+    /// Whether the device's own halves differ by more than chance.
+    pub fn has_changed(&self) -> bool {
+        self.halves_apart > Quality::POOR.max(Quality::chance(self.effective()))
+    }
+
+    /// To how many independent requests those of the held-out half amount.
+    fn effective(&self) -> f64 {
+        self.independent * self.held_out().recorded.count() as f64
     }
 }
 

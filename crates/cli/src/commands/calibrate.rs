@@ -37,6 +37,8 @@ struct Fitted {
     words: String,
     json: Output,
     verdict: Judged,
+    /// How many are served at a time, if the records do not determine it.
+    parallelism_unknown: Option<u32>,
 }
 
 /// How good a fit is.
@@ -105,6 +107,17 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
             file_name(args)
         ));
     }
+    if let Some(channels) = fitted.parallelism_unknown {
+        warn(
+            Warning::ParallelismUnknown,
+            &format!(
+                "the number of requests served at a time ({channels}) is not identifiable from this recording: hardly \
+                 any request was at the device with few others, so serving and waiting look the same. Record a load \
+                 whose queue depth varies, which includes single requests"
+            ),
+        );
+        return Ok(Ending::Flagged);
+    }
     Ok(match &fitted.verdict {
         Judged::HeldOut(held_out, before) => judge(args, held_out, before.as_deref()),
         Judged::Throughput(off, missing) => judge_throughput(*off, *missing),
@@ -125,6 +138,7 @@ fn fit_disk(
         words: disk_words(start, &fit),
         json: disk_json(start, &fit),
         verdict: Judged::HeldOut(Box::new(fit.held_out), Some(Box::new(fit.before))),
+        parallelism_unknown: None,
     })
 }
 
@@ -135,6 +149,7 @@ fn fit_ssd(args: &Calibrate, observed: &Observed) -> Result<Fitted, CalibrateErr
         text: fit.text(&provenance(args, observed, &fit.held_out), &description),
         words: ssd_words(&fit),
         json: ssd_json(&fit),
+        parallelism_unknown: (!fit.is_parallelism_known()).then_some(fit.service.channels),
         verdict: Judged::HeldOut(Box::new(fit.held_out), None),
     })
 }
@@ -161,6 +176,7 @@ fn fit_flash(
         words: flash_words(&fit),
         json: flash_json(&fit),
         verdict: Judged::Throughput(fit.off(), fit.program.err()),
+        parallelism_unknown: None,
     })
 }
 

@@ -75,6 +75,18 @@ pub(crate) fn sentence(check: &ModelCheck) -> String {
             percent(of.held_back),
             percent(MOST_DELAYED)
         ),
+        Rating::CannotTell(Unjudged::ParallelismUnknown { channels }) => format!(
+            "CANNOT TELL: the model fits, but hardly any request was at the device with at most {} others, so the \
+             records do not show whether the device serves {channels} requests at a time or lets them wait. Record a \
+             load whose queue depth varies, which includes single requests",
+            (channels / 2).max(1) - 1
+        ),
+        Rating::CannotTell(Unjudged::Correlated { effective }) => format!(
+            "CANNOT TELL: {}, but the held-out half amounts to only {} independent requests, as in a device near \
+             saturation, so chance explains this. Replay more of the load, or at a lower rate",
+            errors(),
+            grouped(effective)
+        ),
     }
 }
 
@@ -104,7 +116,7 @@ fn why_poor(check: &ModelCheck) -> String {
 
 /// That the device was not the same in both halves, so that no model of the first could be good, as the end of a sentence.
 fn changed(check: &ModelCheck) -> String {
-    match check.halves_apart > Quality::POOR {
+    match check.has_changed() {
         true => format!(
             ". The KS distance between the two halves of the device's own records is {:.3}: its load, its state or \
              other activity on the machine changed",
@@ -204,6 +216,10 @@ pub(crate) fn as_json(check: &ModelCheck) -> Output {
             Rating::CannotTell(Unjudged::TooFew { .. }) => json!("too few requests"),
             Rating::CannotTell(Unjudged::Late(_)) => json!("submitted late"),
             Rating::CannotTell(Unjudged::HeldBack(_)) => json!("waited for a place"),
+            Rating::CannotTell(Unjudged::ParallelismUnknown { .. }) => {
+                json!("queue depth hardly varies")
+            }
+            Rating::CannotTell(Unjudged::Correlated { .. }) => json!("correlated requests"),
             Rating::Good | Rating::Poor => json!(null),
         },
     );

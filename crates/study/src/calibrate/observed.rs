@@ -142,6 +142,64 @@ impl Observed {
         &self.served
     }
 
+    /// How many requests were at the device with at most `depth` all the time, themselves included.
+    pub(super) fn never_beyond(&self, depth: u32) -> u64 {
+        // Completions before the requests that come at the same instant.
+        let ends = self.served.iter().enumerate();
+        let mut events: Vec<(Nanos, bool, usize)> = ends
+            .flat_map(|(i, s)| [(s.came, true, i), (s.done, false, i)])
+            .collect();
+        events.sort_unstable();
+        let (mut at_device, mut last, mut beyond) = (0_u32, Nanos::ZERO, Nanos::ZERO);
+        // The time beyond the depth until each request came.
+        let mut until = vec![Nanos::ZERO; self.served.len()];
+        let mut count = 0;
+        for (time, comes, i) in events {
+            if at_device > depth {
+                beyond = beyond + (time - last);
+            }
+            last = time;
+            if comes {
+                at_device += 1;
+                until[i] = beyond;
+            } else {
+                at_device -= 1;
+                count += u64::from(until[i] == beyond);
+            }
+        }
+        count
+    }
+
+    /// The number of independent requests whose latencies scatter as much as these: as many as there are, divided by
+    /// the autocorrelation time. Near saturation a long queue lasts for thousands of requests.
+    ///
+    /// From the variance of the means of batches, of whether a latency is above the median.
+    pub fn effective(&self) -> f64 {
+        const BATCHES: usize = 32;
+        let mut sorted: Vec<Nanos> = self.served.iter().map(|s| s.done - s.came).collect();
+        let length = sorted.len() / BATCHES;
+        if length == 0 {
+            return sorted.len() as f64;
+        }
+        sorted.sort_unstable();
+        let median = sorted[sorted.len() / 2];
+        let is_above = |s: &Served| s.done - s.came > median;
+        let means: Vec<f64> = self
+            .served
+            .chunks_exact(length)
+            .map(|batch| batch.iter().filter(|s| is_above(s)).count() as f64 / length as f64)
+            .collect();
+        let mean = means.iter().sum::<f64>() / means.len() as f64;
+        let squares: f64 = means.iter().map(|m| (m - mean).powi(2)).sum();
+        let of_means = squares / (means.len() - 1) as f64;
+        let of_one = mean * (1.0 - mean);
+        let correlation_time = match of_one > 0.0 {
+            true => (length as f64 * of_means / of_one).max(1.0),
+            false => 1.0,
+        };
+        self.served.len() as f64 / correlation_time
+    }
+
     /// Where the highest request ends, in sectors.
     pub fn end(&self) -> u64 {
         let ends = self.served.iter().map(|s| s.sector + u64::from(s.sectors));

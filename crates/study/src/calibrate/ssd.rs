@@ -36,6 +36,8 @@ pub struct SsdFit {
     pub held_out: Quality,
     /// How much it holds, in bytes.
     pub capacity: u64,
+    /// How many requests of the training half shared the device with at most half as many as are served at a time.
+    pub at_low_depth: u64,
 }
 
 /// Fits the service times of reads and writes, and how many are served at a time; `capacity` in bytes, if it
@@ -105,6 +107,7 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
             "the records contain no requests to fit a model to".to_owned(),
         ));
     };
+    let at_low_depth = learned.never_beyond((service.channels / 2).max(1));
     let held_out = Trial::new(&held_out)?.quality(&text_of(&service), DEVICE)?;
     Ok(SsdFit {
         service,
@@ -113,6 +116,7 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
         training,
         held_out,
         capacity,
+        at_low_depth,
     })
 }
 
@@ -319,6 +323,15 @@ fn quantiles(services: &[(f64, f64)], us_per_kib: f64) -> Vec<(f64, f64)> {
 }
 
 impl SsdFit {
+    /// Fewer requests at a low depth do not show how long the device takes when it is hardly used.
+    pub const FEWEST_AT_LOW_DEPTH: u64 = 20;
+
+    /// Whether the records distinguish requests that are served together from requests that wait for each other. At a
+    /// constant queue depth, both take the same time.
+    pub fn is_parallelism_known(&self) -> bool {
+        self.service.channels == 1 || self.at_low_depth >= Self::FEWEST_AT_LOW_DEPTH
+    }
+
     /// The profile as a file; `provenance` says where it comes from, in lines.
     pub fn text(&self, provenance: &str, description: &str) -> String {
         let (service, capacity) = (&self.service, self.capacity);

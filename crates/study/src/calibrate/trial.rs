@@ -60,7 +60,25 @@ impl Quality {
     /// The most that the 99 % quantile may be off: the quantile of an exponential tail with n times beyond it has a relative
     /// standard error of at most 1 / sqrt(n).
     pub fn tail_limit(of: &Compared) -> f64 {
-        Self::TAIL + 1.0 / (0.01 * of.measured.count() as f64).sqrt()
+        Self::tail_limit_at(of.measured.count() as f64)
+    }
+
+    /// The same of this number of independent requests.
+    fn tail_limit_at(requests: f64) -> f64 {
+        Self::TAIL + 1.0 / (0.01 * requests).sqrt()
+    }
+
+    /// The distance (KS) that one in 100 pairs of samples of this size from one distribution exceeds.
+    pub fn chance(requests: f64) -> f64 {
+        1.63 * (2.0 / requests).sqrt()
+    }
+
+    /// Whether a fit is poor even if only a share of the requests is independent of the others.
+    pub fn is_poor_beyond_chance(of: &Compared, independent: f64) -> bool {
+        let requests = independent * of.measured.count() as f64;
+        Self::fit_of(of) == Fit::Poor
+            && (of.ks() > Self::POOR.max(Self::chance(requests))
+                || of.error_at(0.99).abs() > Self::tail_limit_at(requests))
     }
 
     /// What is said of requests with such distributions; of at least [`FEWEST`](Self::FEWEST) the 99 % quantile is known.

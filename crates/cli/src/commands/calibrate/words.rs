@@ -216,8 +216,12 @@ pub(super) fn ssd_words(fit: &SsdFit) -> String {
             grouped(fit.learned_from[kind])
         )
     };
+    let identifiable = match fit.is_parallelism_known() {
+        true => "",
+        false => " (not identifiable from this recording)",
+    };
     format!(
-        "  requests served at a time: {}\n{}{}  training half: {}\n  held-out half: {}",
+        "  requests served at a time: {}{identifiable}\n{}{}  training half: {}\n  held-out half: {}",
         fit.service.channels,
         of(Op::Read, Op::Write),
         of(Op::Write, Op::Read),

@@ -460,6 +460,12 @@ NoTheory = "W093" "queueing theory has no formula for these response times" {
     "The chart has only simulated points."
     "Run 'iosonar model' to see which part theory does not cover."
     "iosonar model array.toml" }
+ParallelismUnknown = "W094" "the number of requests served at a time is not identifiable" {
+    "While the recording was made, the queue depth hardly varied or was never low. Requests that are served together and \
+     requests that wait for each other then have the same latencies."
+    "The profile reproduces the recorded queue depth only. At lower depths, its latencies may be many times too long."
+    "Record a load whose queue depth varies, which includes single requests, such as random arrivals at a low rate."
+    "iosonar replay low.csv --target /dev/sdX -o low.ios" }
 CreditsFall = "W095" "the credits of a limit were being used up" {
     "The load used the credits of the drive's limits, such as those of a cloud volume or an SLC cache, faster than it earned them."
     "Once they are used up, only the baseline is allowed, and requests wait. The times above are those of the burst."
