@@ -428,3 +428,19 @@ fn a_load_that_is_scattered_is_not_to_be_scattered_again() {
     assert!(followed.contains("  reach "), "{followed}");
     assert!(!followed.contains("spreads the load"), "{followed}");
 }
+
+#[test]
+fn a_load_without_duration_is_not_repeated() {
+    let scratch = Scratch::new();
+    scratch.file("x.load", "1.5 ; 8 ; 8 ; R\n1.5 ; 16 ; 8 ; R\n");
+    for times in ["10s", "3"] {
+        let words = format!("convert x.load -o y.load --repeat {times}");
+        let refused = complaint(&iosonar(&scratch, &words).failure());
+        assert!(
+            refused.contains("start at the same time") && refused.contains("remove --repeat"),
+            "{refused}"
+        );
+        assert!(!scratch.path("y.load").exists());
+    }
+    iosonar(&scratch, "convert x.load -o y.load --repeat 1").success();
+}

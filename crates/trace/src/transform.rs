@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(repeated(2, [1, 1 << 62]).unwrap().len(), 4);
         let error = repeated(2, [0, 1 << 62]).unwrap_err().to_string();
         assert!(error.contains("at most 1 for this load"), "{error}");
-        let error = repeated(1_000_000_001, [5, 5]).unwrap_err().to_string();
+        let error = repeated(1_000_000_001, [5, 6]).unwrap_err().to_string();
         assert!(
             error.contains("at most 1000000000 for this load"),
             "{error}"

@@ -109,6 +109,8 @@ proptest! {
     #[test]
     fn loads_are_repeated_and_reversed_as_defined(rows in sorted_loads(), rounds in 1..5_u64, offset in 0..1_000_u64) {
         let span = start(&rows[rows.len() - 1]) - start(&rows[0]);
+        // A load without duration cannot be repeated.
+        prop_assume!(span > 0);
         let expected: Vec<Row> = (0..rounds)
             .flat_map(|round| map(&rows, |row| {
                 let request = &mut row.record.request;
@@ -230,11 +232,6 @@ fn repeating_until_a_time_ends() {
         .filter(|row| start(row) < 200_000_000)
         .collect();
     assert_eq!(until, expected);
-    let moment = vec![rows[0]; 3];
-    assert_eq!(
-        changed(&moment, &[repeat(Rounds::Until(Nanos::SECOND))]),
-        moment
-    );
 }
 
 #[test]

@@ -156,7 +156,7 @@ impl Observed {
         let mut count = 0;
         for (time, comes, i) in events {
             if at_device > depth {
-                beyond = beyond + (time - last);
+                beyond += time - last;
             }
             last = time;
             if comes {

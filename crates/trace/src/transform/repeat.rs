@@ -45,7 +45,7 @@ impl FromStr for Rounds {
     }
 }
 
-/// More rounds of even a load that takes no time are never over.
+/// More rounds of even the shortest load are never over.
 const MOST_ROUNDS: u64 = 1_000_000_000;
 
 pub(super) struct Repeated {
@@ -101,6 +101,14 @@ impl Repeated {
 
     /// Refuses rounds that would begin beyond all times, before the first of those that would not.
     fn check_rounds(&self) -> Result<(), TraceError> {
+        // A round begins when the one before ends, which is at once.
+        if self.span() == 0 && self.spool.rows() > 0 && self.repeat.rounds != Rounds::Times(1) {
+            return Err(TraceError::Option(
+                "--repeat needs a load that takes some time, but all requests of this one start at the same time, so \
+                 all rounds would, too: remove --repeat, or give the requests different start times"
+                    .to_owned(),
+            ));
+        }
         // A single round changes nothing.
         let Rounds::Times(n @ 2..) = self.repeat.rounds else {
             return Ok(());
@@ -129,8 +137,7 @@ impl Repeated {
         let begin = first.saturating_add(Nanos::new(self.span().saturating_mul(self.round)));
         let is_over = match self.repeat.rounds {
             Rounds::Times(n) => self.round >= n,
-            // A load of one moment never reaches a time.
-            Rounds::Until(until) => begin >= until || self.span() == 0,
+            Rounds::Until(until) => begin >= until,
         };
         self.ended = is_over || self.spool.rows() == 0;
     }
