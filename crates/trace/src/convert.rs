@@ -50,6 +50,8 @@ pub struct Converted {
     pub records: u64,
     /// How many the format could not hold.
     pub left_out: u64,
+    /// How many were in the incomplete last piece of [`Conversion::Derive`].
+    pub incomplete: u64,
     /// The files.
     pub outputs: Vec<PathBuf>,
     /// What the inputs say of themselves.
@@ -156,6 +158,7 @@ fn one(
     Ok(Converted {
         records: records - left_out,
         left_out,
+        incomplete: 0,
         outputs: vec![out.to_owned()],
         metadata: reader.metadata().clone(),
     })
@@ -242,6 +245,7 @@ fn split(
     Ok(Converted {
         records: records - left_out,
         left_out,
+        incomplete: 0,
         outputs,
         metadata: reader.metadata().clone(),
     })
@@ -263,6 +267,7 @@ fn derived(
     let mut done = Converted {
         records: 0,
         left_out: 0,
+        incomplete: derived.dropped(),
         outputs: Vec::new(),
         metadata: derived.metadata().clone(),
     };

@@ -44,6 +44,13 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
         let seconds = begin.elapsed().as_secs_f64();
         let outputs = done.outputs.iter().map(|path| path.display().to_string());
         let outputs: Vec<String> = outputs.collect();
+        if done.incomplete > 0 {
+            note(&format!(
+                "{} of the incomplete last piece {} left out",
+                counted(done.incomplete, ["record", "records"]),
+                if done.incomplete == 1 { "was" } else { "were" }
+            ));
+        }
         note(&format!(
             "{} written to {} in {seconds:.2} s ({} records/s)",
             counted(done.records, ["record", "records"]),

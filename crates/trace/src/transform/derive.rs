@@ -24,6 +24,8 @@ pub struct Derived {
     first_rows: Vec<u64>,
     metadata: Metadata,
     pieces: usize,
+    /// Rows of the incomplete last piece.
+    dropped: u64,
 }
 
 /// Cuts a load into pieces `[k W, (k+1) W)` from time 0, sorts them by their number of requests, heaviest
@@ -80,6 +82,7 @@ pub fn derive(
         first_rows,
         metadata: reader.metadata().clone(),
         pieces: pieces.len(),
+        dropped: current.rows,
     })
 }
 
@@ -87,6 +90,11 @@ impl Derived {
     /// How many pieces there are in all outputs.
     pub fn pieces(&self) -> usize {
         self.pieces
+    }
+
+    /// How many rows the incomplete last piece had, which is in no output.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// What the load said about itself.
