@@ -446,3 +446,23 @@ fn a_load_without_duration_is_not_repeated() {
     }
     iosonar(&scratch, "convert x.load -o y.load --repeat 1").success();
 }
+
+#[test]
+fn what_a_log_of_fio_cannot_hold_is_reported() {
+    let scratch = Scratch::new();
+    // The range ends at 2^64 bytes.
+    scratch.file(
+        "huge.csv",
+        "time_s,op,sector,sectors\n0,R,36028797018963960,8\n",
+    );
+    iosonar(&scratch, "convert huge.csv -o huge.fio").failure();
+    assert!(!scratch.path("huge.fio").exists() && !scratch.holds_a_part());
+    scratch.file(
+        "x.csv",
+        "time_s,op,sector,sectors,latency_s\n0,R,8,8,0.001\n1,R,8,8,0.001\n",
+    );
+    let lost = complaint(&iosonar(&scratch, "convert x.csv -o x.fio").success());
+    assert!(lost.contains("latencies were left out"), "{lost}");
+    let kept = complaint(&iosonar(&scratch, "convert x.csv -o x.ios").success());
+    assert!(!kept.contains("latencies were left out"), "{kept}");
+}

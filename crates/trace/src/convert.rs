@@ -52,6 +52,8 @@ pub struct Converted {
     pub left_out: u64,
     /// How many were in the incomplete last piece of [`Conversion::Derive`].
     pub incomplete: u64,
+    /// Whether any had a latency.
+    pub has_latencies: bool,
     /// The files.
     pub outputs: Vec<PathBuf>,
     /// What the inputs say of themselves.
@@ -141,8 +143,9 @@ fn one(
     options: &WriteOptions,
 ) -> Result<Converted, ConvertError> {
     let mut writer = output::create_with(out, reader.metadata(), options)?;
-    let (mut batch, mut records) = (Batch::default(), 0);
+    let (mut batch, mut records, mut has_latencies) = (Batch::default(), 0, false);
     while reader.next_batch(&mut batch)? > 0 {
+        has_latencies = has_latencies || batch.latency_column().iter().any(Option::is_some);
         // Devices turn up while a trace is read.
         writer.update(reader.metadata());
         writer.write(&batch)?;
@@ -159,6 +162,7 @@ fn one(
         records: records - left_out,
         left_out,
         incomplete: 0,
+        has_latencies,
         outputs: vec![out.to_owned()],
         metadata: reader.metadata().clone(),
     })
@@ -180,8 +184,9 @@ fn split(
     options: &WriteOptions,
 ) -> Result<Converted, ConvertError> {
     let mut parts: BTreeMap<u64, Part> = BTreeMap::new();
-    let (mut batch, mut records) = (Batch::default(), 0);
+    let (mut batch, mut records, mut has_latencies) = (Batch::default(), 0, false);
     while reader.next_batch(&mut batch)? > 0 {
+        has_latencies = has_latencies || batch.latency_column().iter().any(Option::is_some);
         records += batch.len() as u64;
         for row in 0..batch.len() {
             let request = batch.request(row);
@@ -246,6 +251,7 @@ fn split(
         records: records - left_out,
         left_out,
         incomplete: 0,
+        has_latencies,
         outputs,
         metadata: reader.metadata().clone(),
     })
@@ -268,6 +274,8 @@ fn derived(
         records: 0,
         left_out: 0,
         incomplete: derived.dropped(),
+        // Derived loads have no outcomes.
+        has_latencies: false,
         outputs: Vec::new(),
         metadata: derived.metadata().clone(),
     };

@@ -44,6 +44,11 @@ pub trait Format: Sync {
         true
     }
 
+    /// Whether latencies are there when they are read again.
+    fn holds_latencies(&self) -> bool {
+        true
+    }
+
     /// Whether [`ReadOptions::columns`] maps its columns.
     fn maps_columns(&self) -> bool {
         false

@@ -82,21 +82,25 @@ fn check(args: &Convert, options: &WriteOptions) -> anyhow::Result<()> {
 
 /// Warns of what the output does not contain.
 fn warn_of_losses(args: &Convert, options: &WriteOptions, done: &Converted) -> anyhow::Result<()> {
-    if done.metadata.devices.len() > 1 && args.split.is_none() {
-        let format = match &options.format {
-            Some(name) => by_format_name(name)?,
-            None => output::format_for(&args.out)?,
-        };
-        if !format.holds_devices() {
-            warn(
-                Warning::DevicesMerged,
-                &format!(
-                    "{} devices were merged into one: the format cannot distinguish them (to keep them apart, \
-                     use --device, --split device or --adjacent)",
-                    done.metadata.devices.len()
-                ),
-            );
-        }
+    let format = match &options.format {
+        Some(name) => by_format_name(name)?,
+        None => output::format_for(&args.out)?,
+    };
+    if done.metadata.devices.len() > 1 && args.split.is_none() && !format.holds_devices() {
+        warn(
+            Warning::DevicesMerged,
+            &format!(
+                "{} devices were merged into one: the format cannot distinguish them (to keep them apart, \
+                 use --device, --split device or --adjacent)",
+                done.metadata.devices.len()
+            ),
+        );
+    }
+    if done.has_latencies && !format.holds_latencies() {
+        warn(
+            Warning::LatenciesLeftOut,
+            "the latencies were left out: the format cannot represent them (to keep them, write .ios or .csv)",
+        );
     }
     if done.records == 0 {
         warn(

@@ -43,6 +43,10 @@ impl Format for Fio {
         )
     }
 
+    fn holds_latencies(&self) -> bool {
+        false
+    }
+
     fn recognises(&self, head: &[u8]) -> bool {
         first_lines(head)
             .next()
@@ -267,14 +271,16 @@ impl TraceWriter for Writer {
                 }
                 Op::WriteZeroes => return Err(self.sink.cannot_hold("fio", &request)),
             };
-            let Some(offset) = request.sector.get().checked_mul(SECTOR_BYTES) else {
+            let length = request.sectors.bytes().get();
+            // The reader refuses ranges that end at 2^64 bytes.
+            let offset = request.sector.get().checked_mul(SECTOR_BYTES);
+            let Some(offset) = offset.filter(|offset| offset.checked_add(length).is_some()) else {
                 return Err(self.sink.cannot_hold("fio", &request));
             };
             let us = (request.start.get() + 500) / 1_000;
             let name = self.name(request.device);
             self.introduce(request.device, &name, us);
             self.last_us = self.last_us.max(us);
-            let length = request.sectors.bytes().get();
             self.line(us, &name, action, Some((offset, length)));
             self.sink.flush_if_full()?;
         }

@@ -477,4 +477,9 @@ BandsNotCleaned = "W096" "the media cache of a shingled drive was not cleaned" {
     "Writes are much slower once the media cache or its map is full, as a band is then cleaned for them."
     "Raise warmup_requests to the number of map entries or more, so that the cache is full when the measurement begins."
     "iosonar sim smr.toml --set warmup_requests=300000" }
+LatenciesLeftOut = "W097" "latencies were left out because the format cannot represent them" {
+    "The output format holds a load only, without the times that its requests took."
+    "Commands that need latencies cannot use the output."
+    "Keep the input, or write a format that holds latencies, such as .ios or .csv."
+    "iosonar convert a.csv -o a.ios" }
 }
