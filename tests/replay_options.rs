@@ -340,3 +340,42 @@ fn a_replay_that_ends_in_a_pause_lasted_until_its_end() {
     let demanded: f64 = demanded.split(')').next().unwrap().parse().unwrap();
     assert!((10.0..=100.0).contains(&demanded), "{text}");
 }
+
+#[test]
+fn prepare_reports_what_it_can_and_cannot_reach() {
+    let scratch = Scratch::new();
+    let slurp = |name: &str, options: &[&str]| {
+        let run = iosonar()
+            .args(["prepare", "slurp", "--no-direct", "--target"])
+            .arg(scratch.path(name))
+            .args(options)
+            .output()
+            .unwrap();
+        (run.status.success(), out(&run), err(&run))
+    };
+    // It has no option --create.
+    let (_, _, missing) = slurp("missing.img", &[]);
+    assert!(
+        missing.contains("does not exist") && !missing.contains("--create"),
+        "{missing}"
+    );
+    scratch.file("full.img", "x".repeat(8192));
+    let fill = iosonar()
+        .args(["prepare", "fill", "--write", "--no-direct", "--target"])
+        .arg(scratch.path("full.img"))
+        .output()
+        .unwrap();
+    assert!(
+        err(&fill).contains("--destroy") && !err(&fill).contains("--create"),
+        "{}",
+        err(&fill)
+    );
+    scratch.file("empty.img", "");
+    let (is_done, _, empty) = slurp("empty.img", &[]);
+    assert!(!is_done && empty.contains("less than one block"), "{empty}");
+    scratch.file("odd.img", "x".repeat(1000));
+    let (is_done, text, note) = slurp("odd.img", &["--json"]);
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(is_done && json["whole"] == false, "{json}");
+    assert!(note.contains("reading 512 B") && note.contains("last 488 B"), "{note}");
+}

@@ -56,6 +56,8 @@ pub struct Intent {
     pub buffered: bool,
     /// What the user calls the target.
     pub target_name: TargetName,
+    /// Whether the command has no option that creates a file.
+    pub only_existing: bool,
 }
 
 /// How the user names a target, where that is not by the path at which it is opened.
@@ -157,7 +159,7 @@ pub fn examine(host: &Host, path: &Path, file: &File, intent: &Intent) -> Result
         Some(data) => refuse(format!(
             "{shown} holds {data}, which writing would destroy. To allow this, use --destroy {}{}",
             intent.target_name.of(path),
-            if metadata.is_file() {
+            if metadata.is_file() && !intent.only_existing {
                 "; or create a new file with --create SIZE"
             } else {
                 ""

@@ -71,8 +71,12 @@ impl Target {
             }
             Ok(metadata) => guard::refuse_used(host, path, &metadata)?,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                let how = match intent.only_existing {
+                    true => "create it first, as with 'truncate --size SIZE'",
+                    false => "--create SIZE creates a file",
+                };
                 return Err(ReplayError::Refused(format!(
-                    "target {} does not exist; --create SIZE creates a file",
+                    "target {} does not exist; {how}",
                     path.display()
                 )));
             }

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
         write: fills,
         destroy: args.destroy.clone(),
         buffered: args.no_direct,
+        only_existing: true,
         ..Intent::default()
     };
     let target = open(
@@ -36,18 +37,27 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
         &Host::default(),
         &Shown::new(args.output.quiet),
     )?;
+    let (all, block) = (target.size(), target.block().get());
+    let whole_blocks = Bytes::new(all.get() / block * block);
+    if whole_blocks.get() == 0 {
+        let shown = args.target.display();
+        anyhow::bail!("target {shown} holds {all}, less than one block of {block} B: enlarge it first");
+    }
+    let rest = all.get() - whole_blocks.get();
     signals::watch()?;
     if !args.output.quiet {
-        note(&format!(
-            "{} all {} of {}",
-            if fills { "OVERWRITING" } else { "reading" },
-            target.size(),
-            target.path().display()
-        ));
+        let shown = target.path().display();
+        let verb = if fills { "OVERWRITING" } else { "reading" };
+        note(&match rest {
+            0 => format!("{verb} all {all} of {shown}"),
+            _ => format!(
+                "{verb} {whole_blocks} of {shown}; the last {rest} B are less than one block and are left out"
+            ),
+        });
     }
     let bar = bar(
         args.output.quiet,
-        target.size().get(),
+        whole_blocks.get(),
         "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
     )?;
     let progress = |done| {
@@ -66,7 +76,7 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
         let mut json = Output::new("prepare");
         json.set("what", json!(args.what));
         json.set("target", json!(args.target.display().to_string()));
-        json.set("whole", json!(prepared.is_whole));
+        json.set("whole", json!(prepared.is_whole && rest == 0));
         let none = Labels::default();
         json.figure(
             "bytes",
