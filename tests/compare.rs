@@ -420,3 +420,36 @@ fn times_of_no_storage_are_called_fake() {
     let real_only = out(&run("compare", &[&real, &real], &[]));
     assert!(!real_only.contains("FAKE"), "{real_only}");
 }
+
+#[test]
+fn quantiles_that_differ_are_named_where_the_means_do_not() {
+    let scratch = Scratch::new();
+    let records = |name: &str, latency_us: fn(u64) -> u64| {
+        let mut rows = "time_ns,sector,sectors,op,latency_ns\n".to_owned();
+        for i in 0..20_000_u64 {
+            rows += &format!("{},8,8,read,{}\n", i * 1_000_000, latency_us(i) * 1_000);
+        }
+        scratch.file(name, rows)
+    };
+    let constant = records("constant.csv", |_| 2_000);
+    let two = records("two.csv", |i| 1_000 + i % 2 * 2_000);
+    let compare = |other: &std::path::Path| {
+        let run = iosonar()
+            .args(["compare", "-q"])
+            .args([&constant, other])
+            .output()
+            .unwrap();
+        out(&run)
+    };
+    let differ = compare(&two);
+    assert!(
+        differ.contains("does not differ significantly from that of constant, but the p50 is 0.5"),
+        "{differ}"
+    );
+    assert!(differ.contains("the p99 is 1.50 times"), "{differ}");
+    let equal = compare(&records("again.csv", |_| 2_000));
+    assert!(
+        equal.contains("does not differ significantly from that of constant.\n"),
+        "{equal}"
+    );
+}

@@ -241,10 +241,13 @@ fn conclusion(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) ->
         );
         let equal = format!("{mean} does not differ significantly from that of {name}");
         let doubt = match Chance::of(&of.mean_ns, pairs) {
-            Chance::Contained => return Some(format!("{equal}.\n")),
+            Chance::Contained => {
+                return Some(format!("{equal}{}.\n", other_quantiles([a, b], &of, name)));
+            }
             Chance::ContainedByPairs => {
                 return Some(format!(
-                    "{equal}: request by request, the 95 % interval of the difference contains zero.\n"
+                    "{equal}: request by request, the 95 % interval of the difference contains zero{}.\n",
+                    other_quantiles([a, b], &of, name)
                 ));
             }
             Chance::Excluded => "",
@@ -270,6 +273,27 @@ fn conclusion(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) ->
     };
     let differences: String = others.iter().filter_map(of).collect();
     differences + &doubts(samples)
+}
+
+/// Which quantiles differ although the means do not, as the end of a sentence: those that are further apart than their
+/// 95 % intervals explain.
+fn other_quantiles([a, b]: [&Class; 2], of: &Difference, name: &str) -> String {
+    let ratios = Difference::QUANTILES.into_iter().zip(of.quantile_ratios);
+    let differing: Vec<String> = ratios
+        .filter(|((_, p), _)| {
+            let is_known = |class: &Class| class.times().histogram.supports_quantile(*p);
+            let (from, to) = (a.quantile(*p), b.quantile(*p));
+            let half = from.half_width_95().hypot(to.half_width_95());
+            is_known(a) && is_known(b) && (to.mean - from.mean).abs() > half
+        })
+        .map(|((quantile, p), ratio)| {
+            format!("the {quantile} is {}", factor(ratio, b.quantile(p).mean, name))
+        })
+        .collect();
+    match differing.is_empty() {
+        true => String::new(),
+        false => format!(", but {}", joined(&differing)),
+    }
 }
 
 /// Which requests a ratio of means of pairs is of, if not of all.
