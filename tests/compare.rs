@@ -453,3 +453,35 @@ fn quantiles_that_differ_are_named_where_the_means_do_not() {
         "{equal}"
     );
 }
+
+#[test]
+fn a_recording_of_another_drive_is_reported_as_one() {
+    let scratch = Scratch::new();
+    let calibrate = |records: &std::path::Path| {
+        let run = iosonar()
+            .args(["calibrate", "--profile", "seagate-st3500630ns", "-o"])
+            .arg(scratch.path("fitted.toml"))
+            .arg(records)
+            .output()
+            .unwrap();
+        err(&run)
+    };
+    // A drive of 7 200 revolutions per minute, and one of 14 400.
+    let same = recorded(&scratch, "same.ios", "load.requests=4000");
+    assert!(!calibrate(&same).contains("another drive"));
+    let path = "crates/disk-model/profiles/seagate-st3500630ns.toml";
+    let profile = fs::read_to_string(path).unwrap();
+    let faster = profile.replace("revolution_ms = 8.33", "revolution_ms = 4.16");
+    assert_ne!(faster, profile);
+    let faster = scratch.file("faster.toml", faster);
+    let set = format!("disk.profile={}", faster.to_str().unwrap());
+    let other = recorded(&scratch, "other.ios", &set);
+    let said = calibrate(&other);
+    assert!(said.contains("another drive than seagate-st3500630ns"), "{said}");
+    // The fit holds with this model only.
+    assert!(said.contains("profile = "fitted.toml"
+  model = ""), "{said}");
+    let fitted = fs::read_to_string(scratch.path("fitted.toml")).unwrap();
+    let named = fitted.lines().find(|line| line.starts_with("description"));
+    assert!(named.unwrap().contains("with the geometry of"), "{named:?}");
+}

@@ -39,6 +39,10 @@ struct Fitted {
     verdict: Judged,
     /// How many are served at a time, if the records do not determine it.
     parallelism_unknown: Option<u32>,
+    /// The model of a disk with which the profile is to be used.
+    model: Option<&'static str>,
+    /// How fast the drive turns, per minute, where that is another drive than the profile's.
+    other_speed: Option<f64>,
 }
 
 /// How good a fit is.
@@ -102,10 +106,21 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
             Start::Flash(_) | Start::Ssd => "ssd",
         };
         note(&format!(
-            "profile written to {}; to use it in a scenario in the same folder, add\n  [{device}]\n  profile = \"{}\"",
+            "profile written to {}; to use it in a scenario in the same folder, add\n  [{device}]\n  profile = \"{}\"{}",
             out.display(),
-            file_name(args)
+            file_name(args),
+            fitted.model.map_or(String::new(), |model| format!("\n  model = \"{model}\""))
         ));
+    }
+    if let Some(per_minute) = fitted.other_speed {
+        warn(
+            Warning::AnotherDrive,
+            &format!(
+                "the recording is of another drive than {}: it turns {per_minute:.0} times per minute. The capacity, \
+                 zones and surfaces of the new profile are those of {}, so addresses may be elsewhere on the drive",
+                args.profile, args.profile
+            ),
+        );
     }
     if let Some(channels) = fitted.parallelism_unknown {
         warn(
@@ -130,6 +145,9 @@ fn fit_disk(
     start: &DiskProfile,
 ) -> Result<Fitted, CalibrateError> {
     let fit = calibrate_disk(observed, start)?;
+    let other_speed = fit
+        .is_another_drive()
+        .then(|| fit.profile.revolutions_per_minute());
     Ok(Fitted {
         text: fit.text(
             &args.records.display().to_string(),
@@ -139,6 +157,8 @@ fn fit_disk(
         json: disk_json(start, &fit),
         verdict: Judged::HeldOut(Box::new(fit.held_out), Some(Box::new(fit.before))),
         parallelism_unknown: None,
+        model: Some(fit.model),
+        other_speed,
     })
 }
 
@@ -150,6 +170,8 @@ fn fit_ssd(args: &Calibrate, observed: &Observed) -> Result<Fitted, CalibrateErr
         words: ssd_words(&fit),
         json: ssd_json(&fit),
         parallelism_unknown: (!fit.is_parallelism_known()).then_some(fit.service.channels),
+        model: None,
+        other_speed: None,
         verdict: Judged::HeldOut(Box::new(fit.held_out), None),
     })
 }
@@ -177,6 +199,8 @@ fn fit_flash(
         json: flash_json(&fit),
         verdict: Judged::Throughput(fit.off(), fit.program.err()),
         parallelism_unknown: None,
+        model: None,
+        other_speed: None,
     })
 }
 

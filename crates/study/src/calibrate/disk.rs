@@ -43,6 +43,10 @@ pub enum How {
 pub struct DiskFit {
     /// The profile.
     pub profile: DiskProfile,
+    /// What the profile that was given is called, and how long its revolution takes, in milliseconds.
+    pub start_name: String,
+    /// See [`start_name`](Self::start_name).
+    pub start_revolution_ms: f64,
     /// How it was found.
     pub how: How,
     /// What the records say about the electronics and the buffer, or what they lack.
@@ -131,6 +135,8 @@ pub fn calibrate_disk(observed: &Observed, start: &DiskProfile) -> Result<DiskFi
     };
     Ok(DiskFit {
         learned_from,
+        start_name: start.name.clone(),
+        start_revolution_ms: start.revolution_ms,
         before: judge.quality(&trial_text(start, room), &device(model_before))?,
         held_out: judge.quality(&trial_text(&profile, room), &device(model))?,
         profile,
@@ -399,12 +405,26 @@ impl DiskFit {
         }
     }
 
+    /// Whether the drive turns at another speed than that of the profile it was fitted from, beyond the tolerance of a
+    /// motor: then capacity, zones and surfaces are those of another drive, too.
+    pub fn is_another_drive(&self) -> bool {
+        const TOLERANCE: f64 = 0.02;
+        (self.profile.revolution_ms / self.start_revolution_ms - 1.0).abs() > TOLERANCE
+    }
+
     /// The profile as a file; `records` names the recording, `provenance` says more, in lines.
     pub fn text(&self, records: &str, provenance: &str) -> String {
-        let profile = DiskProfile {
+        let mut profile = DiskProfile {
             provenance: Some(provenance_of(records, &self.parameters())),
             ..self.profile.clone()
         };
+        if self.is_another_drive() {
+            profile.description = format!(
+                "as in {records}: {:.0} rpm, with the geometry of {}",
+                profile.revolutions_per_minute(),
+                self.start_name
+            );
+        }
         text_of(&profile, provenance)
     }
 }

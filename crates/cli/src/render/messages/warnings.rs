@@ -482,4 +482,9 @@ LatenciesLeftOut = "W097" "latencies were left out because the format cannot rep
     "Commands that need latencies cannot use the output."
     "Keep the input, or write a format that holds latencies, such as .ios or .csv."
     "iosonar convert a.csv -o a.ios" }
+AnotherDrive = "W096" "the recording is of another drive than the profile" {
+    "The recorded drive turns at a speed that differs by more than 2 % from that of the profile given with --profile."
+    "Only rotation and seeks were fitted. The capacity, zones and surfaces are still those of the other drive."
+    "Start with the profile of the recorded drive, or use the new profile only for loads like the recorded one."
+    "iosonar profiles" }
 }
