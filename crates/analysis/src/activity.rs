@@ -434,3 +434,26 @@ impl ActivityMeter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_sizes_are_kib_by_kib_up_to_16_and_powers_of_two_above() {
+        for (bytes, up_to) in [
+            (0, 0),
+            (1, 1024),
+            (1024, 1024),
+            (1025, 2048),
+            (15 * 1024 + 1, 16 * 1024),
+            (16 * 1024, 16 * 1024),
+            (16 * 1024 + 1, 32 * 1024),
+            (32 * 1024, 32 * 1024),
+            (32 * 1024 + 1, 64 * 1024),
+            ((1 << 63) + 1, u64::MAX),
+        ] {
+            assert_eq!(size_class(bytes), up_to, "{bytes}");
+        }
+    }
+}

@@ -464,4 +464,17 @@ mod tests {
         // Of requests at one instant there is no such ratio.
         assert!(measured([records[0]; 2], false).duration_ratio().is_nan());
     }
+
+    #[test]
+    fn a_request_of_several_ios_counts_in_the_period_in_which_it_begins() {
+        let single = |start| record(start, 0, Outcome::done(Nanos::ZERO, Nanos::from_micros(1)));
+        // The I/Os of a request begin at 0.5 and 0.9 s, which is known at 2.6 s.
+        let starts = [6, 12, 19, 26].map(|tenths| tenths * SECOND / 10);
+        let [a, b, c, d] = starts.map(single);
+        let records = [part(SECOND / 2), a, part(SECOND / 10 * 9), b, c, d];
+        let groups = measured(records, false).activity.groups;
+        let requests: Vec<u64> = groups.iter().map(|group| group.requests.all).collect();
+        assert_eq!(requests, [2, 2, 1]);
+        assert_eq!(groups[0].atomic.all, 0.5);
+    }
 }

@@ -310,3 +310,77 @@ impl MissRatioCurve {
         self.points.last().map_or(0, |(distance, _)| *distance)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_below_1024_have_bins_of_their_own_and_larger_ones_share_them_within_a_512th() {
+        for distance in 0..1024 {
+            assert_eq!(
+                (bin_of(distance), lowest_of(distance as usize)),
+                (distance as usize, distance)
+            );
+        }
+        // The bins of larger ones are 2, 4, 8 ... wide, and leave no gap.
+        for bin in 1024..25_000 {
+            let (lowest, next) = (lowest_of(bin), lowest_of(bin + 1));
+            assert_eq!((bin_of(lowest), bin_of(next - 1)), (bin, bin));
+            assert_eq!(next - lowest, 1 << (bin / 512 - 1), "{bin}");
+            assert!(512 * (next - lowest) <= lowest, "{bin}");
+        }
+        assert_eq!(bin_of(u64::MAX), 512 * 56 - 1);
+    }
+
+    #[test]
+    fn positions_are_counted_over_words_blocks_and_groups_of_blocks() {
+        let size = ((2 * GROUP + 3) * BLOCK) as usize;
+        let taken = 700;
+        let mut positions = Positions::new(size, taken);
+        let mut by_hand: Vec<bool> = (0..size).map(|at| at < taken).collect();
+        for at in (taken..size).filter(|at| at * at % 7 < 3 || at % 512 == 511) {
+            positions.insert(at as u32);
+            by_hand[at] = true;
+        }
+        for at in (0..size).step_by(5) {
+            if std::mem::take(&mut by_hand[at]) {
+                positions.remove(at as u32);
+            }
+        }
+        assert_eq!(positions.len(), size);
+        let ranks = Ranks {
+            positions: &positions,
+            before_words: positions.before_words(),
+        };
+        let mut before = 0;
+        for (at, &is_taken) in by_hand.iter().enumerate() {
+            if is_taken {
+                assert_eq!(ranks.of(at as u32), before, "{at}");
+            }
+            before += u32::from(is_taken);
+            assert_eq!(positions.up_to(at as u32), before, "{at}");
+        }
+    }
+
+    #[test]
+    fn a_lower_rate_scales_what_was_counted_and_the_hottest_pages_make_up_for_chance() {
+        let mut reuse = Reuse::default();
+        let (a, b) = (reuse.access(None), reuse.access(None));
+        let (a, _) = (reuse.access(Some(a)), reuse.access(Some(b)));
+        let exact = reuse.curve(4);
+        assert_eq!((exact.miss_ratio(1), exact.miss_ratio(2)), (1.0, 0.5));
+        assert_eq!((exact.cold_share(), exact.longest()), (0.5, 1));
+        // Half of the pages are left out, and half of all that was counted. Then one page is between two accesses to another,
+        // which stands for two.
+        reuse.lower_rate(0.5, 0.5);
+        reuse.access(Some(a));
+        // First accesses: 1; distance 1: 1; distance 2: 1. Of ten accesses, five should have been seen.
+        let scaled = reuse.curve(10);
+        assert_eq!(scaled.points, [(1, 3.0), (2, 1.0)]);
+        let ratios = [1, 2, 3].map(|pages| scaled.miss_ratio(pages));
+        assert_eq!(ratios, [1.0, 0.4, 0.2]);
+        assert_eq!((scaled.cold_share(), scaled.longest()), (0.2, 2));
+        assert_eq!(Reuse::default().curve(0).longest(), 0);
+    }
+}

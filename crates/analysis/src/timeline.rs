@@ -531,16 +531,16 @@ mod tests {
     #[test]
     fn a_timeline_that_grows_has_little_more_room_than_it_needs() {
         let mut timeline = Timeline::of(Nanos::SECOND);
-        for second in 0..9000 {
+        for i in 0..3000 {
             timeline.push(&Request {
-                start: Nanos::from_secs(100 + second),
+                start: Nanos::from_secs(100 + 3 * i),
                 ..Request::default()
             });
             let (len, room) = (timeline.points.len(), timeline.points.capacity());
-            assert_eq!(len as u64, second + 1);
+            assert_eq!(len as u64, 3 * i + 1);
             assert!(room <= len + 64.max(len / 16), "{room} for {len}");
         }
-        assert_eq!(timeline.span(), Nanos::from_secs(9000));
+        assert_eq!(timeline.span(), Nanos::from_secs(8998));
         assert_eq!(
             timeline.joined(Nanos::from_secs(9)).window(),
             Nanos::from_secs(9)

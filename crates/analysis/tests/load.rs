@@ -1,6 +1,6 @@
 //! Properties of a load that follow from how it is made.
 
-use iosonar_analysis::{LoadMetrics, LoadOptions, LoadSummary, name_of_others};
+use iosonar_analysis::{LoadMetrics, LoadOptions, LoadSummary, WindowSize, name_of_others};
 use iosonar_stats::metric::{Label, Measure, MetricUnit};
 use iosonar_stats::{Labels, Metric};
 use iosonar_trace::{Op, Request};
@@ -190,7 +190,7 @@ fn a_load_of_flushes_is_nowhere() {
     );
     assert!(load.sizes.is_empty() && load.positions.is_empty());
     let sizes = load.window_sizes();
-    let names: Vec<String> = sizes.iter().map(|of| of.name()).collect();
+    let names: Vec<String> = sizes.iter().map(WindowSize::name).collect();
     assert_eq!(names, ["1 s", "all"], "no longer windows than the load");
     for of in sizes {
         assert_eq!((of.mean, of.max, of.mean_span), (0.0, 0, 0.0));
@@ -217,4 +217,31 @@ fn long_pauses_leave_working_sets_as_they_were_at_the_ends_of_the_joined_windows
     let all = load.series.iter().map(|(_, point)| point.working_set[4]);
     assert!(all.is_sorted());
     assert_eq!(load.series.iter().map(|(_, p)| p.reads).sum::<u64>(), 3);
+}
+
+#[test]
+fn turns_and_sequential_requests_are_those_of_each_device() {
+    // Each request of device 0 begins where the last one of it ended; device 3 goes back, and on.
+    let places = [(0, 0), (3, 1000), (0, 8), (3, 992), (0, 16), (3, 2000)];
+    let requests = (0..).zip(places).map(|(s, (device, sector))| Request {
+        device,
+        ..request(
+            Nanos::from_secs(s),
+            sector,
+            8,
+            if device == 0 { Op::Read } else { Op::Write },
+        )
+    });
+    let load = measured(LoadOptions::default(), requests);
+    assert_eq!((load.turns, load.sequential, load.successors), (1, 2, 4));
+    // From the ends of the ones before: 0, 16, 0 and 1000 sectors.
+    assert_eq!(load.mean_distance, 1016.0 / 4.0);
+    let devices: Vec<_> = load
+        .devices
+        .iter()
+        .map(|(device, of)| (*device, of.map(|amount| (amount.requests, amount.sectors))))
+        .collect();
+    assert_eq!(devices, [(0, [(3, 24), (0, 0)]), (3, [(0, 0), (3, 24)])]);
+    let turns: Vec<u64> = load.series.iter().map(|(_, point)| point.turns).collect();
+    assert_eq!(turns, [0, 0, 0, 1, 0, 0]);
 }

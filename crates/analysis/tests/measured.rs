@@ -19,7 +19,7 @@ use iosonar_stats::{Labels, Metric};
 use iosonar_trace::{
     Batch, Metadata, Op, Outcome, Record, Request, Status, TraceError, TraceReader,
 };
-use iosonar_units::{Nanos, Sector, Sectors, Table};
+use iosonar_units::{Column, Nanos, Sector, Sectors, Table};
 
 /// Four records in each batch.
 struct Rows(Vec<Record>, Metadata);
@@ -286,7 +286,7 @@ fn the_table_of_activity_is_as_counted() {
     // than half of them. One of the six requests has two blocks.
     let of = measured(with_a_skipped_one());
     let activity = table(&of, "activity");
-    let names: Vec<&str> = activity.columns().iter().map(|of| of.name()).collect();
+    let names: Vec<&str> = activity.columns().iter().map(Column::name).collect();
     assert_eq!(
         names.join(" "),
         "from_s requests reads writes concurrency_p50 concurrency_p75 in_flight_p50 in_flight_p75 utilisation \
@@ -349,7 +349,7 @@ fn tables_are_written_under_their_names() {
     for (name, table) in &tables {
         let written = std::fs::read_to_string(dir.join(format!("all/{name}.csv"))).unwrap();
         assert_eq!(written, table.csv(), "{name}");
-        assert!(table.len() > 0, "{name}");
+        assert!(!table.is_empty(), "{name}");
     }
     // A load without an outcome has those of the load only.
     let load = measured(without_outcomes([request(0, 0, 8, Op::Read)]));
@@ -494,6 +494,14 @@ fn metrics_are_those_of_the_load_the_key_and_the_outcome_with_the_name_of_one_of
         assert!((value - ms).abs() <= 0.005 * ms, "{p}: {value}");
     }
     assert_eq!(quantiles.len(), 4);
+    // Reads are of one block, writes of one and of two.
+    let medians = values_of(&alone, "response_time_median");
+    let all = |op: &str, blocks: u64| {
+        let labels = Labels::of("op", op).with("when", "all");
+        labels.with("blocks", blocks)
+    };
+    let of: Vec<Labels> = medians.into_iter().map(|(labels, _)| labels).collect();
+    assert_eq!(of, [all("read", 1), all("write", 1), all("write", 2)]);
     let device = values_of(&alone, "utilisation");
     assert_eq!(device[0].0, Labels::of("device", "sda"));
     let gaps = values_of(&alone, "overlaps");

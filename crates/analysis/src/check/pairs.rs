@@ -199,4 +199,22 @@ mod tests {
         // Which of them is left over cannot be told from a sample.
         assert_eq!(waiting[1].by_key[&key(0)], rest);
     }
+
+    #[test]
+    fn each_request_takes_the_nearest_of_many_and_leaves_enough_for_those_behind_it() {
+        for (many, few, left) in [
+            (&[0, 10, 20][..], &[9][..], &[0, 2][..]),
+            // As near to both: the later one.
+            (&[0, 10, 20], &[5], &[0, 2]),
+            (&[0, 10, 20], &[4], &[1, 2]),
+            (&[0, 10, 20], &[0, 1], &[2]),
+            (&[0, 10, 20], &[20, 30], &[0]),
+            (&[0, 10, 20], &[1, 2, 3], &[]),
+            (&[0, 10, 20, 30], &[11, 29], &[0, 2]),
+            (&[5, 6], &[], &[0, 1]),
+        ] {
+            let alone: Vec<usize> = alone(many, few).collect();
+            assert_eq!(alone, left, "{many:?} {few:?}");
+        }
+    }
 }
