@@ -375,7 +375,7 @@ fn a_device_is_checked_and_one_in_use_is_refused() {
 fn constant_depth(scratch: &Scratch, depth: usize) -> PathBuf {
     let mut rows = "time_ns,sector,sectors,op,latency_ns\n".to_owned();
     let mut done: Vec<u64> = Vec::new();
-    for i in 0..4_000 {
+    for i in 0..4_000_usize {
         let came = i.checked_sub(depth).map_or(i as u64, |before| done[before]);
         let last = done.last().map_or(0, |&last| last);
         let end = came.max(last) + steady(i as u64) * 1_000;

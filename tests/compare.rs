@@ -477,10 +477,15 @@ fn a_recording_of_another_drive_is_reported_as_one() {
     let set = format!("disk.profile={}", faster.to_str().unwrap());
     let other = recorded(&scratch, "other.ios", &set);
     let said = calibrate(&other);
-    assert!(said.contains("another drive than seagate-st3500630ns"), "{said}");
+    assert!(
+        said.contains("another drive than seagate-st3500630ns"),
+        "{said}"
+    );
     // The fit holds with this model only.
-    assert!(said.contains("profile = "fitted.toml"
-  model = ""), "{said}");
+    assert!(
+        said.contains("profile = \"fitted.toml\"\n  model = \""),
+        "{said}"
+    );
     let fitted = fs::read_to_string(scratch.path("fitted.toml")).unwrap();
     let named = fitted.lines().find(|line| line.starts_with("description"));
     assert!(named.unwrap().contains("with the geometry of"), "{named:?}");

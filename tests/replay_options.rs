@@ -377,5 +377,8 @@ fn prepare_reports_what_it_can_and_cannot_reach() {
     let (is_done, text, note) = slurp("odd.img", &["--json"]);
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert!(is_done && json["whole"] == false, "{json}");
-    assert!(note.contains("reading 512 B") && note.contains("last 488 B"), "{note}");
+    assert!(
+        note.contains("reading 512 B") && note.contains("last 488 B"),
+        "{note}"
+    );
 }

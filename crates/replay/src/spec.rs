@@ -205,6 +205,7 @@ impl ReplaySpec {
             destroy: self.destroy.clone(),
             buffered: self.no_direct,
             target_name: TargetName::default(),
+            only_existing: false,
         }
     }
 

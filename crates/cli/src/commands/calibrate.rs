@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     }
     if args.output.json {
         fitted.json.set("requests", json!(observed.len()));
-        print_data(&fitted.json.text())?;
+        print_data(&fitted.json.clone().text())?;
     } else {
         // The profile itself, where no file is named for it, has standard output to itself.
         let out = args.out.as_deref().unwrap_or(Path::new("-"));
@@ -109,9 +109,16 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
             "profile written to {}; to use it in a scenario in the same folder, add\n  [{device}]\n  profile = \"{}\"{}",
             out.display(),
             file_name(args),
-            fitted.model.map_or(String::new(), |model| format!("\n  model = \"{model}\""))
+            fitted
+                .model
+                .map_or(String::new(), |model| format!("\n  model = \"{model}\""))
         ));
     }
+    Ok(ending(args, &fitted))
+}
+
+/// Says what is wrong with a fit, or that it is acceptable.
+fn ending(args: &Calibrate, fitted: &Fitted) -> Ending {
     if let Some(per_minute) = fitted.other_speed {
         warn(
             Warning::AnotherDrive,
@@ -131,12 +138,12 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
                  whose queue depth varies, which includes single requests"
             ),
         );
-        return Ok(Ending::Flagged);
+        return Ending::Flagged;
     }
-    Ok(match &fitted.verdict {
+    match &fitted.verdict {
         Judged::HeldOut(held_out, before) => judge(args, held_out, before.as_deref()),
         Judged::Throughput(off, missing) => judge_throughput(*off, *missing),
-    })
+    }
 }
 
 fn fit_disk(

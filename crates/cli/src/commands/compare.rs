@@ -287,7 +287,10 @@ fn other_quantiles([a, b]: [&Class; 2], of: &Difference, name: &str) -> String {
             is_known(a) && is_known(b) && (to.mean - from.mean).abs() > half
         })
         .map(|((quantile, p), ratio)| {
-            format!("the {quantile} is {}", factor(ratio, b.quantile(p).mean, name))
+            format!(
+                "the {quantile} is {}",
+                factor(ratio, b.quantile(p).mean, name)
+            )
         })
         .collect();
     match differing.is_empty() {

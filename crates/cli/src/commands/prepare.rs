@@ -1,7 +1,7 @@
 //! `iosonar prepare`: fill a target with data, or read it once.
 
 use iosonar_guard::Host;
-use iosonar_replay::{Intent, fill, slurp};
+use iosonar_replay::{Intent, Prepared, fill, slurp};
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_units::Bytes;
@@ -41,7 +41,9 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
     let whole_blocks = Bytes::new(all.get() / block * block);
     if whole_blocks.get() == 0 {
         let shown = args.target.display();
-        anyhow::bail!("target {shown} holds {all}, less than one block of {block} B: enlarge it first");
+        anyhow::bail!(
+            "target {shown} holds {all}, less than one block of {block} B: enlarge it first"
+        );
     }
     let rest = all.get() - whole_blocks.get();
     signals::watch()?;
@@ -70,13 +72,24 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
         slurp(&target, progress)
     }?;
     bar.finish_and_clear();
+    show(args, &prepared, rest == 0)?;
+    Ok(match prepared.is_whole {
+        true => Ending::Done,
+        false => Ending::Interrupted {
+            signal: signals::last(),
+        },
+    })
+}
+
+/// How much was done and how fast; whether the target ends with a whole block.
+fn show(args: &Prepare, prepared: &Prepared, ends_with_block: bool) -> anyhow::Result<()> {
     let seconds = prepared.elapsed.as_secs_f64().max(1e-9);
     let rate = prepared.bytes.get() as f64 / seconds;
     if args.output.json {
         let mut json = Output::new("prepare");
         json.set("what", json!(args.what));
         json.set("target", json!(args.target.display().to_string()));
-        json.set("whole", json!(prepared.is_whole && rest == 0));
+        json.set("whole", json!(prepared.is_whole && ends_with_block));
         let none = Labels::default();
         json.figure(
             "bytes",
@@ -90,16 +103,11 @@ pub(crate) fn run(args: &Prepare) -> anyhow::Result<Ending> {
     } else {
         print(&format!(
             "{} {} in {}: {}/s\n",
-            if fills { "wrote" } else { "read" },
+            if args.what == "fill" { "wrote" } else { "read" },
             prepared.bytes,
             prepared.elapsed,
             Bytes::new(rate as u64)
         ))?;
     }
-    Ok(match prepared.is_whole {
-        true => Ending::Done,
-        false => Ending::Interrupted {
-            signal: signals::last(),
-        },
-    })
+    Ok(())
 }
