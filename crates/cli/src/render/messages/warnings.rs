@@ -328,7 +328,7 @@ NotCleaned = "W067" "the flash was not cleaned as in a longer run" {
     "Fewer pages were erased than programmed, as the drive had free ones to use up."
     "Writes are faster than they will be in a longer run, in which each programmed page takes the erase of another."
     "Set a precondition, so that the drive starts as if it had been in use, and raise warmup_requests and load.requests."
-    "iosonar sim ssd.toml --set ssd.flash.precondition=steady-state --set warmup_requests=500000" }
+    "iosonar sim ssd.toml --set ssd.flash.precondition=steady-state" }
 SmallReach = "W068" "the load lies within a small part of the array" {
     "All requests lie within less than a tenth of the array."
     "Seeks are short, and caches may hold much of the data. Response times are therefore shorter than if the data were spread out."
@@ -482,7 +482,7 @@ LatenciesLeftOut = "W097" "latencies were left out because the format cannot rep
     "Commands that need latencies cannot use the output."
     "Keep the input, or write a format that holds latencies, such as .ios or .csv."
     "iosonar convert a.csv -o a.ios" }
-AnotherDrive = "W096" "the recording is of another drive than the profile" {
+AnotherDrive = "W098" "the recording is of another drive than the profile" {
     "The recorded drive turns at a speed that differs by more than 2 % from that of the profile given with --profile."
     "Only rotation and seeks were fitted. The capacity, zones and surfaces are still those of the other drive."
     "Start with the profile of the recorded drive, or use the new profile only for loads like the recorded one."
