@@ -186,17 +186,22 @@ impl ModelCheck {
         match self.submission {
             Some(of) if of.late > MOST_DELAYED => Rating::CannotTell(Unjudged::Late(of)),
             Some(of) if of.held_back > MOST_DELAYED => Rating::CannotTell(Unjudged::HeldBack(of)),
+            _ => self.rating_of_fit(&fits),
+        }
+    }
+
+    /// The same of requests that were submitted in time.
+    fn rating_of_fit(&self, fits: &[Fit]) -> Rating {
+        match &self.fitted {
+            Fitted::Ssd(fit) if !fit.is_parallelism_known() => {
+                let channels = fit.service.channels;
+                Rating::CannotTell(Unjudged::ParallelismUnknown { channels })
+            }
             _ if self.poor().is_some() => Rating::Poor,
             _ if fits.contains(&Fit::Poor) => Rating::CannotTell(Unjudged::Correlated {
                 effective: self.effective() as u64,
             }),
-            _ => match &self.fitted {
-                Fitted::Ssd(fit) if !fit.is_parallelism_known() => {
-                    let channels = fit.service.channels;
-                    Rating::CannotTell(Unjudged::ParallelismUnknown { channels })
-                }
-                Fitted::Ssd(_) | Fitted::Disk(_) => Rating::Good,
-            },
+            Fitted::Ssd(_) | Fitted::Disk(_) => Rating::Good,
         }
     }
 
