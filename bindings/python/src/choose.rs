@@ -6,8 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use iosonar::scenario::{Overrides, System};
 use iosonar::study::choose::{
-    ChooseSpec, Conclusion, Considered, Evaluation, Growth, GrowthSpec,
-    choose as choose_of,
+    ChooseSpec, Conclusion, Considered, Evaluation, Growth, GrowthSpec, choose as choose_of,
 };
 use iosonar::study::plan::GrowBy;
 use iosonar::trace::Requests;
