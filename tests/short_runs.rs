@@ -282,17 +282,19 @@ fn a_sweep_refuses_to_set_what_it_varies() {
 }
 
 #[test]
-fn a_profile_is_recognised_where_a_scenario_is_expected() {
+fn the_file_of_a_profile_is_one_device_that_lacks_a_load() {
     let scratch = Scratch::new();
-    for (name, table) in [
-        ("seagate-st3500630ns", "[disk]"),
-        ("nvme-gen4-tlc", "[ssd]"),
-    ] {
+    for name in ["seagate-st3500630ns", "nvme-gen4-tlc"] {
         let shown = run(&["profiles", name]);
         let profile = scratch.file("mine.toml", out(&shown));
         let refused = run(&["sim", text(&profile)]);
-        assert_refused(&refused, "is a device profile");
-        assert_refused(&refused, table);
+        assert_refused(&refused, "the system has no load");
+        let load = ["load.requests=200", "load.rate_per_s=10", "load.size=4KiB"];
+        let load = load.iter().flat_map(|of| ["--set", of]);
+        let options: Vec<&str> = ["sim", text(&profile)].into_iter().chain(load).collect();
+        let found = run(&options);
+        assert!(found.status.success(), "{}", err(&found));
+        assert!(out(&found).contains("mine: mean "), "{}", out(&found));
     }
 }
 

@@ -279,7 +279,7 @@ fn wrong_values_are_named_with_their_line() {
     let none = scratch.file("n.toml", FLASH.replace("nvme-gen4-tlc", "nvme-gen5"));
     let text = err(&sim(&none, &[]));
     assert!(
-        text.contains("unknown SSD profile 'nvme-gen5'") && text.contains("mqsim-default"),
+        text.contains("unknown SSD profile 'nvme-gen5'") && text.contains("'nvme-gen4-tlc'"),
         "{text}"
     );
 }

@@ -75,11 +75,9 @@ fn tables_are_the_same_whatever_the_number_of_jobs_and_runs_can_be_done_again_al
         runs.starts_with("path,level,disks,repetition,seed,response_time_mean_ms,"),
         "{runs}"
     );
-    assert!(
-        points.starts_with(
-            "level,disks,repetitions,response_time_mean_ms,response_time_mean_ms_ci95,"
-        )
-    );
+    assert!(points.starts_with(
+        "level,disks,repetitions,not_steady,response_time_mean_ms,response_time_mean_ms_ci95,"
+    ));
     for made in [
         "results.json",
         "report.html",
@@ -208,7 +206,7 @@ fn repetitions_end_when_the_mean_is_precise_at_the_same_one_every_time() {
             .split(',')
             .map(|cell| cell.parse().unwrap_or(f64::NAN))
             .collect();
-        let (n, mean, half_width) = (cells[1], cells[2], cells[3]);
+        let (n, mean, half_width) = (cells[1], cells[3], cells[4]);
         assert!((10.0..40.0).contains(&n), "{line}");
         assert!(half_width <= 0.008 * mean, "{line}");
     }
@@ -330,9 +328,9 @@ fn cases_that_are_added_later_are_done_and_all_folders_still_sort() {
 }
 
 #[test]
-fn repetitions_of_an_overload_have_no_interval_and_say_so() {
+fn repetitions_near_saturation_have_no_interval_and_say_so() {
     let scratch = place(
-        "scenario = \"base.toml\"\nreplications = 3\n[vary]\nload.arrivals.poisson_per_s = [20.0, 2000.0]\n",
+        "scenario = \"base.toml\"\nreplications = 3\n[vary]\nload.arrivals.poisson_per_s = [20.0, 140.0]\n",
     );
     let run = sweep(&scratch, &[]);
     assert!(run.status.success(), "{}", err(&run));
@@ -358,7 +356,7 @@ fn repetitions_of_an_overload_have_no_interval_and_say_so() {
     );
     assert_eq!(cell(&points, 0, "not_steady"), "");
     let why = cell(&points, 1, "not_steady");
-    assert_eq!(why, "queue-grows");
+    assert_eq!(why, "near-saturation");
     assert_eq!([0, 3].map(|row| cell(&runs, row, "not_steady")), ["", &why]);
     let results = fs::read(root.join("results.json")).unwrap();
     let results: serde_json::Value = serde_json::from_slice(&results).unwrap();
@@ -368,7 +366,7 @@ fn repetitions_of_an_overload_have_no_interval_and_say_so() {
     let page = fs::read_to_string(root.join("report.html")).unwrap();
     assert!(page.contains("<h2>Not steady: 1 point</h2>"), "{page}");
     assert!(
-        page.contains("<li>poisson_per_s = 2000.0: queue-grows</li>"),
+        page.contains("<li>poisson_per_s = 140.0: near-saturation</li>"),
         "{page}"
     );
 }

@@ -114,22 +114,27 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
                 .map_or(String::new(), |model| format!("\n  model = \"{model}\""))
         ));
     }
-    Ok(ending(args, &fitted))
+    if let Some(per_minute) = fitted.other_speed {
+        warn_of_another_drive(&args.profile, per_minute);
+    }
+    Ok(ending(args, &fitted.verdict, fitted.parallelism_unknown))
+}
+
+/// Warns that a recording is of a drive with another speed than the profile that was given.
+fn warn_of_another_drive(profile: &str, per_minute: f64) {
+    warn(
+        Warning::AnotherDrive,
+        &format!(
+            "the recording is of another drive than {profile}: it turns {per_minute:.0} times per minute. The \
+             capacity, zones and surfaces of the new profile are those of {profile}, so addresses may be elsewhere on \
+             the drive"
+        ),
+    );
 }
 
 /// Says what is wrong with a fit, or that it is acceptable.
-fn ending(args: &Calibrate, fitted: &Fitted) -> Ending {
-    if let Some(per_minute) = fitted.other_speed {
-        warn(
-            Warning::AnotherDrive,
-            &format!(
-                "the recording is of another drive than {}: it turns {per_minute:.0} times per minute. The capacity, \
-                 zones and surfaces of the new profile are those of {}, so addresses may be elsewhere on the drive",
-                args.profile, args.profile
-            ),
-        );
-    }
-    if let Some(channels) = fitted.parallelism_unknown {
+fn ending(args: &Calibrate, verdict: &Judged, parallelism_unknown: Option<u32>) -> Ending {
+    if let Some(channels) = parallelism_unknown {
         warn(
             Warning::ParallelismUnknown,
             &format!(
@@ -140,7 +145,7 @@ fn ending(args: &Calibrate, fitted: &Fitted) -> Ending {
         );
         return Ending::Flagged;
     }
-    match &fitted.verdict {
+    match verdict {
         Judged::HeldOut(held_out, before) => judge(args, held_out, before.as_deref()),
         Judged::Throughput(off, missing) => judge_throughput(*off, *missing),
     }
