@@ -27,9 +27,9 @@ pub(crate) struct Common {
 
 #[derive(Args, Debug)]
 pub(crate) struct Model {
-    /// Scenario files or systems as for choose, or one file of a networked RAID system
+    /// Scenario files, systems, or one file of a networked RAID system
     ///
-    /// A system such as raid5:6xexos-x18 needs keys of a load: --set load....
+    /// A system is written as for choose. One such as raid5:6xexos-x18 needs keys of a load: --set load....
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Simulate as well, and report the error of each figure
@@ -112,7 +112,7 @@ pub(crate) enum StructureName {
 
 #[derive(Args, Debug)]
 pub(crate) struct Plan {
-    /// A scenario file, a system as for choose, or the file of a networked RAID system
+    /// A scenario file, a system, or the file of a networked RAID system
     ///
     /// A system such as raid5:6xexos-x18 needs --trace or --set load....
     #[arg(value_name = "FILE")]
