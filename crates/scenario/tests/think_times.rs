@@ -1,12 +1,19 @@
 //! Think times of closed loads from laws other than the exponential one, and from recordings.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use iosonar_scenario::theory::TheoryRemark;
 use iosonar_scenario::{Overrides, Prepared, ScenarioError};
 
 /// A recording in which users think for 4 ms and 16 ms in turn.
-fn recording() -> PathBuf {
+fn recording() -> &'static Path {
+    // Tests read it at the same time.
+    static WRITTEN: LazyLock<PathBuf> = LazyLock::new(write_recording);
+    &WRITTEN
+}
+
+fn write_recording() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let rows: String = (0..200)
         .map(|i| format!("{},{},8,read,{}\n", i * 30, i * 8, [4, 16][i % 2]))
@@ -27,7 +34,7 @@ fn read(closed: &str) -> Result<Prepared, ScenarioError> {
          size = {{ blocks = 1 }}\n[array]\nlevel = \"raid0\"\ndisks = 2\nplacement = \"random\"\n\
          stripe_unit = \"128KiB\"\n[disk]\nprofile = \"seagate-st3500630ns\"\n"
     );
-    Prepared::from_toml(&text, &recording(), &Overrides::default())
+    Prepared::from_toml(&text, recording(), &Overrides::default())
 }
 
 /// Laws with a mean of 10 ms.
@@ -54,7 +61,7 @@ fn what_is_explained_is_the_same_load() {
     for (law, closed) in laws() {
         let prepared = read(&closed).unwrap();
         let text = prepared.explain();
-        let again = Prepared::from_toml(&text, &recording(), &Overrides::default()).unwrap();
+        let again = Prepared::from_toml(&text, recording(), &Overrides::default()).unwrap();
         assert_eq!(again.explain(), text, "{law}");
         let hash = prepared.run(2, None).unwrap().hash;
         assert_eq!(again.run(1, None).unwrap().hash, hash, "{law}");
