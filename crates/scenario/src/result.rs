@@ -387,21 +387,13 @@ impl SimulationResult {
 
     /// Without the standard errors and confidence intervals of what depends on how long the run was, if
     /// [`Prepared::not_steady`](crate::Prepared::not_steady) says that something does: so no table, chart or file shows an
-    /// interval that a longer run would leave. A station that is always busy, or nearly, still has a rate at which it works.
+    /// interval that a longer run would leave; rates keep theirs where [`NotSteady::leaves_rates`].
     #[must_use]
     pub fn assessed(self, not_steady: Option<NotSteady>) -> Self {
         let mut result = match not_steady {
             None => return self,
-            Some(
-                NotSteady::FirstOfUsers { .. }
-                | NotSteady::CacheFills { .. }
-                | NotSteady::CreditsFall { .. },
-            ) => self.without_errors(),
-            Some(
-                NotSteady::QueueGrows { .. }
-                | NotSteady::Unstable { .. }
-                | NotSteady::NearSaturation { .. },
-            ) => self.without_errors_of_times(),
+            Some(why) if why.leaves_rates() => self.without_errors_of_times(),
+            Some(_) => self.without_errors(),
         };
         result.not_steady = not_steady;
         for sections in [

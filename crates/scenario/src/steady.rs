@@ -52,6 +52,29 @@ pub enum NotSteady {
     },
 }
 
+impl NotSteady {
+    /// The names of the reasons for which runs still have the rates of longer ones: a station that is always busy, or nearly,
+    /// has a rate at which it works.
+    pub const LEAVE_RATES: [&str; 3] = ["queue-grows", "unstable", "near-saturation"];
+
+    /// Its name for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::QueueGrows { .. } => "queue-grows",
+            Self::FirstOfUsers { .. } => "first-of-users",
+            Self::CacheFills { .. } => "cache-fills",
+            Self::NearSaturation { .. } => "near-saturation",
+            Self::CreditsFall { .. } => "credits-fall",
+            Self::Unstable { .. } => "unstable",
+        }
+    }
+
+    /// Whether runs that are not steady for this reason still have the rates of longer ones.
+    pub fn leaves_rates(self) -> bool {
+        Self::LEAVE_RATES.contains(&self.name())
+    }
+}
+
 /// Why writes did not wait for cleaning as they will in a longer run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NotCleaned {

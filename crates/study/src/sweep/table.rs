@@ -6,6 +6,7 @@ mod written;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use iosonar_scenario::NotSteady;
 use iosonar_stats::Estimate;
 use serde_json::Value;
 
@@ -250,7 +251,7 @@ impl Study {
             // Repetitions that are all too short agree with each other, but not with longer ones.
             let is_steady = |metric: &str| {
                 let mut whys = point.not_steady.iter();
-                whys.all(|why| leaves_rates(why) && is_rate(metric))
+                whys.all(|why| NotSteady::LEAVE_RATES.contains(&why.as_str()) && is_rate(metric))
             };
             let of = |(columns, metric): (&Vec<&Column>, &&str)| match mean_and_half_width(columns)
             {
@@ -287,12 +288,6 @@ fn located<'a>(
         next += 1;
         Some((next - 1, column))
     })
-}
-
-/// Whether runs that are not steady for this reason still have the rates of longer ones, as a station that is always busy
-/// has (`SimulationResult::assessed`).
-fn leaves_rates(why: &str) -> bool {
-    ["queue-grows", "unstable", "near-saturation"].contains(&why)
 }
 
 fn mean_and_half_width(columns: &[&Column]) -> (f64, f64) {

@@ -60,22 +60,21 @@ pub(crate) fn add_to(
 
 /// Why a result depends on how long the run was.
 fn of_not_steady(of: NotSteady) -> Value {
-    match of {
-        NotSteady::QueueGrows { share } => json!({ "why": "queue-grows", "share": share }),
-        NotSteady::FirstOfUsers { first, users, .. } => {
-            json!({ "why": "first-of-users", "first": first, "users": users })
+    let mut json = match of {
+        NotSteady::QueueGrows { share } | NotSteady::CacheFills { share } => {
+            json!({ "share": share })
         }
-        NotSteady::CacheFills { share } => json!({ "why": "cache-fills", "share": share }),
-        NotSteady::CreditsFall { used } => json!({ "why": "credits-fall", "used": used }),
+        NotSteady::FirstOfUsers { first, users, .. } => json!({ "first": first, "users": users }),
+        NotSteady::CreditsFall { used } => json!({ "used": used }),
         NotSteady::NearSaturation {
             offered,
             requests,
             warmup,
-        } => json!({
-            "why": "near-saturation", "offered_load": offered, "requests": requests, "warmup_requests": warmup
-        }),
-        NotSteady::Unstable { offered } => json!({ "why": "unstable", "offered_load": offered }),
-    }
+        } => json!({ "offered_load": offered, "requests": requests, "warmup_requests": warmup }),
+        NotSteady::Unstable { offered } => json!({ "offered_load": offered }),
+    };
+    json["why"] = of.name().into();
+    json
 }
 
 /// How fast it was computed: what is not the same every time.
