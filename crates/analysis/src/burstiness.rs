@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    /// So many requests in each slot of 10 ns; there is one in the first and in the last.
+    /// This number of requests in each slot of 10 ns; there is one in the first and in the last.
     fn of_slots(counts: &[u64]) -> Counts {
         let mut of = Counts::new(Nanos::new(10));
         for (slot, &n) in (0..).zip(counts) {
@@ -300,10 +300,13 @@ mod tests {
             .collect();
         for (counts, range) in [(independent, 0.4..0.6), (slow, 0.8..1.1)] {
             let (slope, stderr) = slope_of_variances(&counts);
-            let told = of_slots(&counts).hurst().unwrap();
-            assert!((told.value - (1.0 + slope / 2.0)).abs() < 1e-9, "{told:?}");
-            assert!((told.stderr - stderr / 2.0).abs() < 1e-9, "{told:?}");
-            assert!(range.contains(&told.value), "{told:?}");
+            let found = of_slots(&counts).hurst().unwrap();
+            assert!(
+                (found.value - (1.0 + slope / 2.0)).abs() < 1e-9,
+                "{found:?}"
+            );
+            assert!((found.stderr - stderr / 2.0).abs() < 1e-9, "{found:?}");
+            assert!(range.contains(&found.value), "{found:?}");
         }
     }
 

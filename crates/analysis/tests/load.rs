@@ -32,7 +32,7 @@ fn figures(load: &LoadSummary, name: &str) -> Vec<(Labels, f64)> {
     all.filter(|of| of.name == name).map(figure).collect()
 }
 
-/// One read of each of so many pages, a microsecond apart, `times` times.
+/// One read of each of the pages, a microsecond apart, `times` times.
 fn pages(pages: u64, times: u64) -> impl Iterator<Item = Request> {
     (0..pages * times).map(move |i| {
         let start = Nanos::from_micros(i + 1);
@@ -66,8 +66,8 @@ fn a_sample_of_pages_is_scaled_to_all_of_them_with_its_standard_error() {
         // The second time, each page comes again after all others.
         let cold = 1.0 / times as f64;
         for (size, misses) in [(2048, 1.0), (8192, cold)] {
-            let told = load.curve.miss_ratio(size);
-            assert!((told - misses).abs() < 0.1, "{size}: {told}");
+            let found = load.curve.miss_ratio(size);
+            assert!((found - misses).abs() < 0.1, "{size}: {found}");
         }
     }
     let exact = measured(LoadOptions::default(), pages(4096, 1));

@@ -863,7 +863,7 @@ fn a_block_may_be_given_by_its_name() {
         let expected = format!("'Mechanical Model' is {seen}, expected a dm_mech_g1 block");
         assert!(message.contains(&expected), "{message}");
     }
-    // DRIVE.model is none of mechanics.
+    // DRIVE.model is not one of mechanics.
     let other = MODEL.replace(
         "Layout Model = dm_layout_g1 {",
         "Layout Model = dm_mech_g1 {",

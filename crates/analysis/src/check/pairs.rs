@@ -196,7 +196,7 @@ mod tests {
         let (shift, latencies) = (check.shift, &check.latency_differences);
         let starts = check.start_differences.iter().map(|start| start + shift);
         assert!(starts.eq(latencies.iter().copied()));
-        // Which of them is left over cannot be told from a sample.
+        // A sample does not show which of them is left over.
         assert_eq!(waiting[1].by_key[&key(0)], rest);
     }
 
