@@ -11,10 +11,42 @@ use std::path::Path;
 use iosonar_trace::{Batch, ReadOptions, TraceReader, input};
 
 pub use libfuzzer_sys;
+use libfuzzer_sys::Corpus;
 
 /// Reads `bytes` and their variants to the end as traces of `format`, strictly or leniently as the first byte says.
-pub fn read(format: &str, bytes: &[u8]) {
-    variants::each(bytes, |bytes| read_one(format, bytes));
+///
+/// Compressed ones are not read, and are kept out of the corpus: what unpacks them is the same for all formats, and takes many
+/// times as long as the reader. A target of its own reads them: [`read_compressed`].
+pub fn read(format: &str, bytes: &[u8]) -> Corpus {
+    if is_compressed(bytes) {
+        return Corpus::Reject;
+    }
+    variants::each(bytes, |bytes| {
+        if !is_compressed(bytes) {
+            read_one(format, bytes);
+        }
+    });
+    Corpus::Keep
+}
+
+/// How compressed files begin.
+const MAGICS: [&[u8]; 4] = [b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"BZh9"];
+
+/// Reads `bytes` and their variants as compressed traces of a format whose reader is fast. What does not begin as a
+/// compressed file is given such a beginning, by the upper bits of the first byte.
+pub fn read_compressed(bytes: &[u8]) {
+    variants::each(bytes, |bytes| match bytes.split_first() {
+        Some((&mode, rest)) if !is_compressed(bytes) => {
+            let magic = MAGICS[usize::from(mode >> 6)];
+            read_one("spc", &[&[mode], magic, rest].concat());
+        }
+        _ => read_one("spc", bytes),
+    });
+}
+
+/// Whether what follows the byte with the options is compressed.
+fn is_compressed(bytes: &[u8]) -> bool {
+    bytes.get(1..).is_some_and(input::is_compressed)
 }
 
 fn read_one(format: &str, bytes: &[u8]) {
@@ -36,9 +68,19 @@ fn read_one(format: &str, bytes: &[u8]) {
 }
 
 /// Reads `bytes` and their variants as files of `format`, whose reader jumps in them.
-pub fn read_file(format: &str, bytes: &[u8]) {
+///
+/// Compressed ones are left out, as by [`read`].
+pub fn read_file(format: &str, bytes: &[u8]) -> Corpus {
+    if is_compressed(bytes) {
+        return Corpus::Reject;
+    }
     iosonar_arrow::register();
-    variants::each(bytes, |bytes| read_one_file(format, bytes));
+    variants::each(bytes, |bytes| {
+        if !is_compressed(bytes) {
+            read_one_file(format, bytes);
+        }
+    });
+    Corpus::Keep
 }
 
 fn read_one_file(format: &str, bytes: &[u8]) {
@@ -51,7 +93,7 @@ fn read_one_file(format: &str, bytes: &[u8]) {
         lenient: mode & 1 == 1,
         ..ReadOptions::default()
     };
-    if let Ok(mut reader) = input::open_with(&path, &options) {
+    if let Ok(mut reader) = input::open_with(path, &options) {
         let mut batch = Batch::default();
         while reader.next_batch(&mut batch).is_ok_and(|n| n > 0) {}
     }
@@ -66,7 +108,7 @@ macro_rules! file_reader {
             init: {
                 std::panic::set_hook(Box::new(|_| {}));
             },
-            |bytes: &[u8]| $crate::read_file($format, bytes)
+            |bytes: &[u8]| -> $crate::libfuzzer_sys::Corpus { $crate::read_file($format, bytes) }
         );
     };
 }
@@ -83,6 +125,8 @@ macro_rules! text {
 #[macro_export]
 macro_rules! reader {
     ($format:literal) => {
-        $crate::libfuzzer_sys::fuzz_target!(|bytes: &[u8]| $crate::read($format, bytes));
+        $crate::libfuzzer_sys::fuzz_target!(|bytes: &[u8]| -> $crate::libfuzzer_sys::Corpus {
+            $crate::read($format, bytes)
+        });
     };
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::codec::Codec;
 use crate::decompress::{decompressed, peek, read_error};
 use crate::devices::OnlyDevices;
 use crate::formats::kernel::{open_set, set_of};
@@ -240,6 +241,12 @@ fn unpacked(
         cut,
     };
     Ok((head, source))
+}
+
+/// Whether a file that begins with these bytes is compressed by one of the compressions that readers unpack, also by one whose
+/// feature is off.
+pub fn is_compressed(head: &[u8]) -> bool {
+    Codec::of_content(head).is_some()
 }
 
 /// Counts the bytes that pass.

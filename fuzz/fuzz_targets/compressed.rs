@@ -1,0 +1,2 @@
+#![no_main]
+iosonar_fuzz::libfuzzer_sys::fuzz_target!(|bytes: &[u8]| iosonar_fuzz::read_compressed(bytes));
