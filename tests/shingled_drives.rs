@@ -125,7 +125,7 @@ fn the_table_names_the_media_cache_and_whether_a_write_waited() {
     assert!(!long.contains("NOT CLEANED"), "{long}");
     let short = out(&sim(&scenario, &["--set", "load.requests=100"]));
     assert!(
-        short.contains("NOT CLEANED   no band has been cleaned yet"),
+        short.contains("NOT CLEANED   no band was cleaned"),
         "{short}"
     );
     assert!(

@@ -10,6 +10,7 @@ pub(crate) mod hosts;
 pub(crate) mod layout;
 pub(crate) mod looks;
 pub(crate) mod messages;
+pub(crate) mod not_cleaned;
 pub(crate) mod objective;
 pub(crate) mod picture;
 pub(crate) mod progress;

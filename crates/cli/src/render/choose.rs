@@ -16,6 +16,7 @@ use iosonar_trace::fit::Fitted;
 pub(crate) use programs::{as_json, as_table};
 
 use super::messages::Warning;
+use super::not_cleaned;
 use super::objective::{data_loss, milliseconds};
 use super::remarks;
 use super::sim::{assumed, is_scattered, reach_of};
@@ -383,23 +384,11 @@ impl Answer<'_> {
                 ));
             }
             let outcome = of.outcome.as_ref().ok();
-            if let Some(of_flash) = outcome.and_then(|of| of.now.not_cleaned) {
-                let why = match of_flash {
-                    NotCleaned::Fresh => {
-                        "no block was erased, so these are the times of a fresh drive; set a precondition \
-                         (+ssd.flash.precondition=steady-state)".to_owned()
-                    }
-                    NotCleaned::TooShort => {
-                        "the load is too short for a block to be erased, so writes are slower under a longer load".to_owned()
-                    }
-                    NotCleaned::MediaCache => {
-                        "no band was cleaned, so writes are much slower once the media cache or its map is full".to_owned()
-                    }
-                    NotCleaned::Fills { erased } => format!(
-                        "only {:.1} % of the programmed pages were erased again, so writes are slower under a longer load",
-                        100.0 * erased
-                    ),
-                };
+            if let Some(not_cleaned) = outcome.and_then(|of| of.now.not_cleaned) {
+                let mut why = not_cleaned::why(not_cleaned);
+                if not_cleaned == NotCleaned::Fresh {
+                    why += "; set a precondition (+ssd.flash.precondition=steady-state)";
+                }
                 notes.push(format!("{}: NOT CLEANED: {why}", of.name));
             }
         }

@@ -128,7 +128,7 @@ pub(crate) fn describe(name: &str, simulation: &Prepared, result: &SimulationRes
         text += &format!("  {left_out} left out of all figures\n");
     }
     text += &ssds::describe(simulation, result);
-    text += &media::describe(result);
+    text += &media::describe(simulation, result);
     if !simulation.array().is_of_ssds() {
         let is_cached = simulation.array().controller.cache.is_some();
         text += &positioning(&result.positioning, is_cached);

@@ -6,6 +6,7 @@ use iosonar_analysis::objective::{Attained, Flaw, Judgement, Objective, Objectiv
 use iosonar_scenario::NotCleaned;
 use iosonar_study::plan::{Answer, Bound, Found, Point, Sought, TargetOutcome, load_text};
 
+use crate::render::not_cleaned;
 use crate::render::table::Table;
 use iosonar_report::{found_of, interval_of, joined, value_of};
 
@@ -220,23 +221,14 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
     text += bound.map_or("", beyond);
     let answers = [&found.best, &found.next];
     let mut not_cleaned = answers.into_iter().flatten().filter_map(|p| p.not_cleaned);
-    text += &match not_cleaned.next() {
-        Some(NotCleaned::Fresh) => {
-            "  NOT CLEANED: no block was erased, so these are the write times of a fresh drive; set a \
-             precondition for the SSD\n".to_owned()
-        }
-        Some(NotCleaned::TooShort) => {
-            "  NOT CLEANED: the load is too short for a block to be erased, so writes are slower in a longer run\n".to_owned()
-        }
-        Some(NotCleaned::MediaCache) => {
-            "  NOT CLEANED: no band was cleaned, so writes are much slower once the media cache or its map is full\n".to_owned()
-        }
-        Some(NotCleaned::Fills { erased }) => format!(
-            "  NOT CLEANED: only {:.1} % of the programmed pages were erased again, so writes are slower in a longer run\n",
-            100.0 * erased
-        ),
-        None => String::new(),
-    };
+    if let Some(not_cleaned) = not_cleaned.next() {
+        let advice = match not_cleaned {
+            NotCleaned::Fresh => "; set a precondition for the SSD",
+            _ => "",
+        };
+        let why = not_cleaned::why(not_cleaned);
+        let _ = writeln!(text, "  NOT CLEANED: {why}{advice}");
+    }
     if let Some(load) = found.by_theory {
         let _ = writeln!(text, "  by theory alone: {}", sought.load(load));
     }

@@ -1,13 +1,14 @@
 //! What shingled drives were like: the media cache, cleaning.
 
 use iosonar_report::grouped;
-use iosonar_scenario::SimulationResult;
+use iosonar_scenario::{Prepared, SimulationResult};
 use iosonar_units::SECTOR_BYTES;
 
 use crate::render::messages::Warning;
+use crate::render::not_cleaned;
 
 /// The lines for people.
-pub(crate) fn describe(result: &SimulationResult) -> String {
+pub(crate) fn describe(simulation: &Prepared, result: &SimulationResult) -> String {
     let Some(media) = &result.media else {
         return String::new();
     };
@@ -34,10 +35,10 @@ pub(crate) fn describe(result: &SimulationResult) -> String {
             media.write_amplification(),
         );
     }
-    if media.cached_sectors > 0 && media.cleaned_bands == 0 {
+    if let Some(not_cleaned) = simulation.not_cleaned(result) {
         text += &format!(
-            "  NOT CLEANED   no band has been cleaned yet: random writes will be slower once the media cache or its \
-             map is full{}\n",
+            "  NOT CLEANED   {}{}\n",
+            not_cleaned::why(not_cleaned),
             Warning::BandsNotCleaned.tag()
         );
     }

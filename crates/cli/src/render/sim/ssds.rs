@@ -9,6 +9,7 @@ use iosonar_ssd_model::{SsdReport, Stage};
 use iosonar_units::Nanos;
 
 use crate::render::messages::Warning;
+use crate::render::not_cleaned;
 use crate::render::table::Table;
 
 fn percent(share: f64) -> String {
@@ -141,24 +142,12 @@ fn flash(report: &SsdReport, not_cleaned: Option<NotCleaned>) -> String {
         );
     }
     if flash.programs > 0 {
-        let why = match not_cleaned {
-            Some(NotCleaned::Fresh) => Some(
-                "no block has been erased yet: these are the write times of a fresh drive"
-                    .to_owned(),
-            ),
-            Some(NotCleaned::TooShort) => Some(
-                "the load is too short for a block to be erased: writes are slower in a longer run"
-                    .to_owned(),
-            ),
-            Some(NotCleaned::Fills { erased }) => Some(format!(
-                "only {:.1} % of the programmed pages were erased again: writes are slower in a longer run",
-                100.0 * erased
-            )),
-            // Of drives that are no SSDs.
-            Some(NotCleaned::MediaCache) | None => None,
-        };
-        if let Some(why) = why {
-            text += &format!("  NOT CLEANED       {why}{}\n", Warning::NotCleaned.tag());
+        if let Some(not_cleaned) = not_cleaned {
+            text += &format!(
+                "  NOT CLEANED       {}{}\n",
+                not_cleaned::why(not_cleaned),
+                Warning::NotCleaned.tag()
+            );
         }
         text += &format!(
             "  write amplification {:.4}; {} logical pages written, {} copied\n",
