@@ -336,3 +336,12 @@ fn the_check_of_the_machine_counts_the_devices_that_targets_lists_as_readable() 
     };
     assert!((0..10).any(|_| is_same()), "{:?}", readable_devices());
 }
+
+#[test]
+fn devices_without_a_medium_are_listed_last() {
+    let json = out(&iosonar(&["targets", "--json"]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let all = json["targets"].as_array().unwrap().iter();
+    let is_empty: Vec<_> = all.map(|of| of["size_bytes"] == 0).collect();
+    assert!(is_empty.is_sorted(), "{json}");
+}

@@ -27,6 +27,10 @@ pub(crate) fn run(args: &Targets) -> anyhow::Result<Ending> {
             Err(e) => return Err(anyhow::anyhow!("{}: {e}", path.display())),
         }
     }
+    if !named {
+        // What has no medium, as unused loop devices, says least.
+        all.sort_by_key(|listed| listed.size.get() == 0);
+    }
     if args.json {
         let mut json = Output::new("targets");
         json.set("targets", all.iter().map(to_json).collect());
