@@ -146,6 +146,13 @@ impl Loan<squeue::Entry> {
     }
 }
 
+impl<S> Loan<S> {
+    /// The tag that its completion will carry.
+    pub fn tag(&self) -> u64 {
+        self.tag
+    }
+}
+
 impl Loan<squeue::Entry128> {
     /// Submits an NVMe command to a file, with its data in the buffer.
     ///

@@ -114,3 +114,122 @@ impl Dialect for Passthrough {
         self.failures.iter().map(of_status).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nvme::Format;
+    use crate::zones::{Writable, Zone};
+
+    const WRITE: AccessKind = AccessKind::Write { durable: false };
+
+    /// Of a namespace with blocks of 4 KiB: a conventional zone of 1 MiB, and a sequential one behind it.
+    fn passthrough() -> Passthrough {
+        let zone = |number: u64, writable| Zone {
+            start: number * 2048,
+            next: (number + 1) * 2048,
+            end: (number + 1) * 2048,
+            writable,
+            is_active: false,
+        };
+        let zones = vec![zone(0, Writable::Anywhere), zone(1, Writable::At(2048))];
+        Passthrough {
+            namespaces: vec![Namespace {
+                id: 1,
+                format: Format {
+                    blocks: 1 << 20,
+                    shift: 12,
+                    metadata: 0,
+                },
+            }],
+            zones: vec![Some(Zones::new(zones, None, 8))],
+            sync: Durability::None,
+            failures: BTreeMap::new(),
+        }
+    }
+
+    fn access(kind: AccessKind, offset: u64, length: u64) -> IoAccess {
+        IoAccess {
+            kind,
+            target: 0,
+            offset,
+            // What a command moves is at most this long, or it is not made.
+            buffer: Buffer::new(length.clamp(4096, 1 << 28) as usize).unwrap(),
+            region: 0,
+            length,
+        }
+    }
+
+    /// What comes back when the device answers with this, as slot, result and place.
+    fn answered(
+        engine: &mut Passthrough,
+        access: IoAccess,
+        result: i32,
+    ) -> (u32, i32, Option<u64>) {
+        let loan = engine.loan(0xdead_beef, access, false).ok().unwrap();
+        let completion = Completion { result, value: 300 };
+        let answer = engine.completed(loan.tag(), completion);
+        (answer.slot, answer.result, answer.place)
+    }
+
+    #[test]
+    fn a_command_that_is_done_has_moved_all_its_data() {
+        const ZONE: u64 = 1 << 20;
+        // 65,536 blocks are the most that a command moves.
+        let most = 65_536 << 12;
+        for (kind, offset, length, moved, place) in [
+            (AccessKind::Read, 0, 4096, 4096, None),
+            (AccessKind::Read, 0, most, most as i32, None),
+            (WRITE, ZONE - 4096, 4096, 4096, None),
+            // The device says where in the zone the data went.
+            (WRITE, ZONE, 8192, 8192, Some(300)),
+            (WRITE, 2 * ZONE - 4096, 4096, 4096, Some(300)),
+            (WRITE, 2 * ZONE, 4096, 4096, None),
+            (AccessKind::Read, ZONE, 4096, 4096, None),
+            (AccessKind::WriteZeroes, ZONE, 4096, 0, None),
+            (AccessKind::Discard, ZONE, 4096, 0, None),
+            (AccessKind::Flush, 0, 0, 0, None),
+        ] {
+            let engine = &mut passthrough();
+            let answer = answered(engine, access(kind, offset, length), 0);
+            assert_eq!(answer, (0xdead_beef, moved, place), "{kind:?} at {offset}");
+            assert!(engine.notes().is_empty());
+        }
+    }
+
+    #[test]
+    fn failures_are_counted_by_status_and_went_nowhere() {
+        let mut engine = passthrough();
+        let in_zone = || access(WRITE, 1 << 20, 4096);
+        for (result, errno) in [
+            // From the kernel; the rest are statuses: unrecovered read error, with and without the bit that forbids
+            // another try, and zone is full.
+            (-libc::ENODEV, libc::ENODEV),
+            (0x4281, libc::ENODATA),
+            (0x281, libc::ENODATA),
+            (0x1b9, libc::EIO),
+        ] {
+            let answer = answered(&mut engine, in_zone(), result);
+            assert_eq!(answer, (0xdead_beef, -errno, None), "{result:#x}");
+        }
+        let noted = |count, status, meaning| EngineNote::NvmeFailed {
+            count,
+            status,
+            meaning,
+        };
+        let expected = [
+            noted(1, 0x1b9, "zone is full"),
+            noted(2, 0x281, "unrecovered read error"),
+        ];
+        assert_eq!(engine.notes(), expected);
+    }
+
+    #[test]
+    fn what_no_command_does_is_refused_with_its_buffer() {
+        let too_long = access(AccessKind::Read, 0, 65_537 << 12);
+        let length = too_long.buffer.len();
+        let refused = passthrough().loan(0, too_long, false);
+        let (errno, buffer) = refused.err().unwrap();
+        assert_eq!((errno, buffer.len()), (EINVAL, length));
+    }
+}
