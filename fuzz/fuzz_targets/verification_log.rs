@@ -1,2 +1,4 @@
 #![no_main]
-iosonar_fuzz::libfuzzer_sys::fuzz_target!(|bytes: &[u8]| iosonar_fuzz_texts::verification_log(bytes));
+iosonar_fuzz::libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    iosonar_fuzz::each(bytes, iosonar_fuzz_texts::verification_log);
+});

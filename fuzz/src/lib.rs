@@ -12,6 +12,7 @@ use iosonar_trace::{Batch, ReadOptions, TraceReader, input};
 
 pub use libfuzzer_sys;
 use libfuzzer_sys::Corpus;
+pub use variants::each;
 
 /// Reads `bytes` and their variants to the end as traces of `format`, strictly or leniently as the first byte says.
 ///
@@ -113,11 +114,18 @@ macro_rules! file_reader {
     };
 }
 
+/// Calls `read` with a text and its variants.
+pub fn read_text(text: &str, read: impl Fn(&str)) {
+    variants::each(text.as_bytes(), |bytes| {
+        read(&String::from_utf8_lossy(bytes));
+    });
+}
+
 /// A target for what reads a text.
 #[macro_export]
 macro_rules! text {
     ($read:path) => {
-        $crate::libfuzzer_sys::fuzz_target!(|text: &str| $read(text));
+        $crate::libfuzzer_sys::fuzz_target!(|text: &str| $crate::read_text(text, $read));
     };
 }
 

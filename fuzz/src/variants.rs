@@ -41,7 +41,7 @@ const PARTS: [&[u8]; 24] = [
 ];
 
 /// Calls `read` with `bytes` and with their variants.
-pub(crate) fn each(bytes: &[u8], read: impl Fn(&[u8])) {
+pub fn each(bytes: &[u8], read: impl Fn(&[u8])) {
     read(bytes);
     let mut variant = Vec::new();
     // FNV-1a.
