@@ -132,7 +132,7 @@ fn describe(
         }
         let verdict = match none_checked {
             true => "no verdict: no sector was checked".to_owned(),
-            false => verdict(findings, survival, whole),
+            false => verdict(findings, survival, whole, kept.may_lack_discards()),
         };
         text += &format!("  verdict       {verdict}\n");
     } else if findings.checked > 0 {
@@ -156,9 +156,19 @@ fn sectors(n: u64) -> String {
 }
 
 /// What is said after a crash. What was not checked is not vouched for.
-fn verdict(findings: &Findings, survival: &Survival, whole: bool) -> String {
+fn verdict(
+    findings: &Findings,
+    survival: &Survival,
+    whole: bool,
+    may_lack_discards: bool,
+) -> String {
     // What nothing had made durable cannot be lost, even where the device cannot read it.
     let lost = findings.faults() - survival.unreadable_not_durable - survival.damaged_not_durable;
+    let unclear = match may_lack_discards {
+        true => survival.durable_zeros,
+        false => 0,
+    };
+    let lost = lost - unclear;
     let durable = survival.durable;
     let text = match (lost, durable, whole) {
         (1.., ..) => {
@@ -169,6 +179,7 @@ fn verdict(findings: &Findings, survival: &Survival, whole: bool) -> String {
             };
             format!("{} {are} LOST although {they} durable", sectors(lost))
         }
+        (0, ..) if unclear > 0 => "no verdict".to_owned(),
         (0, _, false) => format!(
             "no verdict: interrupted after checking {} durable sectors, none of which were lost",
             grouped(durable)
@@ -186,6 +197,14 @@ fn verdict(findings: &Findings, survival: &Survival, whole: bool) -> String {
             "contained data that no write produced",
         ),
     ];
+    let text = match unclear {
+        0 => text,
+        _ => format!(
+            "{text}; {} durable and now zero, but discards may be missing at the end of the log, \
+             which was written without --durable-tables",
+            counted(unclear, ["sector was", "sectors were"])
+        ),
+    };
     let notes = not_durable.iter().filter(|(n, _)| *n > 0);
     notes.fold(text, |text, (n, what)| {
         format!(
@@ -200,6 +219,7 @@ fn to_json(kept: &KeptTables, findings: &Findings, survival: &Survival, args: &V
     json.set("target", json!(args.target.display().to_string()));
     json.set("after_crash", json!(args.after_crash));
     json.set("log_closed", json!(kept.is_complete));
+    json.set("log_may_lack_discards", json!(kept.may_lack_discards()));
     json.set("contents", findings_json(findings));
     let none = Labels::default();
     for (name, value) in [
@@ -208,6 +228,7 @@ fn to_json(kept: &KeptTables, findings: &Findings, survival: &Survival, args: &V
         ("cut_off_bytes", kept.cut_off),
         ("newest_sectors", survival.newest),
         ("durable_sectors", survival.durable),
+        ("durable_zero_sectors", survival.durable_zeros),
         ("not_guaranteed_sectors", survival.not_guaranteed),
         ("never_arrived_sectors", survival.never_arrived),
         (
@@ -251,7 +272,7 @@ mod tests {
         let survived = "no durable data was lost";
         let of = |lost, durable, unreadable, whole| {
             let (findings, survival) = found(lost, durable, unreadable);
-            verdict(&findings, &survival, whole)
+            verdict(&findings, &survival, whole, false)
         };
         assert_eq!(of(0, 8, 0, true), survived);
         for (lost, durable, whole, says) in [
@@ -274,12 +295,38 @@ mod tests {
             (2, 8, "2 sectors are LOST"),
         ] {
             let (findings, survival) = found(lost, durable, 1);
-            let text = verdict(&findings, &survival, true);
+            let text = verdict(&findings, &survival, true, false);
             assert!(
                 text.starts_with(starts)
                     && text.ends_with("; 1 sector that no flush had made durable cannot be read"),
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn zeros_are_lost_data_only_where_no_discard_can_have_left_them() {
+        let (mut findings, mut survival) = (Findings::default(), Survival::default());
+        findings.counts.insert(Kind::Zeros, 3);
+        survival.durable = 8;
+        survival.durable_zeros = 3;
+        let of = |findings: &Findings, may_lack_discards| {
+            verdict(findings, &survival, true, may_lack_discards)
+        };
+        let lost = of(&findings, false);
+        assert_eq!(lost, "3 sectors are LOST although they were durable");
+        let unclear = of(&findings, true);
+        assert!(
+            unclear.starts_with("no verdict; 3 sectors were durable and now zero, but discards")
+                && unclear.ends_with("without --durable-tables"),
+            "{unclear}"
+        );
+        // An older version is no work of a discard.
+        findings.counts.insert(Kind::Older, 1);
+        let both = of(&findings, true);
+        assert!(
+            both.starts_with("1 sector is LOST although it was durable; 3 sectors were"),
+            "{both}"
+        );
     }
 }

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | 0..8 | `iosonarV` |
 //! | 8..12 | version, 1 |
+//! | 12 | 1: it was synced before each discard, so none is missing after a power failure |
 //! | 16..24 | the run on this target, as in its tags |
 //! | 24..32 | sectors of the target |
 //! | 60..64 | CRC-32 of all before |
@@ -184,6 +185,7 @@ impl TableLog {
         let mut header = [0; HEADER];
         header[..8].copy_from_slice(&MAGIC);
         header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        header[12] = u8::from(durable);
         header[16..24].copy_from_slice(&run.to_le_bytes());
         header[24..32].copy_from_slice(&sectors.to_le_bytes());
         seal(&mut header);
@@ -313,10 +315,21 @@ pub struct KeptTables {
     pub writes: u64,
     /// Flushes that were done.
     pub flushes: u64,
+    /// Discards, and writes of zeros without data, in the log.
+    pub discards: u64,
+    /// Whether it was on its medium before each discard.
+    pub is_durable: bool,
     /// Whether the log came to its end: all writes are in it.
     pub is_complete: bool,
     /// Bytes at the end that are not a whole record: the log was cut off.
     pub cut_off: u64,
+}
+
+impl KeptTables {
+    /// Whether a power failure may have cut off discards that the device has seen: what they covered is zero.
+    pub fn may_lack_discards(&self) -> bool {
+        self.discards > 0 && !self.is_durable && !self.is_complete
+    }
 }
 
 /// Reads a log into `tables`.
@@ -358,6 +371,8 @@ pub(crate) fn read_log_from(
         sectors: word(&header, 24, 8),
         writes: 0,
         flushes: 0,
+        discards: 0,
+        is_durable: header[12] == 1,
         is_complete: false,
         cut_off: 0,
     };
@@ -429,6 +444,7 @@ fn take(kept: &mut KeptTables, record: &[u8; RECORD]) -> Result<(), String> {
                 return Err(format!("write {number} found, expected {next}"));
             }
             kept.writes += 1;
+            kept.discards += u64::from(op != Op::Write);
         }
         (ENDED, Op::Flush) => {
             if record[2] & DONE != 0 {

@@ -43,6 +43,8 @@ pub struct Survival {
     pub damaged_not_durable: u64,
     /// Sectors of which a write had been made durable: those that can be lost.
     pub durable: u64,
+    /// Those of them that are zero. They are among the findings.
+    pub durable_zeros: u64,
     /// Sectors that cannot be read, of which no write had been made durable. Like all that cannot be read they are
     /// among the findings.
     pub unreadable_not_durable: u64,
@@ -158,6 +160,8 @@ pub(crate) fn check_contents(
                     }
                 } else if findings.examine(data, run, sector, &(durable..=newest)) {
                     survival.not_guaranteed += 1;
+                } else {
+                    survival.durable_zeros += u64::from(found(data) == Found::Zeros);
                 }
             });
             findings.end_of_read();

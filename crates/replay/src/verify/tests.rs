@@ -187,6 +187,35 @@ fn a_log_tells_what_the_tables_knew_and_survives_being_cut_off() {
 }
 
 #[test]
+fn a_log_that_was_not_synced_and_has_no_end_may_lack_discards() {
+    let dir = tempfile::tempdir().unwrap();
+    let kept = |op, durable, is_cut_off| {
+        let path = dir.path().join(format!("{op:?}-{durable}-{is_cut_off}"));
+        let log = TableLog::create(&path, RUN, 1000, durable).unwrap();
+        let mut v = Verifier::new(&Verification::default(), RUN, Some(log), false);
+        write(&mut v, 8, 8);
+        let request = request(op, 8, 8);
+        let number = v.starts(1, &request, &mut [0; 4096]).unwrap();
+        v.ends(number, &request, true, false);
+        assert!(v.into_parts().3.is_none());
+        if is_cut_off {
+            let whole = std::fs::read(&path).unwrap();
+            std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+        }
+        let empty = Tables::new(Bytes::new(1 << 30), std::env::temp_dir());
+        read_log(&path, empty).unwrap()
+    };
+    for op in [Op::Discard, Op::WriteZeroes] {
+        assert!(kept(op, false, true).may_lack_discards());
+        assert!(!kept(op, false, false).may_lack_discards());
+        assert!(!kept(op, true, true).may_lack_discards());
+    }
+    assert!(!kept(Op::Write, false, true).may_lack_discards());
+    assert_eq!(kept(Op::Discard, true, false).discards, 1);
+    assert_eq!(kept(Op::Write, true, false).discards, 0);
+}
+
+#[test]
 fn a_log_without_a_record_is_not_left_behind() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.tables");
@@ -263,6 +292,22 @@ fn what_cannot_be_read_after_a_crash_counts_by_whether_it_was_durable() {
         assert_eq!(survival.durable, 8);
         assert_eq!(survival.unreadable_not_durable, not_durable);
         assert_eq!(findings.faults(), durable + not_durable);
+    }
+}
+
+#[test]
+fn sectors_that_were_durable_and_are_zero_are_counted_apart() {
+    use std::os::unix::fs::FileExt;
+    for (content, durable_zeros) in [(0, 3), (0xa5, 0)] {
+        let mut v = verifier(Verify::Off);
+        let (folder, target) = cut_target(&mut v, 0);
+        let path = folder.path().join("target");
+        let file = std::fs::File::options().write(true).open(path).unwrap();
+        // The first eight sectors were made durable.
+        file.write_all_at(&[content; 5 * 512], 5 * 512).unwrap();
+        let (survival, findings) = after_crash(&v, &target);
+        assert_eq!(survival.durable_zeros, durable_zeros);
+        assert_eq!(findings.faults(), 3 + survival.damaged_not_durable);
     }
 }
 
