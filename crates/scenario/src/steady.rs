@@ -5,10 +5,13 @@ use std::ops::RangeInclusive;
 use iosonar_raid::MeasuredWindow;
 use iosonar_ssd_model::Limit;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Devices, LoadModel, Prepared, REQUESTS_PER_USER, SimulationResult, Stability};
 
 /// Why a result depends on how long the run was.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "kebab-case")]
 pub enum NotSteady {
     /// Much of what arrived in the window was still there at its end because the queue had grown.
     QueueGrows {
@@ -34,10 +37,12 @@ pub enum NotSteady {
     /// began.
     NearSaturation {
         /// Its offered load.
+        #[serde(rename = "offered_load")]
         offered: f64,
         /// The requests of a run that is long enough; `None` where no run is.
         requests: Option<u64>,
         /// Those that each of several replications may leave out at its beginning instead.
+        #[serde(rename = "warmup_requests")]
         warmup: Option<u64>,
     },
     /// The load uses up the credits of a limit, after which it is allowed the baseline only.
@@ -48,15 +53,12 @@ pub enum NotSteady {
     /// The busiest station is offered more than it can do, so its queue grows for ever.
     Unstable {
         /// Its offered load.
+        #[serde(rename = "offered_load")]
         offered: f64,
     },
 }
 
 impl NotSteady {
-    /// The names of the reasons for which runs still have the rates of longer ones: a station that is always busy, or nearly,
-    /// has a rate at which it works.
-    pub const LEAVE_RATES: [&str; 3] = ["queue-grows", "unstable", "near-saturation"];
-
     /// Its name for programs.
     pub fn name(self) -> &'static str {
         match self {
@@ -69,9 +71,13 @@ impl NotSteady {
         }
     }
 
-    /// Whether runs that are not steady for this reason still have the rates of longer ones.
+    /// Whether runs that are not steady for this reason still have the rates of longer ones: a station that is always busy, or
+    /// nearly, has a rate at which it works.
     pub fn leaves_rates(self) -> bool {
-        Self::LEAVE_RATES.contains(&self.name())
+        matches!(
+            self,
+            Self::QueueGrows { .. } | Self::Unstable { .. } | Self::NearSaturation { .. }
+        )
     }
 }
 

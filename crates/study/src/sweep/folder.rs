@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use iosonar_scenario::NotSteady;
 use iosonar_stats::Metric;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::SweepError;
 
@@ -83,7 +83,7 @@ pub(super) struct RunResult {
 #[derive(Deserialize)]
 struct RunScenario {
     /// Why the result depends on how long the run was.
-    not_steady: Option<Value>,
+    not_steady: Option<NotSteady>,
 }
 
 impl RunResult {
@@ -92,10 +92,10 @@ impl RunResult {
         serde_json::from_str(&fs::read_to_string(folder.join(RESULT)).ok()?).ok()
     }
 
-    /// Why the result depends on how long the run was, as `sim --json` prints it.
-    pub(super) fn not_steady(&self) -> Option<&Value> {
+    /// Why the result depends on how long the run was.
+    pub(super) fn not_steady(&self) -> Option<NotSteady> {
         let mut scenarios = self.scenarios.iter();
-        scenarios.find_map(|scenario| scenario.not_steady.as_ref())
+        scenarios.find_map(|scenario| scenario.not_steady)
     }
 }
 

@@ -34,8 +34,8 @@ pub struct RunRow {
     pub elapsed_s: f64,
     /// Its metrics; empty if it failed.
     pub metrics: Vec<Column>,
-    /// Why its result depends on how long it was, as `sim --json` prints it.
-    pub not_steady: Option<Value>,
+    /// Why its result depends on how long it was.
+    pub not_steady: Option<NotSteady>,
     /// Why it has none.
     pub failed: Option<String>,
 }
@@ -49,8 +49,8 @@ pub struct PointRow {
     pub path: PathBuf,
     /// How many repetitions have a result.
     pub n: usize,
-    /// Why the results of repetitions depend on how long they were, each reason once.
-    pub not_steady: Vec<String>,
+    /// Why the results of repetitions depend on how long they were: the first of each kind of reason.
+    pub not_steady: Vec<NotSteady>,
     /// The mean of each metric over the repetitions, with half the width of its 95 % interval; of a single run what it
     /// knows itself. NaN where it is not known, or where longer runs would leave it.
     pub metrics: Vec<(f64, f64)>,
@@ -63,6 +63,13 @@ pub struct Study {
     pub runs: Vec<RunRow>,
     /// Folders whose result is incomplete or damaged.
     pub damaged: Vec<PathBuf>,
+}
+
+impl PointRow {
+    /// The names of the reasons for which its results depend on how long the runs were.
+    pub fn why_not_steady(&self) -> Vec<&'static str> {
+        self.not_steady.iter().map(|why| why.name()).collect()
+    }
 }
 
 impl RunRow {
@@ -93,7 +100,7 @@ impl RunRow {
                 .as_ref()
                 .map(|result| columns_of(&result.metrics))
                 .unwrap_or_default(),
-            not_steady: result.as_ref().and_then(RunResult::not_steady).cloned(),
+            not_steady: result.as_ref().and_then(RunResult::not_steady),
             failed: failed
                 .filter(|_| result.is_none())
                 .map(|why| why.trim_end().to_owned()),
@@ -113,11 +120,6 @@ impl RunRow {
             }
         }
         Some(row)
-    }
-
-    /// Why its result depends on how long it was, in a word.
-    fn why_not_steady(&self) -> Option<&str> {
-        self.not_steady.as_ref()?.get("why")?.as_str()
     }
 
     fn value(&self, parameter: &str) -> &str {
@@ -240,8 +242,9 @@ impl Study {
         }
         let together = |(mut point, runs): (PointRow, Vec<&RunRow>)| {
             point.n = runs.len();
-            let whys = runs.iter().filter_map(|run| run.why_not_steady());
-            point.not_steady = in_order(whys).into_iter().map(str::to_owned).collect();
+            let mut seen = std::collections::HashSet::new();
+            let reasons = runs.iter().filter_map(|run| run.not_steady);
+            point.not_steady = reasons.filter(|why| seen.insert(why.name())).collect();
             let mut values = vec![Vec::new(); metrics.len()];
             for run in &runs {
                 for (at, column) in located(&metrics, &run.metrics) {
@@ -250,8 +253,8 @@ impl Study {
             }
             // Repetitions that are all too short agree with each other, but not with longer ones.
             let is_steady = |metric: &str| {
-                let mut whys = point.not_steady.iter();
-                whys.all(|why| NotSteady::LEAVE_RATES.contains(&why.as_str()) && is_rate(metric))
+                let mut reasons = point.not_steady.iter();
+                reasons.all(|why| why.leaves_rates() && is_rate(metric))
             };
             let of = |(columns, metric): (&Vec<&Column>, &&str)| match mean_and_half_width(columns)
             {
@@ -441,27 +444,27 @@ mod tests {
     #[test]
     fn points_whose_runs_are_not_steady_have_intervals_of_rates_alone() {
         let mut study = Study::default();
-        let run = |n: u32, why: Option<&str>| RunRow {
+        let run = |n: u32, why: Option<NotSteady>| RunRow {
             metrics: vec![
                 Column::bare("response_time_p99_ms".into(), f64::from(n)),
                 Column::bare("throughput_per_s".into(), f64::from(n)),
             ],
-            not_steady: why.map(|why| serde_json::json!({ "why": why })),
+            not_steady: why,
             ..of(&format!("disks=4/rep=0{n}"), n, 0.0)
         };
         let known = |study: &Study| {
             let point = &study.points()[0];
             let known = [0, 1].map(|at| point.metrics[at].1.is_finite());
-            (point.not_steady.join(" "), known)
+            (point.why_not_steady().join(" "), known)
         };
         study.put(run(1, None));
         study.put(run(2, None));
         assert_eq!(known(&study), (String::new(), [true, true]));
-        study.put(run(2, Some("queue-grows")));
+        study.put(run(2, Some(NotSteady::QueueGrows { share: 0.5 })));
         assert_eq!(known(&study), ("queue-grows".into(), [false, true]));
         assert!(study.points_csv().contains("\n4,2,queue-grows,1.5,,1.5,"));
         assert!(study.runs_csv().contains("rep=02,4,2,3,2,2,queue-grows,\n"));
-        study.put(run(1, Some("cache-fills")));
+        study.put(run(1, Some(NotSteady::CacheFills { share: 0.5 })));
         assert_eq!(
             known(&study),
             ("cache-fills queue-grows".into(), [false, false])

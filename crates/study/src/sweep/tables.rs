@@ -375,7 +375,7 @@ impl<'a> Tables<'a> {
         let not_steady = not_steady.filter(|point| !point.not_steady.is_empty());
         let not_steady = not_steady.map(|point| {
             let values = values_of(&point.parameters);
-            (values, point.not_steady.join(" "))
+            (values, point.why_not_steady().join(" "))
         });
         StudyTable {
             not_steady: not_steady.collect(),

@@ -1,10 +1,10 @@
 //! The result of a simulation for programs.
 
 use iosonar_analysis::objective::Attained;
-use iosonar_scenario::{Assumption, NotSteady, Prepared, SimulationResult};
+use iosonar_scenario::{Assumption, Prepared, SimulationResult};
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::assumed;
 use super::{headline, per_second};
@@ -42,7 +42,7 @@ pub(crate) fn add_to(
         "remarks": remarks::of_load(&result.remarks, &result.fitted),
     });
     if let Some(of) = result.not_steady {
-        scenario["not_steady"] = of_not_steady(of);
+        scenario["not_steady"] = json!(of);
     }
     json.append("scenarios", scenario);
     add_assumptions(json, name, simulation);
@@ -56,25 +56,6 @@ pub(crate) fn add_to(
             json!({ "scenario": name, "why": unserved.why }),
         );
     }
-}
-
-/// Why a result depends on how long the run was.
-fn of_not_steady(of: NotSteady) -> Value {
-    let mut json = match of {
-        NotSteady::QueueGrows { share } | NotSteady::CacheFills { share } => {
-            json!({ "share": share })
-        }
-        NotSteady::FirstOfUsers { first, users, .. } => json!({ "first": first, "users": users }),
-        NotSteady::CreditsFall { used } => json!({ "used": used }),
-        NotSteady::NearSaturation {
-            offered,
-            requests,
-            warmup,
-        } => json!({ "offered_load": offered, "requests": requests, "warmup_requests": warmup }),
-        NotSteady::Unstable { offered } => json!({ "offered_load": offered }),
-    };
-    json["why"] = of.name().into();
-    json
 }
 
 /// How fast it was computed: what is not the same every time.

@@ -1,5 +1,6 @@
 //! The tables of a study, and the same as JSON.
 
+use iosonar_scenario::NotSteady;
 use iosonar_stats::Output;
 use iosonar_units::{Column, ColumnValues, Kind, Table, magnitude};
 use serde_json::{Map, Value, json};
@@ -28,7 +29,7 @@ impl Study {
                 values[at] = column.value;
             }
             row.put_all(values);
-            row.put(run.why_not_steady());
+            row.put(run.not_steady.map(NotSteady::name));
             row.put(run.failed.as_deref().map(on_one_line));
         }
         table
@@ -99,7 +100,10 @@ impl Study {
             // Null unless it is a number.
             let values = metrics.iter().zip(values);
             line.extend(values.map(|(name, value)| ((*name).to_owned(), json!(value))));
-            line.insert("not_steady".to_owned(), json!(run.why_not_steady()));
+            line.insert(
+                "not_steady".to_owned(),
+                json!(run.not_steady.map(NotSteady::name)),
+            );
             line.insert("failed".to_owned(), json!(run.failed));
             text += &Value::Object(line).to_string();
             text.push('\n');
@@ -135,7 +139,7 @@ impl Study {
                 |name: &&str| on_one_line(value_of(&point.parameters, name).unwrap_or_default());
             let mut row = table.row();
             row.put_all(parameters.iter().map(value)).put(point.n);
-            row.put((!point.not_steady.is_empty()).then(|| point.not_steady.join(" ")));
+            row.put((!point.not_steady.is_empty()).then(|| point.why_not_steady().join(" ")));
             for (mean, half_width) in &point.metrics {
                 row.put_all([*mean, *half_width]);
             }
@@ -167,7 +171,7 @@ impl Study {
                 .collect();
             json!({
                 "parameters": object_of(&point.parameters), "path": point.path,
-                "repetitions": point.n, "not_steady": point.not_steady, "metrics": figures,
+                "repetitions": point.n, "not_steady": point.why_not_steady(), "metrics": figures,
             })
         };
         let run = |run: &RunRow| {
