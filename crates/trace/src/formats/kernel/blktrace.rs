@@ -552,4 +552,31 @@ mod tests {
         let counts: Vec<u64> = metadata.remarks.iter().map(|r| r.count).collect();
         assert_eq!(counts, [1]);
     }
+
+    #[test]
+    fn the_time_of_day_of_the_beginning_is_right_at_any_time() {
+        const WALL: [u32; 2] = [3, 7];
+        let payload = WALL.map(u32::to_le_bytes).concat();
+        for (clock, start, origin) in [
+            (1000, 500, Some(3_000_000_007 - 500)),
+            (1000, 1 << 63, Some((1 << 63) + 3_000_000_007 - 1000)),
+            (u64::MAX, 1 << 63, None),
+            (0, u64::MAX, None),
+        ] {
+            let bytes = [
+                record(clock, NOTIFIES | TIMESTAMP as u32, 0, &payload),
+                record(start, READ | 1, 4096, &[]),
+            ]
+            .concat();
+            let options = ReadOptions {
+                format: Some("blktrace".to_owned()),
+                ..ReadOptions::default()
+            };
+            let input = Box::new(io::Cursor::new(bytes));
+            let mut reader = crate::input::read_from(input, Path::new("x"), &options).unwrap();
+            let mut batch = crate::Batch::default();
+            assert_eq!(reader.next_batch(&mut batch).unwrap(), 1);
+            assert_eq!(reader.metadata().origin_ns, origin, "{clock} {start}");
+        }
+    }
 }

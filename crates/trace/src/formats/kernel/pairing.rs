@@ -113,7 +113,8 @@ impl<E: Events> Paired<E> {
             .entry("start event".to_owned())
             .or_insert_with(|| name.to_owned());
         if let Some((clock, wall)) = self.events.wall_clock() {
-            self.metadata.origin_ns = wall.checked_add_signed(self.zero as i64 - clock as i64);
+            let origin = i128::from(wall) + i128::from(self.zero) - i128::from(clock);
+            self.metadata.origin_ns = u64::try_from(origin).ok();
         }
         self.begins = Some(begins);
         Ok(begins)
