@@ -44,6 +44,10 @@ pub(super) fn header(kind: u8, payload: &[u8]) -> [u8; FRAME_HEADER] {
 
 /// CRC-32 (IEEE) over the first eight bytes of the header and the payload.
 pub(super) fn checksum(header: &[u8], payload: &[u8]) -> u32 {
+    // Hardly any of the fuzzer's inputs would get further.
+    if cfg!(fuzzing) {
+        return 0;
+    }
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(header);
     hasher.update(payload);
