@@ -196,18 +196,21 @@ impl Contention {
             processor_time: times.processor_time(),
             ..Usage::default()
         });
+        // A thread that is ahead of others never waits, so it has to look at these.
+        let load = self.load.as_ref().filter(|_| self.priority.is_ahead());
+        let threads = load.and_then(runnable);
+        self.judge(now, usage, threads);
+    }
+
+    /// Judges by what the kernel has counted of this thread up to `now`, and by how many threads can run, if it looked.
+    fn judge(&mut self, now: Nanos, usage: Usage, threads: Option<usize>) {
         let interval = now.saturating_sub(self.looked).get() as f64;
         let since = usage.since(&self.before);
         (self.looked, self.before) = (now, usage);
         let waited = since.run_delay.get() as f64;
         let has_rivals = waited > RIVAL_SHARE * interval
             && waited > (WAKE_UP_TIME.get() * since.timeslices) as f64;
-        // A thread that is ahead of others never waits, so it has to look at these.
-        let is_crowded = || {
-            let threads = self.load.as_ref().and_then(runnable);
-            threads.is_some_and(|threads| threads > self.processors)
-        };
-        self.crowded = match self.priority.is_ahead() && is_crowded() {
+        self.crowded = match threads.is_some_and(|threads| threads > self.processors) {
             true => self.crowded + 1,
             false => 0,
         };
@@ -238,8 +241,11 @@ impl Contention {
 
 /// How many processors the machine has, whichever of them this thread may use.
 fn processors_online() -> usize {
-    let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
-    // Ranges, such as 0-3,8.
+    processors_in(&fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default())
+}
+
+/// How many processors are in ranges such as `0-3,8`, and at least one.
+fn processors_in(online: &str) -> usize {
     let count = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
@@ -249,11 +255,15 @@ fn processors_online() -> usize {
     counts.sum::<usize>().max(1)
 }
 
-/// How many threads of the machine run or could: of `0.20 0.18 0.12 1/80 11206`, the 1.
+/// How many threads of the machine run or could.
 fn runnable(load: &File) -> Option<usize> {
     let mut text = [0; 96];
     let n = fs::read_beginning(load, &mut text).ok()?;
-    let text = std::str::from_utf8(&text[..n]).ok()?;
+    runnable_in(std::str::from_utf8(&text[..n]).ok()?)
+}
+
+/// Of `0.20 0.18 0.12 1/80 11206`, the 1.
+fn runnable_in(text: &str) -> Option<usize> {
     let threads = text.split_ascii_whitespace().nth(3)?;
     threads.split_once('/')?.0.parse().ok()
 }
@@ -333,5 +343,340 @@ mod tests {
         let mut margin = Margin::at_least(Nanos::from_micros(20));
         (0..1000).for_each(|_| margin.learn(Nanos::ZERO));
         assert_eq!(margin.get(), Nanos::from_micros(20));
+    }
+
+    const US: fn(u64) -> Nanos = Nanos::from_micros;
+    const MS: fn(u64) -> Nanos = Nanos::from_millis;
+
+    /// A look at a machine with two processors.
+    fn contention(priority: ThreadPriority) -> Contention {
+        Contention {
+            processors: 2,
+            load: None,
+            ..Contention::new(priority)
+        }
+    }
+
+    fn waited(run_delay: Nanos, timeslices: u64) -> Usage {
+        Usage {
+            processor_time: Nanos::ZERO,
+            run_delay,
+            timeslices,
+        }
+    }
+
+    #[test]
+    fn a_thread_has_rivals_if_it_waits_for_a_tenth_of_the_time_and_longer_than_being_woken_takes() {
+        for (run_delay, timeslices, is_there) in [
+            (0, 0, false),
+            // A tenth of 100 ms is 10 ms.
+            (10_000_000, 0, false),
+            (10_000_001, 0, true),
+            // 800 times 15 us are 12 ms.
+            (12_000_000, 800, false),
+            (12_000_001, 800, true),
+            (9_000_000, 1, false),
+        ] {
+            let mut contention = contention(ThreadPriority::Normal);
+            let usage = waited(Nanos::new(run_delay), timeslices);
+            contention.judge(MS(100), usage, None);
+            assert_eq!(contention.is_there, is_there, "{run_delay} {timeslices}");
+            assert_eq!(
+                (contention.looks, contention.found),
+                (1, u64::from(is_there))
+            );
+            // Only what it has waited since counts the next time: nothing.
+            contention.judge(MS(500), usage, None);
+            assert!(!contention.is_there);
+        }
+    }
+
+    #[test]
+    fn a_machine_counts_as_contended_for_twice_as_long_each_time_it_is_seen_again() {
+        let mut contention = contention(ThreadPriority::Normal);
+        let mut run_delay = Nanos::ZERO;
+        let mut look = |contention: &mut Contention, at: Nanos| {
+            run_delay += Nanos::from_secs(100);
+            contention.judge(at, waited(run_delay, 0), None);
+            assert!(contention.is_there);
+            contention.until.saturating_sub(at)
+        };
+        assert_eq!(look(&mut contention, MS(1000)), MS(200));
+        // While it lasts, it only begins anew.
+        assert_eq!(look(&mut contention, MS(1100)), MS(200));
+        // At its end, and at the latest possible time after it.
+        let again = contention.until;
+        assert_eq!(look(&mut contention, again), MS(400));
+        for lasts in [800, 1600, 3200, 6400, 12_800, 16_000, 16_000] {
+            let again = contention.until + contention.lasts - Nanos::new(1);
+            assert_eq!(look(&mut contention, again), MS(lasts));
+        }
+        let later = contention.until + MS(16_000);
+        assert_eq!(look(&mut contention, later), MS(200));
+    }
+
+    #[test]
+    fn contention_is_over_when_its_time_is() {
+        let mut contention = contention(ThreadPriority::Normal);
+        let usage = waited(Nanos::SECOND, 0);
+        for (at, is_there, found) in [
+            (MS(1000), true, 1),
+            (MS(1200) - Nanos::new(1), true, 2),
+            (MS(1200), false, 2),
+        ] {
+            contention.judge(at, usage, None);
+            assert_eq!((contention.is_there, contention.found), (is_there, found));
+        }
+    }
+
+    #[test]
+    fn more_threads_than_processors_must_be_seen_three_times_in_a_row() {
+        for (seen, is_there) in [
+            (&[3, 3][..], false),
+            (&[3, 3, 3], true),
+            (&[2, 2, 2, 2], false),
+            (&[3, 3, 2, 3, 3], false),
+            (&[3, 3, 2, 3, 3, 3], true),
+        ] {
+            let mut contention = contention(ThreadPriority::Fifo);
+            for (i, threads) in (1..).zip(seen) {
+                contention.judge(MS(20 * i), Usage::default(), Some(*threads));
+            }
+            assert_eq!(contention.is_there, is_there, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_thread_that_is_ahead_of_others_looks_how_many_there_are() {
+        let load = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&load, "0.20 0.18 0.12 3/80 11206\n").unwrap();
+        let times = ThreadTimes::start();
+        for (priority, crowded) in [
+            (ThreadPriority::Fifo, 2),
+            (ThreadPriority::Nice, 2),
+            (ThreadPriority::Slice, 0),
+            (ThreadPriority::Normal, 0),
+        ] {
+            let mut contention = Contention {
+                load: File::open(load.path().to_str().unwrap()).ok(),
+                ..contention(priority)
+            };
+            contention.look_now(MS(20), &times);
+            contention.look_now(MS(40), &times);
+            assert_eq!(contention.crowded, crowded, "{priority:?}");
+        }
+    }
+
+    #[test]
+    fn it_is_looked_every_20_milliseconds() {
+        let mut contention = contention(ThreadPriority::Normal);
+        let times = ThreadTimes::start();
+        for (at, looks) in [
+            (MS(20) - Nanos::new(1), 0),
+            (MS(20), 1),
+            (MS(40) - Nanos::new(1), 1),
+            (MS(45), 2),
+            (MS(60), 2),
+            (MS(65), 3),
+        ] {
+            contention.look(at, &times);
+            assert_eq!(contention.looks, looks, "{at}");
+        }
+    }
+
+    #[test]
+    fn a_share_that_is_used_is_an_average_of_late_ones_which_are_a_fifth_each() {
+        let mut contention = contention(ThreadPriority::Normal);
+        let mut used = 0.0;
+        for (i, share) in (1..).zip([1.0, 1.0, 0.5, 0.0]) {
+            let before = contention.before.processor_time.get();
+            let usage = Usage {
+                processor_time: Nanos::new(before + (share * 20e6) as u64),
+                ..Usage::default()
+            };
+            contention.judge(MS(20 * i), usage, None);
+            used = 0.8 * used + 0.2 * share;
+            assert!(
+                (contention.used - used).abs() < 1e-12,
+                "{}",
+                contention.used
+            );
+        }
+    }
+
+    #[test]
+    fn how_much_is_too_much_depends_on_others_and_on_the_priority() {
+        // After n looks at a thread that never sleeps, 1 - 0.8^n is its share.
+        for (priority, rivals, looks) in [
+            (ThreadPriority::Fifo, false, Some(11)),
+            (ThreadPriority::Fifo, true, Some(4)),
+            (ThreadPriority::Nice, true, Some(4)),
+            (ThreadPriority::Nice, false, None),
+            (ThreadPriority::Normal, false, None),
+        ] {
+            let mut contention = contention(priority);
+            let first = (1..50).find(|&i| {
+                let usage = Usage {
+                    processor_time: MS(20 * i),
+                    run_delay: MS(if rivals { 10 * i } else { 0 }),
+                    timeslices: 0,
+                };
+                contention.judge(MS(20 * i), usage, None);
+                contention.uses_too_much
+            });
+            assert_eq!(first, looks, "{priority:?} {rivals}");
+        }
+    }
+
+    #[test]
+    fn processors_are_counted_in_ranges_and_there_is_at_least_one() {
+        for (online, count) in [
+            ("0\n", 1),
+            ("0-3\n", 4),
+            ("0-3,8\n", 5),
+            ("1,3-4,6-9\n", 7),
+            ("3-2\n", 1),
+            ("", 1),
+            ("x-3,5-6\n", 2),
+        ] {
+            assert_eq!(processors_in(online), count, "{online:?}");
+        }
+    }
+
+    #[test]
+    fn the_threads_that_can_run_stand_before_the_slash() {
+        for (text, threads) in [
+            ("0.20 0.18 0.12 1/80 11206\n", Some(1)),
+            ("9.20 8.18 7.12 23/80 11206\n", Some(23)),
+            ("0.20 0.18 0.12 80 11206\n", None),
+            ("0.20 0.18 0.12\n", None),
+            ("", None),
+        ] {
+            assert_eq!(runnable_in(text), threads, "{text:?}");
+        }
+        assert!(processors_online() >= 1);
+    }
+
+    /// One that has looked and learnt a second after its beginning.
+    fn waiter(style: Style, priority: ThreadPriority) -> Waiter {
+        Waiter {
+            style,
+            priority,
+            margin: Margin::at_least(US(20)),
+            contention: Contention {
+                looked: Nanos::SECOND,
+                ..contention(priority)
+            },
+            current: (Nanos::MAX, Nanos::ZERO),
+            learnt: Nanos::SECOND,
+            times: ThreadTimes::start(),
+        }
+    }
+
+    #[test]
+    fn how_long_to_sleep_depends_on_the_style() {
+        for (style, left, sleep) in [
+            (Style::Spin, 1_000_000, 0),
+            (Style::Sleep, 1_000_000, 1_000_000),
+            (Style::Sleep, 1, 1),
+            (Style::SleepThenSpin, 1_000_000, 980_000),
+            // 3 us are worth a sleep.
+            (Style::SleepThenSpin, 23_000, 3_000),
+            (Style::SleepThenSpin, 22_999, 0),
+            (Style::SleepThenSpin, 10_000, 0),
+        ] {
+            let mut waiter = waiter(style, ThreadPriority::Normal);
+            let sleep_for = waiter.sleep(Nanos::from_secs(2), Nanos::new(left), Nanos::SECOND);
+            assert_eq!(sleep_for, Nanos::new(sleep), "{style:?} {left}");
+        }
+    }
+
+    #[test]
+    fn the_margin_of_a_request_stays_what_it_was() {
+        let mut waiter = waiter(Style::SleepThenSpin, ThreadPriority::Normal);
+        let (due, now) = (Nanos::from_secs(2), Nanos::SECOND);
+        assert_eq!(waiter.sleep(due, US(500), now), US(480));
+        waiter.margin.margin = US(50);
+        assert_eq!(waiter.sleep(due, US(400), now), US(380));
+        assert_eq!(waiter.sleep(due + US(1), US(400), now), US(350));
+    }
+
+    #[test]
+    fn a_thread_learns_every_100_milliseconds_whether_it_could_sleep() {
+        for (since, sleep) in [
+            (MS(0), US(10)),
+            (MS(100) - Nanos::new(1), US(10)),
+            // At least half of the time, then.
+            (MS(100), US(15)),
+            (MS(500), US(15)),
+        ] {
+            let mut waiter = waiter(Style::SleepThenSpin, ThreadPriority::Normal);
+            let now = Nanos::SECOND + since;
+            waiter.contention.looked = now;
+            let slept = waiter.sleep(Nanos::from_secs(9), US(30), now);
+            assert_eq!(slept, sleep, "{since}");
+            waiter.learn(US(1), now);
+            assert_eq!(waiter.sleep(Nanos::from_secs(10), US(30), now), US(10));
+        }
+    }
+
+    #[test]
+    fn a_contended_thread_sleeps_and_one_that_is_ahead_spins_for_the_least_margin() {
+        use ThreadPriority::{Fifo, Nice, Normal, Slice};
+        for (priority, is_there, used, too_much, sleep) in [
+            (Normal, true, 0.0, false, 100),
+            (Slice, true, 0.5, true, 100),
+            (Normal, false, 0.5, false, 20),
+            (Nice, true, 0.11, false, 80),
+            (Fifo, true, 0.11, false, 80),
+            // One that is seldom used may be idle by then.
+            (Nice, true, 0.1, false, 20),
+            (Nice, false, 0.5, false, 20),
+            // Half of the time.
+            (Fifo, false, 0.95, true, 50),
+            (Fifo, true, 0.95, true, 80),
+        ] {
+            let mut waiter = waiter(Style::SleepThenSpin, priority);
+            waiter.margin.margin = US(80);
+            let contention = &mut waiter.contention;
+            contention.is_there = is_there;
+            (contention.used, contention.uses_too_much) = (used, too_much);
+            let rivals = is_there && matches!(priority, Normal | Slice);
+            assert_eq!(waiter.has_rivals(), rivals);
+            let slept = waiter.sleep(Nanos::from_secs(9), US(100), Nanos::SECOND);
+            assert_eq!(slept, US(sleep), "{priority:?} {is_there} {used}");
+        }
+    }
+
+    #[test]
+    fn contention_in_more_than_a_tenth_of_the_looks_is_worth_a_remark() {
+        for (looks, found, is_contended) in [
+            (0, 0, false),
+            (10, 0, false),
+            (10, 1, false),
+            (10, 2, true),
+            (9, 1, true),
+        ] {
+            let mut waiter = waiter(Style::Sleep, ThreadPriority::Normal);
+            (waiter.contention.looks, waiter.contention.found) = (looks, found);
+            let note = is_contended.then_some(ThreadNote::ProcessorsContended);
+            assert_eq!(waiter.note(), note, "{looks} {found}");
+        }
+    }
+
+    #[test]
+    fn the_margin_grows_by_a_quarter_up_to_its_most_and_shrinks_slowly() {
+        let mut margin = Margin::at_least(US(20));
+        margin.learn(US(20) + Nanos::new(1));
+        assert_eq!(margin.get(), US(25));
+        // What is just covered is no reason to grow.
+        margin.learn(US(25));
+        assert!(margin.get() < US(25) && margin.get() > Nanos::new(24_985));
+        (0..100).for_each(|_| margin.learn(Nanos::SECOND));
+        assert_eq!(margin.get(), US(250));
+        // Unless the user wants more.
+        let mut margin = Margin::at_least(US(400));
+        margin.learn(Nanos::SECOND);
+        assert_eq!(margin.get(), US(400));
     }
 }
