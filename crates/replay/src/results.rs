@@ -446,3 +446,314 @@ impl Sink<'_> {
         batch.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use iosonar_trace::{Op, Outcome, Request};
+    use iosonar_units::Sectors;
+
+    use super::*;
+
+    const US: fn(u64) -> Nanos = Nanos::from_micros;
+    const MS: fn(u64) -> Nanos = Nanos::from_millis;
+
+    fn record(start: Nanos, device: u16, outcome: Outcome) -> Record {
+        let request = Request {
+            op: Op::Read,
+            sectors: Sectors::new(8),
+            device,
+            start,
+            ..Request::default()
+        };
+        Record { request, outcome }
+    }
+
+    fn counted(records: &[Record], measured_from: Nanos) -> Counts {
+        let mut counts = Counts::default();
+        for record in records {
+            counts.add(record, measured_from);
+        }
+        counts
+    }
+
+    #[test]
+    fn each_outcome_is_counted_as_what_it_is() {
+        let count = |status| {
+            let untimed = record(US(5), 3, Outcome::untimed(status));
+            let c = counted(&[untimed; 2], US(5));
+            assert_eq!((c.sectors, c.warming_up, c.on_time), (0, 0, [0; 4]));
+            let first = [
+                c.completed,
+                c.verify_failed,
+                c.short,
+                c.dropped,
+                c.cancelled,
+                c.skipped,
+                c.missed,
+                c.errors,
+            ];
+            (first, c.demanded, c.first_error)
+        };
+        for (status, counts, demanded) in [
+            (Status::Done, [2, 0, 0, 0, 0, 0, 0, 0], 2),
+            (Status::VerifyFailed, [2, 2, 0, 0, 0, 0, 0, 0], 2),
+            (Status::Short, [0, 0, 2, 0, 0, 0, 0, 0], 2),
+            (Status::Dropped, [0, 0, 0, 2, 0, 0, 0, 0], 2),
+            (Status::Cancelled, [0, 0, 0, 0, 2, 0, 0, 0], 2),
+            (Status::Skipped, [0, 0, 0, 0, 0, 2, 0, 0], 0),
+            (Status::Missed, [0, 0, 0, 0, 0, 0, 2, 0], 0),
+            (Status::Error(5), [0, 0, 0, 0, 0, 0, 0, 2], 2),
+        ] {
+            let first_error = matches!(status, Status::Error(_)).then_some((5, 3));
+            assert_eq!(count(status), (counts, demanded, first_error), "{status:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_measured_from_the_end_of_the_warm_up_on() {
+        let done = |start| record(start, 0, Outcome::done(US(1), US(70)));
+        let all = [9, 10, 11].map(|start| done(US(start)));
+        let counts = counted(&all, US(10));
+        let seen = (counts.completed, counts.warming_up, counts.demanded);
+        assert_eq!(seen, (3, 1, 2));
+        assert_eq!((counts.sectors, counts.on_time), (16, [2; 4]));
+        let reads = &counts.times.reads;
+        let n = [&reads.delay, &reads.latency, &reads.response_time].map(|of| of.count());
+        assert_eq!(n, [2; 3]);
+        // What did not come back right has no times.
+        let short = Outcome {
+            status: Status::Short,
+            ..Outcome::done(US(1), US(70))
+        };
+        let counts = counted(&[record(US(11), 0, short)], US(10));
+        assert_eq!((counts.sectors, counts.on_time), (0, [0; 4]));
+    }
+
+    #[test]
+    fn a_start_is_on_time_up_to_each_of_the_limits() {
+        for (delay, on_time) in [
+            (0, [1, 1, 1, 1]),
+            (100_000, [1, 1, 1, 1]),
+            (100_001, [0, 1, 1, 1]),
+            (1_000_000, [0, 1, 1, 1]),
+            (1_000_001, [0, 0, 1, 1]),
+            (10_000_000, [0, 0, 1, 1]),
+            (10_000_001, [0, 0, 0, 1]),
+            (1_000_000_000, [0, 0, 0, 1]),
+            (1_000_000_001, [0, 0, 0, 0]),
+        ] {
+            let late = record(US(1), 0, Outcome::done(Nanos::new(delay), US(70)));
+            assert_eq!(counted(&[late], US(1)).on_time, on_time, "{delay}");
+        }
+    }
+
+    #[test]
+    fn an_error_is_that_of_a_target_where_there_are_several() {
+        let failed = |device, errno| record(US(1), device, Outcome::untimed(Status::Error(errno)));
+        let counts = counted(&[failed(2, 5), failed(1, 28)], US(0));
+        assert_eq!(counts.first_error, Some((5, 2)));
+        for (targets, target) in [(1, None), (2, Some(2)), (3, Some(2))] {
+            assert_eq!(counts.first_error_on(targets), target, "{targets}");
+        }
+        assert_eq!(Counts::default().first_error_on(3), None);
+    }
+
+    #[test]
+    fn what_was_left_out_is_counted_by_target() {
+        let skipped = |device| record(US(1), device, Outcome::untimed(Status::Skipped));
+        let counts = counted(&[2, 0, 2, 2].map(skipped), US(0));
+        for (target, targets, expected) in [
+            (0, 1, 4),
+            (0, 3, 1),
+            (1, 3, 0),
+            (2, 3, 3),
+            (2 + (1 << 16), 1 << 17, 0),
+        ] {
+            let on = counts.skipped_on(target, targets);
+            assert_eq!(on, expected, "{target} of {targets}");
+        }
+    }
+
+    /// What reached the collector: by whom, how many records, and until when there are no others.
+    fn received(collector: &Collector) -> Vec<(usize, Option<(usize, Nanos)>)> {
+        let messages = std::iter::from_fn(|| collector.full.try_recv().ok());
+        let content = |message: Message| match message.content {
+            Content::Records { batch, until } => (message.thread, Some((batch.len(), until))),
+            Content::End => (message.thread, None),
+        };
+        messages.map(content).collect()
+    }
+
+    #[test]
+    fn records_are_sent_when_a_batch_is_full_or_they_have_waited_long_enough() {
+        for (threads, longest) in [(1, MS(200)), (2, MS(50)), (3, MS(50))] {
+            let (collector, mut all) = results(threads, MS(7));
+            let last = threads - 1;
+            let records = &mut all[last];
+            let one = record(MS(8), 0, Outcome::done(US(1), US(1)));
+            for _ in 1..Batch::ROWS {
+                records.push(&one);
+            }
+            records.tick(longest - Nanos::new(1));
+            assert_eq!(received(&collector), []);
+            records.push(&one);
+            let full = (last, Some((Batch::ROWS, Nanos::ZERO)));
+            assert_eq!(received(&collector), [full]);
+            records.push(&one);
+            records.tick(longest);
+            // Time zero of the replay is 7 ms of the load.
+            let waited = (last, Some((1, longest + MS(7))));
+            assert_eq!(received(&collector), [waited]);
+            records.tick(longest + longest - Nanos::new(1));
+            assert_eq!(received(&collector), []);
+            records.tick(longest + longest);
+            let nothing = (last, Some((0, longest + longest + MS(7))));
+            assert_eq!(received(&collector), [nothing]);
+        }
+    }
+
+    #[test]
+    fn the_last_records_are_the_last_message_but_of_a_file_that_is_worth_it() {
+        for worth_a_file in [true, false] {
+            let (collector, mut all) = results(1, Nanos::ZERO);
+            let mut records = all.remove(0);
+            records.push(&Record::default());
+            assert_eq!(records.end(worth_a_file), 0);
+            let mut expected = vec![(0, Some((1, Nanos::ZERO)))];
+            expected.extend(worth_a_file.then_some((0, None)));
+            assert_eq!(received(&collector), expected);
+        }
+    }
+
+    /// What a writer was asked to do.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    struct Asked {
+        written: Vec<Nanos>,
+        flushes: usize,
+        finished: bool,
+    }
+
+    struct Writer {
+        asked: Arc<Mutex<Asked>>,
+        fails: bool,
+    }
+
+    impl Writer {
+        fn outcome(&self) -> Result<(), TraceError> {
+            let failure = || TraceError::Io {
+                path: "x.ios".into(),
+                action: "write",
+                source: std::io::ErrorKind::StorageFull.into(),
+            };
+            if self.fails { Err(failure()) } else { Ok(()) }
+        }
+    }
+
+    impl TraceWriter for Writer {
+        fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
+            self.asked.lock().unwrap().written.extend(batch.starts());
+            self.outcome()
+        }
+
+        fn flush(&mut self) -> Result<(), TraceError> {
+            self.asked.lock().unwrap().flushes += 1;
+            Ok(())
+        }
+
+        fn finish(self: Box<Self>) -> Result<(), TraceError> {
+            self.asked.lock().unwrap().finished = true;
+            Ok(())
+        }
+    }
+
+    fn writer(fails: bool) -> (Arc<Mutex<Asked>>, Box<dyn TraceWriter>) {
+        let asked = Arc::<Mutex<Asked>>::default();
+        let writer = Writer {
+            asked: Arc::clone(&asked),
+            fails,
+        };
+        (asked, Box::new(writer))
+    }
+
+    fn batch(starts: &[u64]) -> Batch {
+        let mut batch = Batch::default();
+        for start in starts {
+            batch.push(&record(US(*start), 0, Outcome::default()));
+        }
+        batch
+    }
+
+    #[test]
+    fn after_a_failure_nothing_more_is_written_and_the_file_is_not_completed() {
+        for fails in [true, false] {
+            let (asked, writer) = writer(fails);
+            let mut output = Output::new(Some(writer));
+            output.write(&batch(&[]));
+            assert_eq!(output.due, None, "nothing is to be flushed");
+            output.write(&batch(&[1, 2]));
+            assert_eq!(output.due.is_some(), !fails);
+            output.write(&batch(&[3]));
+            assert_eq!(output.end(true).is_err(), fails);
+            let asked = asked.lock().unwrap();
+            assert_eq!(asked.written.len(), if fails { 2 } else { 3 });
+            assert_eq!(asked.finished, !fails);
+        }
+        let (asked, writer) = writer(false);
+        assert!(Output::new(Some(writer)).end(false).is_ok());
+        assert!(!asked.lock().unwrap().finished, "it is not worth a file");
+        assert!(Output::new(None).end(true).is_ok());
+    }
+
+    #[test]
+    fn flushes_come_at_intervals_that_double_up_to_700_milliseconds() {
+        let (asked, writer) = writer(false);
+        let mut output = Output::new(Some(writer));
+        output.flush_if_due();
+        assert_eq!(asked.lock().unwrap().flushes, 0, "nothing was written");
+        for (flushes, interval) in (1..).zip([200, 400, 700, 700]) {
+            output.write(&batch(&[1]));
+            output.due = Some(Instant::now());
+            output.flush_if_due();
+            assert_eq!(asked.lock().unwrap().flushes, flushes);
+            assert_eq!(output.due, None);
+            assert_eq!(output.interval, Duration::from_millis(interval));
+        }
+        output.due = Some(Instant::now() + Duration::from_secs(1000));
+        output.flush_if_due();
+        assert_eq!(asked.lock().unwrap().flushes, 4, "it is too early");
+    }
+
+    #[test]
+    fn a_collector_writes_all_records_in_order_and_counts_them() {
+        for (threads, ends, worth_it) in [(1, 1, true), (1, 0, false), (2, 2, true), (2, 0, false)]
+        {
+            let (collector, all) = results(threads, Nanos::ZERO);
+            // The last thread's records come first.
+            for (thread, mut records) in all.into_iter().enumerate().rev() {
+                for i in 0..3 {
+                    let start = US(10 * i + 5 * thread as u64);
+                    records.push(&record(start, 0, Outcome::done(US(0), US(1))));
+                }
+                records.end(thread < ends);
+            }
+            let (asked, writer) = writer(false);
+            let (counts, written) = collector.run(Some(writer), US(10), &Progress::default());
+            assert!(written.is_ok());
+            assert_eq!(counts.completed, 3 * threads as u64);
+            let starts: &[u64] = match threads {
+                1 => &[0, 10, 20],
+                _ => &[0, 5, 10, 15, 20, 25],
+            };
+            let asked = asked.lock().unwrap();
+            assert_eq!(
+                asked.written,
+                starts.iter().map(|at| US(*at)).collect::<Vec<_>>()
+            );
+            assert_eq!(asked.finished, worth_it);
+            let before = starts.iter().filter(|start| **start < 10).count();
+            assert_eq!(counts.warming_up, before as u64);
+        }
+    }
+}

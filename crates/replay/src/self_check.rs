@@ -190,4 +190,118 @@ mod tests {
         assert!(points.iter().all(|p| p.answer_lag == ms(1)));
         assert!(points.windows(2).all(|pair| pair[0].at < pair[1].at));
     }
+
+    const MS: fn(u64) -> Nanos = Nanos::from_millis;
+
+    /// A point with these numbers of requests, and these times in milliseconds.
+    fn point(at: u64, [ahead, in_flight]: [u64; 2], times: [u64; 3]) -> SelfCheckPoint {
+        let [input_wait, answer_lag, answer_wait] = times.map(MS);
+        SelfCheckPoint {
+            at: MS(at),
+            ahead,
+            in_flight,
+            input_wait,
+            answer_lag,
+            answer_wait,
+        }
+    }
+
+    #[test]
+    fn of_threads_beside_each_other_requests_are_added_and_the_worst_times_count() {
+        let one = vec![
+            point(100, [3, 4], [10, 2, 7]),
+            point(200, [1, 0], [0, 0, 0]),
+        ];
+        let other = vec![point(100, [5, 6], [8, 3, 9]), point(199, [2, 9], [1, 1, 1])];
+        let longer = [one, vec![point(300, [1, 1], [1, 1, 1])]].concat();
+        // The steps are those of the thread that has the fewest points; the rest of the other is one.
+        let all = [
+            point(100, [8, 10], [10, 3, 9]),
+            point(199, [2, 9], [1, 1, 1]),
+            point(300, [1, 1], [1, 1, 1]),
+        ];
+        assert_eq!(of_all(&[longer.clone(), other.clone()]), all);
+        assert_eq!(of_all(&[other, longer]), all);
+    }
+
+    #[test]
+    fn a_threads_points_are_joined_until_those_of_the_fewest_are_over() {
+        let fine: Vec<_> = (1..=4)
+            .map(|i| point(100 * i, [i, 10 * i], [i, i, 2 * i]))
+            .collect();
+        let coarse = vec![
+            point(200, [7, 5], [2, 9, 1]),
+            point(400, [0, 1], [8, 0, 20]),
+        ];
+        let joined = [
+            // 1 + 2 of waits, the longer lag, the last numbers.
+            point(200, [2 + 7, 20 + 5], [3, 9, 6]),
+            point(400, [4, 40 + 1], [8, 4, 20]),
+        ];
+        assert_eq!(of_all(&[fine.clone(), coarse.clone()]), joined);
+        assert_eq!(of_all(&[coarse, fine.clone()]), joined);
+        // A thread that ended early has no points after that.
+        let early = vec![point(100, [1, 1], [5, 0, 0])];
+        let rest = [
+            point(100, [2, 11], [5, 1, 2]),
+            point(400, [4, 40], [2 + 3 + 4, 4, 4 + 6 + 8]),
+        ];
+        assert_eq!(of_all(&[fine.clone(), early]), rest);
+        // One that has none changes nothing.
+        assert_eq!(of_all(&[fine.clone(), Vec::new()]), fine);
+    }
+
+    #[test]
+    fn without_points_there_is_nothing_to_put_in_a_line() {
+        assert_eq!(of_all(&[]), []);
+        assert_eq!(of_all(&[Vec::new(), Vec::new()]), []);
+    }
+
+    #[test]
+    fn a_round_counts_by_what_it_was_spent_on() {
+        let mut check = SelfCheck::default();
+        let rounds = [
+            (0, Round::Busy),
+            (7, Round::Input),
+            (10, Round::Busy),
+            (12, Round::Other),
+            (50, Round::Input),
+            (55, Round::Other),
+        ];
+        for (at, round) in rounds {
+            assert!(!check.begin(MS(at)));
+            check.end(MS(at), round);
+        }
+        assert!(!check.begin(MS(100) - Nanos::new(1)));
+        assert!(check.begin(MS(100)), "a tenth of a second");
+        check.sample(MS(103), 8, 9);
+        assert!(!check.begin(MS(203) - Nanos::new(1)));
+        assert!(check.begin(MS(203)));
+        check.sample(MS(203), 0, 0);
+        assert_eq!(
+            check.into_points(),
+            [
+                point(103, [8, 9], [3 + 5, 7, 7 + 2]),
+                point(203, [0, 0], [0, 0, 0]),
+            ]
+        );
+    }
+
+    #[test]
+    fn of_more_than_an_hour_each_two_points_are_one() {
+        let mut check = SelfCheck::default();
+        let most = MOST as u64;
+        for i in 1..=most {
+            check.sample(MS(100 * i), i, 1);
+        }
+        assert_eq!(check.points.len(), MOST);
+        assert_eq!(check.next, MS(100 * (most + 1)));
+        let last = MS(100 * (most + 1));
+        check.sample(last, 0, 1);
+        assert_eq!(check.next, last + MS(200));
+        let points = check.into_points();
+        assert_eq!(points.len(), MOST / 2 + 1);
+        assert_eq!((points[0].at, points[0].ahead), (MS(200), 2));
+        assert_eq!(points[MOST / 2].at, last, "it has no other yet");
+    }
 }

@@ -180,4 +180,68 @@ mod tests {
         assert_eq!(passed, expected);
         assert_eq!(used, 5);
     }
+
+    #[test]
+    fn batches_that_wait_are_counted_and_empty_ones_are_not() {
+        let mut merge = Merge::new(3);
+        assert!(!merge.is_waiting());
+        for (thread, times, waiting) in
+            [(0, &[1, 4][..], 1), (0, &[5], 2), (1, &[], 2), (1, &[3], 3)]
+        {
+            merge.add(thread, batch(0, times), Nanos::ZERO);
+            assert_eq!(merge.waiting(), waiting);
+            assert!(merge.is_waiting());
+        }
+        // The third thread may still have records that come before all of these.
+        let mut used = 0;
+        merge.drain(false, |_| panic!("nothing is sure"), |_| used += 1);
+        assert_eq!((merge.waiting(), used), (3, 0));
+        merge.end(2);
+        let mut passed = Vec::new();
+        merge.drain(false, |r| passed.push(completion(r)), |_| used += 1);
+        // The second thread has told of nothing after 3.
+        assert_eq!(passed, [1, 3].map(Nanos::from_micros));
+        assert_eq!((merge.waiting(), used), (2, 1));
+    }
+
+    #[test]
+    fn a_record_is_complete_after_its_delay_and_its_latency() {
+        let us = Nanos::from_micros;
+        for (delay, latency, at) in [
+            (None, None, 100),
+            (Some(us(3)), None, 103),
+            (None, Some(us(40)), 140),
+            (Some(us(3)), Some(us(40)), 143),
+        ] {
+            let record = Record {
+                request: Request {
+                    start: us(100),
+                    ..Request::default()
+                },
+                outcome: Outcome {
+                    delay,
+                    latency,
+                    ..Outcome::default()
+                },
+            };
+            assert_eq!(completion(&record), us(at));
+        }
+    }
+
+    #[test]
+    fn a_record_without_times_stands_where_it_came() {
+        let mut merge = Merge::new(2);
+        let us = Nanos::from_micros;
+        // Of the first thread's, the second record is earlier than the first by its times.
+        merge.add(0, batch(0, &[10, 2, 11]), us(11));
+        merge.add(1, batch(1, &[5, 10, 12]), us(12));
+        (0..2).for_each(|thread| merge.end(thread));
+        let mut passed = Vec::new();
+        merge.drain(
+            false,
+            |r| passed.push((completion(r).get() / 1000, r.request.device)),
+            |_| {},
+        );
+        assert_eq!(passed, [(5, 1), (10, 0), (2, 0), (10, 1), (11, 0), (12, 1)]);
+    }
 }
