@@ -181,4 +181,99 @@ mod tests {
         let _taken = buffers.take();
         buffers.take();
     }
+
+    #[test]
+    fn noise_is_that_of_xorshift64_star() {
+        // From 1 the shifts give 2^25 + 1, and from that 2^50 + 2^38 + 2^23 + 2^13 + 2^11 + 1; each is multiplied.
+        let multiplier = 0x2545_f491_4f6c_dd1d_u64;
+        let states: [u64; 2] = [(1 << 25) + 1, 0x4_0040_0080_2801];
+        let words = states.map(|state| state.wrapping_mul(multiplier));
+        let expected: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        for length in [0, 1, 7, 8, 9, 16] {
+            let mut bytes = vec![0; length];
+            Noise::new(1).fill(&mut bytes);
+            assert_eq!(bytes, expected[..length]);
+        }
+        // It has no state of zero, in which it would stay.
+        let mut bytes = [0; 16];
+        Noise::new(0).fill(&mut bytes);
+        assert_eq!(bytes, expected[..]);
+    }
+
+    #[test]
+    fn a_part_of_each_page_is_zeros_and_the_rest_is_not() {
+        for (bytes, percent, random) in [
+            (8192, 0, [4096, 4096]),
+            (8192, 25, [3072, 3072]),
+            (8192, 100, [0, 0]),
+            (8192, 200, [0, 0]),
+            // The second page is half as long.
+            (6144, 50, [2048, 1024]),
+        ] {
+            let mut buffer = Buffer::new(8192).unwrap();
+            Unique::new(1).make(&mut buffer, bytes, 0x0102_0304, percent);
+            for (i, page) in buffer[..bytes].chunks(4096).enumerate() {
+                assert_eq!(page[..8], [4, 3, 2, 1, 0, 0, 0, 0], "the request");
+                assert_eq!(page[8..16], [i as u8, 0, 0, 0, 0, 0, 0, 0], "the page");
+                let from = random[i].max(16);
+                assert!(page[from..].iter().all(|byte| *byte == 0));
+                // Of random bytes, one in 256 is zero.
+                let zeros = page[16..from].split(|byte| *byte == 0).count() - 1;
+                assert!(zeros < (from - 16) / 50 + 1, "{zeros} {percent}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_random_already_stays_unless_its_page_was_begun() {
+        let mut buffer = Buffer::new(16_384).unwrap();
+        let mut unique = Unique::new(1);
+        unique.make(&mut buffer, 4096, 1, 0);
+        let first = buffer[16..4096].to_vec();
+        unique.make(&mut buffer, 6000, 2, 0);
+        assert_eq!(buffer[16..4096], first[..]);
+        let begun = buffer[4096 + 16..6000].to_vec();
+        assert!(buffer[6000..].iter().all(|byte| *byte == 0));
+        // The rest of the second page is needed: all of that is made anew, and nothing of the first.
+        unique.make(&mut buffer, 8192, 3, 0);
+        assert_eq!(buffer[16..4096], first[..]);
+        assert_ne!(buffer[4096 + 16..6000], begun[..]);
+        assert!(buffer[8192..].iter().all(|byte| *byte == 0));
+        // A shorter request needs nothing, and stamps only its pages.
+        let before = buffer.to_vec();
+        unique.make(&mut buffer, 4096, 4, 0);
+        assert_eq!(buffer[0], 4);
+        assert_eq!(buffer[8..], before[8..]);
+        assert_eq!(unique.filled, [8192]);
+    }
+
+    #[test]
+    fn the_first_buffers_are_warm_as_far_as_memory_goes() {
+        for (memory, random, warm) in [
+            (16_383, Some(0), [8192, 0, 0, 0]),
+            (16_384, Some(0), [8192, 8192, 0, 0]),
+            (1 << 20, Some(0), [8192; 4]),
+            (8191, Some(0), [0; 4]),
+            (1 << 20, None, [0; 4]),
+        ] {
+            let mut buffers = Buffers::new(4, 8192).unwrap();
+            buffers.warm_up(memory, random);
+            assert_eq!(buffers.unique.filled, warm, "{memory}");
+            let numbers: Vec<u32> = (0..4).map(|_| buffers.take().number()).collect();
+            assert_eq!(numbers, [0, 1, 2, 3], "the warm ones come first");
+        }
+    }
+
+    #[test]
+    fn a_buffer_that_came_back_is_the_next_to_be_taken() {
+        let mut buffers = Buffers::new(3, 4096).unwrap();
+        let [first, second] = [buffers.take(), buffers.take()];
+        assert_eq!((first.number(), second.number()), (0, 1));
+        buffers.give_back(first);
+        assert_eq!(buffers.take().number(), 0);
+        drop(second);
+        assert_eq!(buffers.take().number(), 2);
+        buffers.free();
+        assert!(buffers.free.is_empty());
+    }
 }

@@ -191,3 +191,99 @@ impl Intervals {
         (node.highest_end, node.lowest_number) = (end, number);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Intervals {
+        /// The slots below a node in order. Asserts what each node promises of those below it.
+        fn checked(&self, at: u32) -> Vec<u32> {
+            if at == NIL {
+                return Vec::new();
+            }
+            let node = &self.nodes[at as usize];
+            for child in [node.left, node.right].into_iter().filter(|n| *n != NIL) {
+                let below = self.nodes[child as usize].priority;
+                assert!(below <= node.priority, "a treap is a heap");
+            }
+            let mut below = self.checked(node.left);
+            below.push(at);
+            below.extend(self.checked(node.right));
+            let of = |slot: &u32| self.nodes[*slot as usize];
+            let highest = below.iter().map(|slot| of(slot).until).max();
+            let lowest = below.iter().map(|slot| of(slot).number).min();
+            assert_eq!(Some(node.highest_end), highest);
+            assert_eq!(Some(node.lowest_number), lowest);
+            below
+        }
+    }
+
+    #[test]
+    fn a_range_is_found_if_it_overlaps_and_came_before() {
+        let mut intervals = Intervals::new(3);
+        intervals.insert(0, 10, 20, 5);
+        intervals.insert(1, 30, 40, 6);
+        intervals.insert(2, 15, 35, 7);
+        for (from, until, number, found) in [
+            (0, 10, 9, None),
+            (0, 11, 9, Some(0)),
+            (19, 20, 6, Some(0)),
+            (20, 30, 6, None),
+            (20, 30, 9, Some(2)),
+            // Of several, that which begins last.
+            (0, 100, 9, Some(1)),
+            (39, 41, 9, Some(1)),
+            (40, 50, 9, None),
+            // Only those with a lower number.
+            (0, 100, 5, None),
+            (0, 100, 6, Some(0)),
+            (16, 31, 7, Some(1)),
+            (20, 30, 7, None),
+        ] {
+            let overlapping = intervals.overlapping(from, until, number);
+            assert_eq!(overlapping, found, "{from}..{until} {number}");
+        }
+    }
+
+    #[test]
+    fn the_tree_is_in_order_and_a_heap_and_finds_what_a_list_finds() {
+        const SLOTS: u64 = 64;
+        let mut intervals = Intervals::new(SLOTS as u32);
+        // By slot: from, until, number.
+        let mut all: Vec<Option<(u64, u64, u64)>> = vec![None; SLOTS as usize];
+        let mut random = 1_u64;
+        let mut next = |below: u64| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random >> 33) % below
+        };
+        for number in 0..2000 {
+            let slot = next(SLOTS);
+            if let Some((from, _, number)) = all[slot as usize].take() {
+                intervals.remove(slot as u32, from, number);
+            } else {
+                let from = next(100);
+                let until = from + 1 + next(20);
+                all[slot as usize] = Some((from, until, number));
+                intervals.insert(slot as u32, from, until, number);
+            }
+            let in_order = intervals.checked(intervals.root);
+            let keys: Vec<_> = in_order.iter().map(|slot| intervals.key(*slot)).collect();
+            assert!(keys.is_sorted());
+            assert_eq!(keys.len(), all.iter().flatten().count());
+            let (from, before) = (next(120), number - next(40).min(number));
+            let until = from + 1 + next(5);
+            let overlaps =
+                |range: &(u64, u64, u64)| range.0 < until && range.1 > from && range.2 < before;
+            let listed = (0..)
+                .zip(&all)
+                .filter(|(_, range)| range.as_ref().is_some_and(overlaps));
+            let last =
+                listed.max_by_key(|(_, range)| range.map(|(from, _, number)| (from, number)));
+            let found = intervals.overlapping(from, until, before);
+            assert_eq!(found, last.map(|(slot, _)| slot));
+        }
+    }
+}
