@@ -849,4 +849,214 @@ mod tests {
             assert_eq!(watch.piles_up(), since, "{then} {outstanding}");
         }
     }
+
+    #[test]
+    fn what_is_done_and_what_failed_is_counted() {
+        let ms = Nanos::from_millis;
+        let mut watch = Watch::default();
+        assert!(!watch.has_started());
+        for at in [3, 5] {
+            watch.handed_over(ms(at), Some(ms(at)), ms(at));
+            assert!(watch.has_started());
+            assert_eq!(watch.last_handed, ms(at));
+        }
+        for (at, has_failed, counts) in [(9, false, [1, 0]), (7, true, [1, 1]), (8, true, [1, 2])] {
+            watch.completed(ms(at), ms(1), has_failed);
+            assert_eq!(watch.done_and_failed(), counts);
+        }
+        assert_eq!(watch.last_completion, ms(9), "the latest, not the last");
+        for (waiting, [all, most]) in [(1, [1, 1]), (2, [2, 2]), (1, [3, 2])] {
+            watch.pushed_back(waiting);
+            assert_eq!(
+                [watch.pushed_back, watch.most_pushed_back.into()],
+                [all, most]
+            );
+        }
+        for (count, most) in [(2, 2), (5, 5), (3, 5)] {
+            watch.in_flight(count);
+            assert_eq!(watch.most_in_flight, most);
+        }
+    }
+
+    #[test]
+    fn nothing_is_judged_if_everything_failed() {
+        let at = Nanos::MILLISECOND;
+        for (failed, name) in [([true, true], "not judged"), ([true, false], "kept up")] {
+            let mut watch = Watch::default();
+            for has_failed in failed {
+                watch.handed_over(at, Some(at), at);
+                watch.completed(at, at, has_failed);
+            }
+            assert_eq!(watch.verdict(at, 10, None).name(), name);
+        }
+        assert_eq!(Watch::default().verdict(at, 10, None), Verdict::NotJudged);
+    }
+
+    #[test]
+    fn a_device_is_full_for_long_if_it_was_for_more_than_a_hundredth_of_the_time() {
+        let ms = Nanos::from_millis;
+        for (most_in_flight, places, blocked, is_limited) in [
+            (4, 4, 11, true),
+            (5, 4, 11, true),
+            (3, 4, 11, false),
+            (4, 4, 10, false),
+        ] {
+            let mut watch = Watch {
+                most_in_flight,
+                ..Watch::default()
+            };
+            watch.handed_over(Nanos::ZERO, Some(Nanos::ZERO), Nanos::ZERO);
+            // Twice, with a pause; that it is said again changes nothing.
+            watch.block(ms(100));
+            watch.block(ms(103));
+            watch.unblock(ms(105));
+            watch.unblock(ms(150));
+            watch.block(ms(200));
+            watch.unblock(ms(195 + blocked));
+            let verdict = watch.verdict(ms(1000), places, None);
+            let expected = match is_limited {
+                true => Verdict::DeviceLimited { from: ms(100) },
+                false => Verdict::KeptUp,
+            };
+            assert_eq!(verdict, expected, "{most_in_flight} {blocked}");
+        }
+    }
+
+    #[test]
+    fn a_wait_of_a_second_for_a_place_is_the_devices_limit() {
+        let ms = Nanos::from_millis;
+        for (waited, is_limited) in [(999, false), (1000, true)] {
+            let mut watch = Watch::default();
+            watch.handed_over(Nanos::ZERO, Some(Nanos::ZERO), Nanos::ZERO);
+            watch.block(ms(5));
+            watch.unblock(ms(5 + waited));
+            let expected = match is_limited {
+                true => Verdict::DeviceLimited { from: ms(5) },
+                false => Verdict::KeptUp,
+            };
+            assert_eq!(watch.verdict(ms(5000), 9, None), expected);
+        }
+    }
+
+    #[test]
+    fn of_two_verdicts_the_worse_counts_and_of_the_same_the_earlier() {
+        let ms = Nanos::from_millis;
+        let limit = InFlightLimit {
+            option: "--in-flight",
+            requests: 7,
+        };
+        let late = [0.4, 0.3, 0.2, 0.1];
+        // From the best to the worst.
+        let ranks = |at: u64| {
+            let from = ms(at);
+            [
+                Verdict::NotJudged,
+                Verdict::KeptUp,
+                Verdict::ModelLimited { from },
+                Verdict::DeviceLimited { from },
+                Verdict::InFlightLimited { limit, from },
+                Verdict::ReplayerLimited { late },
+            ]
+        };
+        for (i, a) in ranks(10).into_iter().enumerate() {
+            for (j, b) in ranks(20).into_iter().enumerate() {
+                let worse = if i >= j { a } else { b };
+                assert_eq!(a.or(b), worse, "{a:?} {b:?}");
+                let worse = if j > i { b } else { a };
+                assert_eq!(b.or(a), worse, "{b:?} {a:?}");
+            }
+        }
+        let other = Verdict::ReplayerLimited {
+            late: [0.1, 0.5, 0.0, 0.2],
+        };
+        let both = Verdict::ReplayerLimited {
+            late: [0.4, 0.5, 0.2, 0.2],
+        };
+        assert_eq!(ranks(1)[5].or(other), both);
+    }
+
+    #[test]
+    fn only_a_devices_limit_is_that_of_a_model() {
+        let from = Nanos::SECOND;
+        let model = Verdict::ModelLimited { from };
+        for (verdict, of_model) in [
+            (Verdict::DeviceLimited { from }, model),
+            (model, model),
+            (Verdict::KeptUp, Verdict::KeptUp),
+            (Verdict::NotJudged, Verdict::NotJudged),
+        ] {
+            assert_eq!(verdict.of_model(), of_model);
+        }
+    }
+
+    #[test]
+    fn a_verdict_names_the_limits_that_were_exceeded() {
+        for (late, text) in [
+            ([0.5, 0.0, 0.0, 0.0], ": 50.00 % more than 100 µs"),
+            (
+                [0.25, 0.125, 0.0, 0.001],
+                ": 25.00 % more than 100 µs, 12.50 % more than 1 ms, 0.10 % more than 1 s",
+            ),
+        ] {
+            let shown = Verdict::ReplayerLimited { late }.to_string();
+            assert!(shown.ends_with(text), "{shown}");
+        }
+    }
+
+    #[test]
+    fn overloads_beyond_a_thousand_are_part_of_the_last() {
+        let ms = Nanos::from_millis;
+        let mut watch = Watch::default();
+        for i in 0..1200 {
+            let late = ms(10_000 * i);
+            watch.handed_over(late, Some(late + ms(1000)), late + ms(1000 + i));
+            let in_time = late + ms(5000);
+            watch.handed_over(in_time, Some(in_time), in_time);
+        }
+        let episodes = watch.episodes();
+        assert_eq!(episodes.len(), MOST_EPISODES);
+        assert_eq!(
+            (episodes[998].from, episodes[998].longest_delay),
+            (ms(9_980_000), ms(1998))
+        );
+        let last = episodes[MOST_EPISODES - 1];
+        assert_eq!((last.from, last.longest_delay), (ms(9_990_000), ms(2199)));
+        assert_eq!(last.worst_at, ms(11_990_000 + 2199));
+    }
+
+    #[test]
+    fn requests_that_wait_for_less_than_a_second_are_no_overload() {
+        let ms = Nanos::from_millis;
+        for (wait, episodes) in [(999, 0), (1000, 1)] {
+            let mut watch = Watch::default();
+            watch.handed_over(ms(1), Some(ms(1 + wait)), ms(1 + wait));
+            assert_eq!(watch.episodes().len(), episodes, "{wait}");
+        }
+        // When one that was pushed back starts is not up to the replay.
+        let mut watch = Watch::default();
+        watch.handed_over(ms(1), None, ms(5000));
+        assert_eq!(watch.episodes(), []);
+        assert!(watch.has_started());
+        assert_eq!(watch.own_lateness.count(), 0);
+    }
+
+    #[test]
+    fn marks_are_those_of_the_last_two_powers_of_two() {
+        let us = Nanos::from_micros;
+        let mut watch = Watch::default();
+        let mut seen = Vec::new();
+        for i in 1..=9 {
+            watch.handed_over(us(i), Some(us(i)), us(i));
+            if i % 2 == 0 {
+                watch.completed(us(i), us(1), false);
+            }
+            seen.push(watch.marks.map(|mark| (mark.submitted, mark.outstanding)));
+        }
+        // Every second one completes after the next is submitted.
+        assert_eq!(seen[0], [(1, 1), (0, 0)]);
+        assert_eq!(seen[2], [(2, 2), (1, 1)]);
+        assert_eq!(seen[4], [(4, 3), (2, 2)]);
+        assert_eq!(seen[8], [(8, 5), (4, 3)]);
+        assert_eq!(watch.marks.map(|mark| mark.planned), [us(8), us(4)]);
+    }
 }

@@ -450,4 +450,132 @@ mod tests {
             assert_eq!(zones.start_of_sequential(byte), start, "{byte}");
         }
     }
+
+    #[test]
+    fn a_write_may_end_where_a_zone_does() {
+        for (sector, sectors, at) in [
+            (92, 8, Ok(92)),
+            (92, 9, Err(Misplaced::CrossesZones { boundary: 100 })),
+            (100, 80, Ok(100)),
+            (
+                100,
+                84,
+                Err(Misplaced::Full {
+                    start: 100,
+                    pointer: 100,
+                    end: 180,
+                }),
+            ),
+            (196, 8, Err(Misplaced::CrossesZones { boundary: 200 })),
+            (
+                192,
+                8,
+                Err(Misplaced::NotAtPointer {
+                    start: 100,
+                    pointer: 100,
+                }),
+            ),
+            // The device itself refuses what is beyond its end.
+            (400, 8, Ok(400)),
+        ] {
+            let written = zones(None).write(&write(sector, sectors), false);
+            assert_eq!(written, at, "{sector} {sectors}");
+        }
+    }
+
+    #[test]
+    fn a_place_and_a_length_are_multiples_of_the_granularity() {
+        let refused = Err(Misplaced::NotGranular { granularity: 4 });
+        for (first, second, at) in [(4, 4, Ok(104)), (8, 6, refused), (8, 12, Ok(108))] {
+            let mut zones = zones(None);
+            zones.write(&write(100, first), false).unwrap();
+            let at_pointer = write(100 + u64::from(first), second);
+            assert_eq!(zones.write(&at_pointer, false), at);
+        }
+        let any = Zones::new(
+            vec![Zone {
+                start: 0,
+                next: 10,
+                end: 10,
+                writable: Writable::At(0),
+                is_active: false,
+            }],
+            None,
+            0,
+        );
+        assert_eq!(any.clone().write(&write(0, 3), false), Ok(0));
+    }
+
+    #[test]
+    fn zones_are_active_while_they_are_partly_written() {
+        let mut zones = zones(Some(2));
+        assert_eq!(zones.active, 0);
+        for (sector, sectors, active) in [
+            (0, 8, 0),
+            (100, 8, 1),
+            (108, 8, 1),
+            (200, 8, 2),
+            (116, 64, 1),
+            (208, 72, 0),
+        ] {
+            zones.write(&write(sector, sectors), false).unwrap();
+            assert_eq!(zones.active, active, "{sector}");
+        }
+        assert_eq!(zones.reset(&write(100, 4)), Some((100, 100)), "full");
+        assert_eq!(zones.active, 0);
+        // One that is written whole at once is not in the way of others.
+        zones.write(&write(100, 80), false).unwrap();
+        assert_eq!(zones.active, 0);
+        zones.reset(&write(100, 4));
+        zones.write(&write(100, 8), false).unwrap();
+        assert_eq!(
+            (zones.active, zones.reset(&write(199, 1))),
+            (1, Some((100, 100)))
+        );
+        assert_eq!(zones.active, 0);
+        // Neither conventional zones nor those that take no writes are reset, nor what is beyond the last.
+        for sector in [0, 300, 400] {
+            assert_eq!(zones.reset(&write(sector, 4)), None);
+        }
+    }
+
+    #[test]
+    fn a_zone_that_was_opened_and_not_written_is_reset() {
+        let opened = Zone {
+            start: 0,
+            next: 10,
+            end: 10,
+            writable: Writable::At(0),
+            is_active: true,
+        };
+        let mut zones = Zones::new(vec![opened], Some(1), 1);
+        assert_eq!(zones.active, 1);
+        // It has its place among the active ones already.
+        assert_eq!(zones.clone().write(&write(0, 4), false), Ok(0));
+        assert_eq!(zones.reset(&write(3, 4)), Some((0, 10)));
+        assert_eq!((zones.active, zones.reset(&write(3, 4))), (0, None));
+    }
+
+    #[test]
+    fn a_request_moves_a_pointer_if_it_writes_something() {
+        for (op, sectors, writes) in [
+            (Op::Write, 1, true),
+            (Op::WriteZeroes, 1, true),
+            (Op::Write, 0, false),
+            (Op::Read, 1, false),
+            (Op::Discard, 1, false),
+            (Op::Flush, 1, false),
+        ] {
+            let request = Request {
+                op,
+                ..write(100, sectors)
+            };
+            assert_eq!(is_write(&request), writes, "{op:?}");
+            let ordered = writes.then_some((100, 200));
+            assert_eq!(zones(None).ordered(&request), ordered);
+        }
+        for (sector, ordered) in [(99, None), (100, Some((100, 200))), (399, Some((300, 400)))] {
+            assert_eq!(zones(None).ordered(&write(sector, 1)), ordered);
+        }
+    }
 }
