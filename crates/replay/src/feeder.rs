@@ -244,3 +244,272 @@ fn skipped(request: Request) -> Record {
         outcome: Outcome::untimed(Status::Skipped),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ScanFigures;
+    use crate::zones::{Writable, Zone};
+    use iosonar_trace::fit::{Beyond, Fit};
+
+    fn request(op: Op, sector: u64, sectors: u32) -> Request {
+        Request {
+            op,
+            sector: Sector::new(sector),
+            sectors: Sectors::new(sectors),
+            ..Request::default()
+        }
+    }
+
+    /// For a target of 1000 sectors in blocks of 8, and a load of which a scan found out that it has four requests, two
+    /// of them harmless, of 16 sectors at most, up to sector 800.
+    fn preparation(is_known: bool, fit: Fit, writes: Writes) -> Preparation {
+        let mut scan = Scan::with_figures(&ScanFigures {
+            requests: 4,
+            harmless: 2,
+            discards: 0,
+            end: 800,
+            longest: 16,
+            last_start_ns: 0,
+            goes_on: false,
+        });
+        scan.is_known = is_known;
+        Preparation {
+            path: PathBuf::from("x.load"),
+            reading: Reading::default(),
+            arriving: None,
+            scan,
+            writes,
+            fitter: Fitter::new(fit, 1000, 8, 800),
+            appends: None,
+            longest: Sectors::new(32),
+            block: 8,
+            later: Nanos::ZERO,
+            device: None,
+        }
+    }
+
+    fn batch(requests: &[Request]) -> Batch {
+        let mut batch = Batch::default();
+        for request in requests {
+            batch.push(&Record {
+                request: *request,
+                ..Record::default()
+            });
+        }
+        batch
+    }
+
+    #[test]
+    fn a_request_that_the_scan_did_not_find_shows_that_the_file_has_changed() {
+        use Op::{Discard, Flush, Read, Write};
+        for (op, sector, sectors, fed, fits) in [
+            (Read, 784, 16, 4, true),
+            (Read, 784, 16, 5, false),
+            (Read, 785, 16, 4, false),
+            (Read, 700, 17, 4, false),
+            (Write, 784, 16, 4, true),
+            // Its length is no matter, and the place of a flush neither.
+            (Discard, 0, 800, 4, true),
+            (Discard, 0, 801, 4, false),
+            (Flush, 5000, 5000, 4, true),
+        ] {
+            let preparation = preparation(true, Fit::default(), Writes::Do);
+            let misfit = preparation.misfit(&request(op, sector, sectors), fed);
+            assert_eq!(misfit.is_none(), fits, "{op:?} {sector} {sectors} {fed}");
+        }
+        // There are no buffers for writes where the scan found none.
+        let mut only_reads = preparation(true, Fit::default(), Writes::Do);
+        only_reads.scan.harmless = 4;
+        for (op, fits) in [
+            (Read, true),
+            (Flush, true),
+            (Write, false),
+            (Discard, false),
+        ] {
+            let misfit = only_reads.misfit(&request(op, 0, 8), 1);
+            assert_eq!(misfit.is_none(), fits, "{op:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_of_a_load_that_is_not_known_must_fit_the_target() {
+        use Op::{Discard, Flush, Read, Write};
+        for (op, sector, sectors, problem) in [
+            (Read, 968, 32, None),
+            (Read, 0, 40, Some("longer than the buffers of 32")),
+            (Discard, 0, 1000, None),
+            (Read, 976, 32, Some("the target ends at sector 1000")),
+            // Each of place and length is one sector beside a block: their bits are the same.
+            (Read, 9, 9, Some("not aligned")),
+            (Read, 8, 9, Some("not aligned")),
+            (Read, 9, 8, Some("not aligned")),
+            (Read, 4, 4, Some("not aligned")),
+            (Write, 8, 8, None),
+            (Flush, 9, 9, None),
+        ] {
+            let preparation = preparation(false, Fit::default(), Writes::Do);
+            // The number of requests is not known either.
+            let misfit = preparation.misfit(&request(op, sector, sectors), 1000);
+            match (&misfit, problem) {
+                (None, None) => {}
+                (Some(found), Some(problem)) => assert!(found.contains(problem), "{found}"),
+                _ => panic!("{op:?} {sector} {sectors}: {misfit:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn writes_of_a_load_that_is_not_known_are_refused_when_they_come() {
+        for (op, writes, fits) in [
+            (Op::Write, Writes::Refuse, false),
+            (Op::Discard, Writes::Refuse, false),
+            (Op::Read, Writes::Refuse, true),
+            (Op::Flush, Writes::Refuse, true),
+            (Op::Write, Writes::Do, true),
+        ] {
+            let preparation = preparation(false, Fit::default(), writes);
+            let misfit = preparation.misfit(&request(op, 0, 8), 1);
+            assert_eq!(misfit.is_none(), fits, "{op:?}");
+        }
+    }
+
+    #[test]
+    fn a_load_that_is_not_known_goes_to_one_device() {
+        let to = |device, op| Request {
+            device,
+            ..request(op, 0, 8)
+        };
+        for (devices, fits) in [([3, 3], true), ([3, 4], false)] {
+            let requests = devices.map(|device| to(device, Op::Read));
+            let mut preparation = preparation(false, Fit::default(), Writes::Do);
+            let applied = preparation.apply(&mut batch(&requests), 2);
+            assert_eq!(applied.is_ok(), fits);
+            assert_eq!(preparation.device, Some(3));
+        }
+        // A scan has seen all devices of a load that is known.
+        let mut known = preparation(true, Fit::default(), Writes::Do);
+        let requests = [3, 4].map(|device| to(device, Op::Read));
+        assert!(known.apply(&mut batch(&requests), 2).is_ok());
+        assert_eq!(known.device, None);
+    }
+
+    #[test]
+    fn requests_are_moved_left_out_and_started_later() {
+        let requests = [
+            request(Op::Read, 784, 8),
+            request(Op::Write, 0, 8),
+            request(Op::Flush, 5, 5),
+            request(Op::Discard, 8, 8),
+        ];
+        let start = Nanos::from_secs(10);
+        let all = requests.map(|request| Request { start, ..request });
+        for (writes, skipped) in [
+            (Writes::Do, [false; 4]),
+            (Writes::Skip, [false, true, false, true]),
+        ] {
+            let mut preparation = preparation(true, Fit::default(), writes);
+            preparation.later = Nanos::from_secs(3);
+            let mut batch = batch(&all);
+            preparation.apply(&mut batch, 4).unwrap();
+            let seen = [0, 1, 2, 3].map(|row| batch.is_skipped(row));
+            assert_eq!(seen, skipped);
+            assert_eq!(batch.starts(), [Nanos::from_secs(7); 4]);
+            // A flush means the whole device.
+            let flush = batch.request(2);
+            assert_eq!((flush.sector.get(), flush.sectors.get()), (0, 0));
+            assert_eq!(batch.request(0).sector.get(), 784);
+        }
+    }
+
+    #[test]
+    fn what_is_changed_to_fit_is_counted_only_if_it_is_done() {
+        let wrap = Fit {
+            beyond: Beyond::Wrap,
+            align: false,
+        };
+        for (writes, wrapped) in [(Writes::Do, 2), (Writes::Skip, 1)] {
+            let mut preparation = preparation(true, wrap, writes);
+            preparation.fitter = Fitter::new(wrap, 400, 8, 800);
+            let mut batch = batch(&[request(Op::Read, 416, 8), request(Op::Write, 432, 8)]);
+            preparation.apply(&mut batch, 2).unwrap();
+            let places = [0, 1].map(|row| batch.request(row).sector.get());
+            // What is left out shows where it would have been.
+            assert_eq!(places, [16, 32]);
+            assert_eq!(preparation.fitter.fitted().wrapped, wrapped);
+        }
+        let clip = Fit {
+            beyond: Beyond::Clip,
+            align: false,
+        };
+        let mut preparation = preparation(true, clip, Writes::Do);
+        preparation.fitter = Fitter::new(clip, 400, 8, 800);
+        let mut batch = batch(&[request(Op::Read, 392, 16), request(Op::Read, 400, 8)]);
+        preparation.apply(&mut batch, 2).unwrap();
+        assert_eq!(batch.request(0).sectors.get(), 8);
+        assert_eq!([0, 1].map(|row| batch.is_skipped(row)), [false, true]);
+    }
+
+    #[test]
+    fn writes_are_appended_to_their_zone_and_nothing_else_is() {
+        let zone = Zone {
+            start: 0,
+            next: 100,
+            end: 24,
+            writable: Writable::At(8),
+            is_active: true,
+        };
+        // The second does not change these requests, but looks at them.
+        for align in [false, true] {
+            let fit = Fit {
+                beyond: Beyond::Refuse,
+                align,
+            };
+            let mut preparation = Preparation {
+                appends: Some(Zones::new(vec![zone], None, 8)),
+                ..preparation(true, fit, Writes::Do)
+            };
+            let mut all = batch(&[
+                request(Op::Read, 48, 8),
+                request(Op::Write, 64, 8),
+                request(Op::Discard, 56, 8),
+                request(Op::WriteZeroes, 0, 8),
+            ]);
+            preparation.apply(&mut all, 4).unwrap();
+            let places = [0, 1, 2, 3].map(|row| all.request(row).sector.get());
+            assert_eq!(places, [48, 8, 56, 16]);
+            // There is no room for more.
+            let more = preparation.apply(&mut batch(&[request(Op::Write, 0, 8)]), 4);
+            let more = more.unwrap_err().to_string();
+            assert!(more.contains("has changed since it was checked"), "{more}");
+        }
+    }
+
+    #[test]
+    fn batches_are_counted_and_get_the_number_of_their_target() {
+        for (device, scanned, fails) in [(None, 4, false), (Some(7), 4, false), (None, 3, true)] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("x.load");
+            let rows: String = (0..4).map(|i| format!("{i} ; 0 ; 8 ; R\n")).collect();
+            std::fs::write(&path, rows).unwrap();
+            let (feeder, feed) = feeder();
+            let mut preparation = Preparation {
+                path,
+                ..preparation(true, Fit::default(), Writes::Do)
+            };
+            preparation.scan.requests = scanned;
+            feeder.run(preparation, device);
+            let received: Vec<_> = feed.batches.try_iter().collect();
+            let mut rows = 0;
+            for batch in &received {
+                let Ok(batch) = batch else { continue };
+                rows += batch.len();
+                let devices = (0..batch.len()).map(|row| batch.request(row).device);
+                let number = device.unwrap_or(0);
+                assert!(devices.into_iter().all(|device| device == number));
+            }
+            assert_eq!(received.iter().any(Result::is_err), fails);
+            assert_eq!(rows, if fails { 0 } else { 4 });
+        }
+    }
+}

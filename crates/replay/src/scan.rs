@@ -464,4 +464,139 @@ mod tests {
             assert_eq!((scan.requests, scan.end.get()), (2, end), "{writes:?}");
         }
     }
+
+    /// What is found out of a batch with these requests.
+    fn added(requests: &[Request], writes: Writes) -> Result<Scan, ReplayError> {
+        let mut batch = Batch::default();
+        for request in requests {
+            let request = *request;
+            batch.push(&iosonar_trace::Record {
+                request,
+                ..Default::default()
+            });
+        }
+        let mut scan = Scan::default();
+        for row in 0..batch.len() {
+            scan.add(&batch, row, Path::new("x.load"), writes)?;
+        }
+        Ok(scan)
+    }
+
+    fn request(op: Op, sector: u64, sectors: u32) -> Request {
+        Request {
+            op,
+            sector: Sector::new(sector),
+            sectors: Sectors::new(sectors),
+            ..Request::default()
+        }
+    }
+
+    #[test]
+    fn each_device_is_noted_once() {
+        let to = |device| Request {
+            device,
+            ..request(Op::Read, 0, 8)
+        };
+        for devices in [&[][..], &[0], &[3], &[3, 3, 5, 3, 0]] {
+            let requests: Vec<_> = devices.iter().map(|device| to(*device)).collect();
+            let scan = added(&requests, Writes::Do).unwrap();
+            assert_eq!(scan.devices, devices.iter().copied().collect());
+        }
+    }
+
+    #[test]
+    fn each_operation_counts_as_what_it_does() {
+        // Whether it is harmless, a discard, where it ends, and its length if it moves data.
+        for (op, harmless, discards, end, longest) in [
+            (Op::Read, 1, 0, 108, 8),
+            (Op::Write, 0, 0, 108, 8),
+            (Op::Flush, 1, 0, 0, 0),
+            (Op::Discard, 0, 1, 108, 0),
+            (Op::WriteZeroes, 0, 0, 108, 0),
+        ] {
+            let figures = |writes| {
+                let scan = added(&[request(op, 100, 8)], writes).unwrap();
+                let figures = scan.figures(Nanos::ZERO);
+                assert_eq!(figures.requests, 1);
+                let ScanFigures {
+                    discards,
+                    end,
+                    longest,
+                    harmless,
+                    ..
+                } = figures;
+                (harmless, discards, end, longest)
+            };
+            assert_eq!(
+                figures(Writes::Do),
+                (harmless, discards, end, longest),
+                "{op:?}"
+            );
+            // What is left out has no extent.
+            let skipped = match harmless {
+                0 => (0, 0, 0, 0),
+                _ => (harmless, discards, end, longest),
+            };
+            assert_eq!(figures(Writes::Skip), skipped, "{op:?}");
+        }
+        let several = [
+            request(Op::Read, 500, 8),
+            request(Op::Write, 100, 16),
+            request(Op::Read, 0, 4),
+        ];
+        let figures = added(&several, Writes::Do).unwrap().figures(Nanos::ZERO);
+        assert_eq!(
+            (figures.end, figures.longest, figures.harmless),
+            (508, 16, 2)
+        );
+    }
+
+    #[test]
+    fn what_moves_more_data_than_the_kernel_does_at_once_is_an_error() {
+        let most = ((1_u64 << 31) - 4096) / 512;
+        for (op, sectors, fits) in [
+            (Op::Read, most, true),
+            (Op::Read, most + 1, false),
+            (Op::Write, most + 1, false),
+            (Op::Discard, most + 1, true),
+        ] {
+            let added = added(&[request(op, 0, sectors as u32)], Writes::Do);
+            assert_eq!(added.is_ok(), fits, "{op:?} {sectors}");
+        }
+        // Nor is it if it is left out.
+        let skipped = added(&[request(Op::Write, 0, most as u32 + 1)], Writes::Skip);
+        assert!(skipped.is_ok());
+    }
+
+    #[test]
+    fn a_load_without_requests_is_refused() {
+        let nothing = Scan::default().check(Writes::Do).unwrap_err().to_string();
+        assert!(
+            nothing.contains("no requests in the selected window"),
+            "{nothing}"
+        );
+        let reads = "0 ; 0 ; 8 ; R\n";
+        for writes in [Writes::Refuse, Writes::Skip, Writes::Do] {
+            assert!(scanned(reads, writes, Nanos::MAX).is_ok());
+        }
+        let writes = "0 ; 0 ; 8 ; W\n1 ; 0 ; 8 ; W\n2 ; 0 ; 8 ; R\n";
+        let refused = scanned(writes, Writes::Refuse, Nanos::MAX).unwrap_err();
+        let refused = refused.to_string();
+        assert!(
+            refused.contains("2 requests that change data (of 3 requests)"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_pipe_is_not_read_in_advance() {
+        let reading = Reading::default();
+        for path in ["-", "/dev/null"] {
+            let scan = Scan::of(Path::new(path), &reading, Writes::Refuse).unwrap();
+            assert!(!scan.is_known, "{path}");
+            assert_eq!(scan.longest, LONGEST_UNKNOWN);
+        }
+        let missing = Scan::of(Path::new("/nowhere/x.load"), &reading, Writes::Do);
+        assert!(missing.is_err());
+    }
 }
