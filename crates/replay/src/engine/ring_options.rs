@@ -80,3 +80,62 @@ pub enum TaskWork {
     #[serde(rename = "defer")]
     Deferred,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_that_is_given_and_that_an_engine_has_no_use_for_is_named() {
+        let all = [
+            "--sqpoll",
+            "--iopoll",
+            "--engine-opt task-work",
+            "--engine-opt buffers=plain",
+        ];
+        for (engine, used) in [
+            (EngineKind::IoUring, 4),
+            (EngineKind::Passthrough, 3),
+            (EngineKind::Sync, 0),
+            (EngineKind::Threads, 0),
+            (EngineKind::Dry, 0),
+            (EngineKind::Simulate, 0),
+        ] {
+            assert!(RingOptions::default().unused_by(engine).is_empty());
+            for (i, name) in all.into_iter().enumerate() {
+                for task_work in [TaskWork::Interrupt, TaskWork::Deferred] {
+                    let one = RingOptions {
+                        submission_thread: i == 0,
+                        poll_completions: i == 1,
+                        task_work: if i == 2 {
+                            task_work
+                        } else {
+                            TaskWork::default()
+                        },
+                        plain_buffers: i == 3,
+                    };
+                    let unused = if i < used { vec![] } else { vec![name] };
+                    assert_eq!(one.unused_by(engine), unused, "{engine:?}");
+                }
+            }
+            let every = RingOptions {
+                submission_thread: true,
+                poll_completions: true,
+                task_work: TaskWork::Interrupt,
+                plain_buffers: true,
+            };
+            assert_eq!(every.unused_by(engine), all[used..]);
+        }
+    }
+
+    #[test]
+    fn only_a_thread_of_the_kernel_needs_processors() {
+        assert!(RingOptions::default().check().is_ok());
+        let usable = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let polling = RingOptions {
+            submission_thread: true,
+            ..RingOptions::default()
+        };
+        assert_eq!(polling.check().is_ok(), usable >= 3);
+    }
+}

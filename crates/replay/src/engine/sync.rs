@@ -109,3 +109,74 @@ fn can_say_no(file: &File) -> bool {
     let outcome = rustix::io::preadv2(file, data, 0, ReadWriteFlags::NOWAIT);
     !matches!(outcome, Err(Errno::OPNOTSUPP))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AccessKind, RingOptions};
+    use super::*;
+    use iosonar_linux::memory::Buffer;
+
+    #[test]
+    fn each_access_is_done_before_the_next_is_prepared() {
+        let file = tempfile::tempfile().unwrap();
+        let mut engine = Synchronous::new(&Setup {
+            files: vec![&file],
+            in_flight: 4,
+            ring: RingOptions::default(),
+            sync: Durability::None,
+            regions: Vec::new(),
+            discards: false,
+            zones: Vec::new(),
+        })
+        .unwrap();
+        assert_eq!((engine.name(), engine.together(Nanos::SECOND)), ("sync", 1));
+        let access = |kind, offset, length: u64| {
+            let mut buffer = Buffer::new(4096).unwrap();
+            buffer.fill(9);
+            IoAccess {
+                kind,
+                target: 0,
+                offset,
+                buffer,
+                region: 0,
+                length,
+            }
+        };
+        let write = AccessKind::Write { durable: false };
+        let mut done = Vec::new();
+        engine.prepare(5, access(write, 512, 1024)).unwrap();
+        engine.reap(&mut done);
+        assert!(done.is_empty(), "nothing begins before it is submitted");
+        engine
+            .prepare(6, access(AccessKind::Read, 1024, 4096))
+            .unwrap();
+        engine.reap(&mut done);
+        assert_eq!((done.len(), done[0].slot, done[0].result), (1, 5, 1024));
+        engine.submit().unwrap();
+        engine.submit().unwrap();
+        // With something done, it does not wait.
+        engine.wait(Nanos::from_secs(100_000)).unwrap();
+        engine.reap(&mut done);
+        assert_eq!((done.len(), done[1].slot, done[1].result), (2, 6, 512));
+    }
+
+    #[test]
+    fn files_are_no_devices_that_suit_synchronous_calls() {
+        let (file, device) = (
+            tempfile::tempfile().unwrap(),
+            File::open("/dev/null").unwrap(),
+        );
+        assert_eq!(driver(&file), None);
+        assert_eq!(driver(&device), None);
+        assert!(suited(&[&file, &device]).is_empty());
+    }
+
+    #[test]
+    fn a_file_in_proc_cannot_be_asked_without_waiting_and_an_empty_pipe_can() {
+        let status = File::open("/proc/self/status").unwrap();
+        assert!(!can_say_no(&status));
+        // A pipe has no places, so it refuses that; but not because it would have to wait.
+        let (reader, _writer) = std::io::pipe().unwrap();
+        assert!(can_say_no(&File::from(std::os::fd::OwnedFd::from(reader))));
+    }
+}

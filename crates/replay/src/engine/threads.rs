@@ -202,3 +202,82 @@ impl Drop for ThreadPool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_thread_that_panics_is_noted() {
+        for panics in [false, true] {
+            let has_panicked = Arc::new(AtomicBool::new(false));
+            let notes = NotesPanic(Arc::clone(&has_panicked));
+            let thread = std::thread::spawn(move || {
+                let _notes = notes;
+                if panics {
+                    // Without a message.
+                    std::panic::resume_unwind(Box::new(()));
+                }
+            });
+            assert_eq!(thread.join().is_err(), panics);
+            assert_eq!(has_panicked.load(Relaxed), panics);
+        }
+    }
+
+    #[test]
+    fn a_pool_one_of_whose_threads_has_panicked_is_not_waited_for() {
+        let file = tempfile::tempfile().unwrap();
+        let mut pool = ThreadPool::with(&[&file], Durability::None, 2).unwrap();
+        assert!(pool.check().is_ok());
+        assert!(pool.wait(Nanos::ZERO).is_ok());
+        pool.has_panicked.store(true, Relaxed);
+        assert!(pool.check().is_err());
+        assert!(pool.wait(Nanos::from_secs(1000)).is_err());
+    }
+
+    #[test]
+    fn a_pool_has_a_thread_for_each_access_up_to_a_limit() {
+        let file = tempfile::tempfile().unwrap();
+        for (wanted, threads) in [(0, 1), (1, 1), (3, 3), (129, 128)] {
+            let pool = ThreadPool::with(&[&file], Durability::None, wanted).unwrap();
+            assert_eq!(pool.threads.len(), threads);
+            assert_eq!(pool.together(Nanos::SECOND), 1);
+        }
+    }
+
+    #[test]
+    fn what_is_at_the_device_is_counted() {
+        use crate::engine::AccessKind;
+        use iosonar_linux::memory::Buffer;
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, &[7; 1024]).unwrap();
+        let mut pool = ThreadPool::with(&[&file], Durability::None, 1).unwrap();
+        for slot in 0..3 {
+            let access = IoAccess {
+                kind: AccessKind::Read,
+                target: 0,
+                // The last one is behind the end.
+                offset: 512 * u64::from(slot),
+                buffer: Buffer::new(512).unwrap(),
+                region: 0,
+                length: 512,
+            };
+            pool.prepare(slot, access).unwrap();
+        }
+        assert_eq!(pool.prepared().collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(pool.outstanding, 0);
+        pool.submit().unwrap();
+        assert_eq!((pool.prepared().count(), pool.outstanding), (0, 3));
+        let mut done = Vec::new();
+        while done.len() < 3 {
+            let before = done.len();
+            pool.wait(Nanos::from_millis(20)).unwrap();
+            pool.reap(&mut done);
+            assert!(done.len() >= before);
+            assert_eq!(pool.outstanding, 3 - done.len());
+        }
+        let mut results: Vec<_> = done.iter().map(|done| (done.slot, done.result)).collect();
+        results.sort_unstable();
+        assert_eq!(results, [(0, 512), (1, 512), (2, 0)]);
+    }
+}

@@ -475,5 +475,206 @@ mod tests {
         assert!(done.iter().all(|done| done.result == 4096));
         let is_read = |done: &Done| done.buffer.iter().all(|byte| *byte == 7);
         assert!(done.iter().all(is_read));
+        assert_eq!(ring.in_ring, 0);
+    }
+
+    #[test]
+    fn only_a_signal_or_a_shortage_passes() {
+        for (errno, passes) in [
+            (EINTR, true),
+            (EAGAIN, true),
+            (EBUSY, true),
+            (ETIME, false),
+            (libc::EIO, false),
+        ] {
+            assert_eq!(is_passing(&io::Error::from_raw_os_error(errno)), passes);
+        }
+        assert!(!is_passing(&io::Error::other("without a number")));
+    }
+
+    fn setup(file: &File, ring: RingOptions) -> Setup<'_> {
+        Setup {
+            files: vec![file],
+            in_flight: 4,
+            ring,
+            sync: Durability::None,
+            regions: Vec::new(),
+            discards: false,
+            zones: Vec::new(),
+        }
+    }
+
+    fn access(kind: AccessKind, offset: u64) -> IoAccess {
+        let moves_data = matches!(kind, AccessKind::Read | AccessKind::Write { .. });
+        IoAccess {
+            kind,
+            target: 0,
+            offset,
+            buffer: Buffer::new(4096).unwrap(),
+            region: 0,
+            length: if moves_data { 4096 } else { 0 },
+        }
+    }
+
+    /// Waits until so many are done.
+    fn reaped<D: Dialect>(ring: &mut Uring<D>, n: usize) -> Vec<Done> {
+        let mut done = Vec::new();
+        while done.len() < n {
+            ring.wait(Nanos::from_millis(100)).unwrap();
+            ring.reap(&mut done);
+        }
+        done
+    }
+
+    #[test]
+    fn what_is_in_the_ring_is_counted_until_it_is_done() {
+        const READS: u32 = 21;
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, &vec![7; 4096 * READS as usize]).unwrap();
+        let plain = RingOptions {
+            plain_buffers: true,
+            ..RingOptions::default()
+        };
+        let mut ring = match Uring::<Calls>::new(&setup(&file, plain)) {
+            Ok(ring) => ring,
+            Err(e) => return eprintln!("skipped: no ring here: {e}"),
+        };
+        // Twice more than there are entries: the first ones begin when there is no place for more.
+        for slot in 0..READS {
+            let read = access(AccessKind::Read, u64::from(slot) * 4096);
+            ring.prepare(slot, read).unwrap();
+            assert!(ring.prepared);
+            assert_eq!(ring.in_ring, slot as usize + 1);
+        }
+        ring.submit().unwrap();
+        assert!(!ring.prepared);
+        assert!((0..READS).all(|slot| !ring.began_with(slot)));
+        let mut slots: Vec<_> = reaped(&mut ring, READS as usize)
+            .iter()
+            .map(|done| (done.slot, done.result))
+            .collect();
+        slots.sort_unstable();
+        assert_eq!(
+            slots,
+            (0..READS).map(|slot| (slot, 4096)).collect::<Vec<_>>()
+        );
+        assert_eq!((ring.in_ring, ring.at_the_side), (0, 0));
+        assert_eq!(ring.taken_after(), Nanos::ZERO, "it is not known");
+        for (behind, together) in [(200, 2), (201, 16)] {
+            assert_eq!(ring.together(Nanos::from_millis(behind)), together);
+        }
+    }
+
+    #[test]
+    fn a_ring_that_polls_leaves_flushes_to_threads_and_says_which_it_began_with() {
+        let file = tempfile::tempfile().unwrap();
+        let polls = RingOptions {
+            poll_completions: true,
+            ..RingOptions::default()
+        };
+        let mut ring = match Uring::<Calls>::new(&setup(&file, polls)) {
+            Ok(ring) => ring,
+            Err(e) => return eprintln!("skipped: no ring here: {e}"),
+        };
+        ring.prepare(7, access(AccessKind::Flush, 0)).unwrap();
+        ring.prepare(9, access(AccessKind::Flush, 0)).unwrap();
+        assert_eq!((ring.at_the_side, ring.in_ring), (2, 0));
+        ring.submit().unwrap();
+        let began = [7, 8, 9].map(|slot| ring.began_with(slot));
+        assert_eq!(began, [true, false, true]);
+        let mut done = reaped(&mut ring, 2);
+        done.sort_by_key(|done| done.slot);
+        assert_eq!(
+            done.iter().map(|d| (d.slot, d.result)).collect::<Vec<_>>(),
+            [(7, 0), (9, 0)]
+        );
+        assert_eq!(ring.at_the_side, 0);
+        ring.submit().unwrap();
+        assert!(!ring.began_with(7), "that was the last time");
+    }
+
+    #[test]
+    fn what_a_ring_without_discards_is_given_fails() {
+        let file = tempfile::tempfile().unwrap();
+        let mut ring = match Uring::<Aside>::new(&setup(&file, RingOptions::default())) {
+            Ok(ring) => ring,
+            Err(e) => return eprintln!("skipped: no ring here: {e}"),
+        };
+        let discard = ring.prepare(1, access(AccessKind::Discard, 0));
+        assert!(discard.unwrap_err().to_string().contains("discard"));
+    }
+
+    /// Refuses reads, and leaves discards to the side.
+    struct Aside;
+
+    impl Dialect for Aside {
+        const NAME: &'static str = "aside";
+        const REGISTERS: bool = false;
+        type Sqe = squeue::Entry;
+        type Cqe = io_uring::cqueue::Entry;
+
+        fn new(_: &Setup<'_>) -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        fn is_for_the_side(&self, access: &IoAccess, _: bool) -> bool {
+            access.kind == AccessKind::Discard
+        }
+
+        fn loan(
+            &mut self,
+            _: u32,
+            access: IoAccess,
+            _: bool,
+        ) -> Result<Loan<squeue::Entry>, (i32, Buffer)> {
+            Err((libc::EOVERFLOW, access.buffer))
+        }
+
+        fn completed(&mut self, _: u64, _: iosonar_linux::memory::Completion) -> Answer {
+            unreachable!("nothing is in the ring")
+        }
+
+        fn notes(&self) -> Vec<EngineNote> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn what_fails_before_it_is_submitted_is_done_with_its_error() {
+        let file = tempfile::tempfile().unwrap();
+        let mut ring = match Uring::<Aside>::new(&setup(&file, RingOptions::default())) {
+            Ok(ring) => ring,
+            Err(e) => return eprintln!("skipped: no ring here: {e}"),
+        };
+        ring.prepare(3, access(AccessKind::Read, 0)).unwrap();
+        assert!(!ring.prepared && ring.in_ring == 0);
+        ring.submit().unwrap();
+        // There is something to be reaped, so it is not waited for.
+        ring.wait(Nanos::from_secs(100_000)).unwrap();
+        let mut done = Vec::new();
+        ring.reap(&mut done);
+        let results: Vec<_> = done.iter().map(|done| (done.slot, done.result)).collect();
+        assert_eq!(results, [(3, -libc::EOVERFLOW)]);
+        ring.reap(&mut done);
+        assert_eq!(done.len(), 1, "once");
+    }
+
+    #[test]
+    fn as_many_as_there_is_room_for_begin_before_they_are_submitted() {
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, &vec![7; 4096]).unwrap();
+        let mut ring = match polled(&file) {
+            Ok(ring) => ring,
+            Err(e) => return eprintln!("skipped: no ring here: {e}"),
+        };
+        let waiting = |ring: &Uring<Calls>| ring.unseen.as_ref().map(Vec::len);
+        for slot in 0..MOST_UNSEEN as u32 {
+            assert_eq!(waiting(&ring), Some(slot as usize));
+            ring.prepare(slot, access(AccessKind::Read, 0)).unwrap();
+        }
+        assert_eq!(waiting(&ring), Some(0));
+        ring.submit().unwrap();
+        assert_eq!(reaped(&mut ring, MOST_UNSEEN).len(), MOST_UNSEEN);
+        assert_eq!(ring.in_ring, 0);
     }
 }
