@@ -210,3 +210,186 @@ pub(super) fn mark(summary: &mut Summary, loads: &[Load], targets: &[Target], op
         summary.fakes.insert(0, FakeOf { target: None, fake });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scan;
+    use crate::verify::{Verification, Verify};
+    use iosonar_trace::Reading;
+    use iosonar_units::Bytes;
+
+    fn load(scan: Scan) -> Load {
+        Load {
+            path: "x.load".into(),
+            reading: Reading::default(),
+            scan,
+            arriving: None,
+        }
+    }
+
+    fn scan(requests: u64, harmless: u64, is_known: bool) -> Scan {
+        let mut scan = Scan::default();
+        (scan.requests, scan.harmless, scan.is_known) = (requests, harmless, is_known);
+        scan
+    }
+
+    /// Of one target, with a verdict that shows whether it was judged.
+    fn summary(completed: u64, warming_up: u64) -> Summary {
+        let verdict = Verdict::DeviceLimited { from: Nanos::ZERO };
+        let target = Target::imaginary(Bytes::new(1 << 20), Bytes::new(512));
+        let watch = Watch::default();
+        Summary {
+            completed,
+            warming_up,
+            verdict,
+            targets: vec![target_summary(&target, verdict, &watch, Fed::default())],
+            ..Summary::default()
+        }
+    }
+
+    fn marked(mut summary: Summary, scan: Scan, options: &Options) -> Summary {
+        let target = Target::imaginary(Bytes::new(1 << 20), Bytes::new(512));
+        mark(&mut summary, &[load(scan)], &[target], options);
+        summary
+    }
+
+    #[test]
+    fn a_replay_is_judged_if_something_was_measured() {
+        let limited = Verdict::DeviceLimited { from: Nanos::ZERO };
+        for (completed, warming_up, of_all, of_target) in [
+            (5, 0, limited, limited),
+            (5, 4, limited, limited),
+            (5, 5, Verdict::NotJudged, Verdict::NotJudged),
+            // Of a target that answers nothing, the verdict stands.
+            (0, 0, Verdict::NotJudged, limited),
+        ] {
+            let summary = summary(completed, warming_up);
+            let summary = marked(summary, scan(5, 5, true), &Options::default());
+            let seen = (summary.verdict, summary.targets[0].verdict);
+            assert_eq!(seen, (of_all, of_target), "{completed} {warming_up}");
+        }
+    }
+
+    #[test]
+    fn a_replay_is_verified_if_its_writes_carry_tags_and_it_may_have_some() {
+        for (requests, harmless, is_known, writes) in [
+            (5, 5, true, false),
+            (5, 4, true, true),
+            (5, 0, true, true),
+            (5, 5, false, true),
+            (0, 0, false, true),
+        ] {
+            for level in [Verify::Off, Verify::Reads] {
+                let options = Options {
+                    verification: Verification {
+                        level,
+                        ..Verification::default()
+                    },
+                    ..Options::default()
+                };
+                let summary = marked(summary(5, 0), scan(requests, harmless, is_known), &options);
+                let is_verified = writes && level == Verify::Reads;
+                assert_eq!(summary.is_verified, is_verified, "{harmless} {is_known}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_engine_without_targets_is_a_fake_and_a_model_is_not_a_device() {
+        let from = Nanos::ZERO;
+        let (device, model) = (
+            Verdict::DeviceLimited { from },
+            Verdict::ModelLimited { from },
+        );
+        for (engine, verdict, is_fake) in [
+            (EngineKind::Threads, device, false),
+            (EngineKind::Dry, device, true),
+            (EngineKind::Simulate, model, true),
+        ] {
+            let options = Options {
+                engine,
+                warmup: Nanos::SECOND,
+                ..Options::default()
+            };
+            let summary = Summary {
+                engine: "the engine",
+                fakes: vec![FakeOf {
+                    target: None,
+                    fake: Fake::InMemory,
+                }],
+                ..summary(5, 0)
+            };
+            let summary = marked(summary, scan(5, 5, true), &options);
+            assert_eq!(summary.warmup, Nanos::SECOND);
+            assert_eq!(
+                (summary.verdict, summary.targets[0].verdict),
+                (verdict, verdict)
+            );
+            let fakes: Vec<_> = summary.fakes.iter().map(|of| of.fake).collect();
+            let engine = Fake::NoTarget {
+                engine: "the engine",
+            };
+            match is_fake {
+                true => assert_eq!(fakes, [engine, Fake::InMemory]),
+                false => assert_eq!(fakes, [Fake::InMemory]),
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_not_recorded_of_a_known_load_was_missed() {
+        let counts = Counts {
+            completed: 1,
+            skipped: 2,
+            dropped: 4,
+            cancelled: 8,
+            errors: 16,
+            short: 32,
+            missed: 100,
+            ..Counts::default()
+        };
+        // 1 + 2 + 4 + 8 + 16 + 32 were recorded.
+        for (loads, requests, missed) in [
+            (vec![scan(70, 70, true)], 70, 7),
+            (vec![scan(60, 60, true), scan(13, 13, true)], 73, 10),
+            (vec![scan(60, 60, true)], 60, 0),
+            (vec![scan(0, 0, false)], 163, 100),
+            (vec![scan(60, 60, true), scan(0, 0, false)], 163, 100),
+        ] {
+            let loads: Vec<_> = loads.into_iter().map(load).collect();
+            let summary = counted(&loads, loads.len(), counts.clone());
+            assert_eq!((summary.requests, summary.missed), (requests, missed));
+            assert_eq!((summary.completed, summary.short), (1, 32));
+        }
+    }
+
+    #[test]
+    fn a_load_is_meant_to_last_until_the_latest_start_after_its_beginning() {
+        use iosonar_trace::transform::Change;
+        let secs = Nanos::from_secs;
+        let of = |last_start, from| {
+            let mut load = load(scan(1, 1, true));
+            load.scan.last_start = secs(last_start);
+            let until = Nanos::MAX;
+            load.reading.changes = vec![Change::Select {
+                from: secs(from),
+                until,
+            }];
+            load
+        };
+        let counts = || Counts {
+            first_error: Some((5, 1)),
+            ..Counts::default()
+        };
+        let loads = [of(30, 20), of(25, 10)];
+        let summary = counted(&loads, 2, counts());
+        assert_eq!(summary.intended, secs(15));
+        assert_eq!(
+            (summary.first_errno, summary.first_error_on),
+            (Some(5), Some(1))
+        );
+        let summary = counted(&loads[..1], 1, counts());
+        assert_eq!((summary.intended, summary.first_error_on), (secs(10), None));
+    }
+}

@@ -63,3 +63,67 @@ pub(super) fn verifier(
     let write_through = target.is_write_through();
     Ok(Some(Verifier::new(verification, run, log, write_through)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::Verification;
+    use iosonar_units::Bytes;
+
+    fn options(path: &Path) -> Options {
+        Options {
+            verification: Verification {
+                keep_tables: Some(path.to_owned()),
+                ..Verification::default()
+            },
+            ..Options::default()
+        }
+    }
+
+    #[test]
+    fn the_first_target_has_the_log_of_the_name_and_others_have_their_number_in_it() {
+        for (number, path) in [
+            (0, "a/x.tables"),
+            (1, "a/x.tables.1"),
+            (12, "a/x.tables.12"),
+        ] {
+            assert_eq!(log_path(Path::new("a/x.tables"), number), Path::new(path));
+        }
+    }
+
+    #[test]
+    fn a_log_that_exists_is_refused_before_any_is_created() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.tables");
+        std::fs::write(folder.path().join("x.tables.2"), "of another").unwrap();
+        for (targets, is_refused) in [(1, false), (2, false), (3, true)] {
+            let checked = refuse_existing_logs(targets, &options(&path));
+            assert_eq!(checked.is_err(), is_refused, "{targets}");
+        }
+        assert!(refuse_existing_logs(3, &Options::default()).is_ok());
+        // A link to nowhere is in the way, too.
+        std::os::unix::fs::symlink("nowhere", &path).unwrap();
+        assert!(refuse_existing_logs(1, &options(&path)).is_err());
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_created_is_refused_only_if_it_exists() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = Target::imaginary(Bytes::new(1 << 20), Bytes::new(512));
+        let existing = folder.path().join("x.tables");
+        std::fs::write(&existing, "of another").unwrap();
+        let refused = verifier(&target, &options(&existing), 1, 0).err().unwrap();
+        assert!(matches!(refused, ReplayError::Refused(_)), "{refused:?}");
+        let missing = folder.path().join("nowhere/x.tables");
+        let failed = verifier(&target, &options(&missing), 1, 0).err().unwrap();
+        assert!(matches!(failed, ReplayError::Io { .. }), "{failed:?}");
+        // The second target's log is another file.
+        let second = verifier(&target, &options(&existing), 1, 1).unwrap();
+        assert!(second.is_some());
+        assert!(
+            verifier(&target, &Options::default(), 1, 0)
+                .unwrap()
+                .is_none()
+        );
+    }
+}

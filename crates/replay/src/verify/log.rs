@@ -539,4 +539,248 @@ mod tests {
         });
         assert_eq!(log.shared.lock().bytes.len(), RECORD);
     }
+
+    const SECTORS: u64 = 1000;
+
+    fn request(op: Op, sector: u64, sectors: u32) -> Request {
+        Request {
+            op,
+            sector: Sector::new(sector),
+            sectors: Sectors::new(sectors),
+            ..Request::default()
+        }
+    }
+
+    /// A record of the table at the top.
+    fn record(what: u8, op: Op, bits: u8, number: u32, sector: u64, sectors: u32) -> [u8; RECORD] {
+        let mut bytes = [0; RECORD];
+        (bytes[0], bytes[1], bytes[2]) = (what, op as u8, bits);
+        bytes[4..8].copy_from_slice(&sectors.to_le_bytes());
+        bytes[8..12].copy_from_slice(&number.to_le_bytes());
+        bytes[16..24].copy_from_slice(&sector.to_le_bytes());
+        let sum = crc32fast::hash(&bytes[..28]);
+        bytes[28..].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    fn header(version: u32) -> Vec<u8> {
+        let mut bytes = b"iosonarV".to_vec();
+        bytes.extend(version.to_le_bytes());
+        bytes.resize(16, 0);
+        bytes.extend(0x0102_0304_0506_0708_u64.to_le_bytes());
+        bytes.extend(SECTORS.to_le_bytes());
+        bytes.resize(60, 0);
+        let sum = crc32fast::hash(&bytes);
+        bytes.extend(sum.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_log_is_written_as_its_table_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.tables");
+        for durable in [false, true] {
+            let run = 0x0102_0304_0506_0708;
+            let mut log = TableLog::create(&path, run, SECTORS, durable).unwrap();
+            let write = request(Op::Write, 0x0102_0304_0506, 0x0a0b_0c0d);
+            let discard = request(Op::Discard, 8, 16);
+            log.started(0x1122_3344, &write).unwrap();
+            for (done, durable) in [(false, false), (true, false), (false, true), (true, true)] {
+                log.ended(7, &write, done, durable);
+            }
+            log.started(9, &discard).unwrap();
+            log.ended(9, &discard, true, false);
+            log.ended(5, &request(Op::Flush, 0, 0), true, false);
+            assert!(log.finish().is_none());
+            let (sector, sectors) = (0x0102_0304_0506, 0x0a0b_0c0d);
+            let mut expected = header(1);
+            expected.extend(record(1, Op::Write, 0, 0x1122_3344, sector, sectors));
+            for bits in 0..4 {
+                expected.extend(record(2, Op::Write, bits, 7, sector, sectors));
+            }
+            expected.extend(record(1, Op::Discard, 0, 9, 8, 16));
+            expected.extend(record(2, Op::Discard, 1, 9, 8, 16));
+            expected.extend(record(2, Op::Flush, 1, 5, 0, 0));
+            expected.extend(record(3, Op::Read, 0, 0, 0, 0));
+            assert_eq!(std::fs::read(&path).unwrap(), expected);
+            std::fs::remove_file(&path).unwrap();
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Result<KeptTables, String> {
+        let tables = Tables::new(iosonar_units::Bytes::new(1 << 30), std::env::temp_dir());
+        read_log_from(bytes, Path::new("x.tables"), tables)
+    }
+
+    #[test]
+    fn a_log_begins_with_a_header_of_this_version() {
+        let kept = read(&header(1)).unwrap();
+        assert_eq!((kept.run, kept.sectors), (0x0102_0304_0506_0708, SECTORS));
+        assert_eq!((kept.writes, kept.flushes, kept.cut_off), (0, 0, 0));
+        assert!(!kept.is_complete);
+        let mut damaged = header(1);
+        damaged[30] ^= 1;
+        let mut of_another = header(1);
+        of_another[7] = b'W';
+        let sum = crc32fast::hash(&of_another[..60]);
+        of_another[60..].copy_from_slice(&sum.to_le_bytes());
+        for (bytes, problem) in [
+            (&header(1)[..63], "is not a log"),
+            (&damaged, "is not a log"),
+            (&of_another, "is not a log"),
+            (
+                &header(2),
+                "has version 2, but this program reads only version 1",
+            ),
+            (&header(0x0100_0001), "has version 16777217"),
+        ] {
+            let found = read(bytes).err().unwrap_or_default();
+            assert!(found.contains(problem), "{found}");
+        }
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_true_is_reported_with_its_place() {
+        let write = |number, sector, sectors| record(1, Op::Write, 0, number, sector, sectors);
+        let mut unknown = record(1, Op::Write, 0, 2, 0, 8);
+        unknown[1] = 200;
+        seal(&mut unknown);
+        for (second, problem) in [
+            (write(2, 992, 8), None),
+            (
+                write(2, 993, 8),
+                Some("lies beyond the target's 1000 sectors"),
+            ),
+            (write(2, u64::MAX, 8), Some("lies beyond")),
+            (write(3, 0, 8), Some("write 3 found, expected 2")),
+            (write(1, 0, 8), Some("write 1 found, expected 2")),
+            (
+                record(4, Op::Write, 0, 2, 0, 8),
+                Some("unknown record kind 4"),
+            ),
+            (
+                record(0, Op::Flush, 0, 2, 0, 0),
+                Some("unknown record kind 0"),
+            ),
+            (unknown, Some("unknown operation 200")),
+            (record(1, Op::Flush, 0, 9, 0, 0), None),
+            (record(3, Op::Read, 0, 0, 0, 0), None),
+        ] {
+            let bytes = [header(1), write(1, 8, 8).to_vec(), second.to_vec()].concat();
+            match (read(&bytes), problem) {
+                (Ok(_), None) => {}
+                (Err(found), Some(problem)) => {
+                    assert!(found.starts_with("x.tables: byte 96: "), "{found}");
+                    assert!(found.contains(problem), "{found}");
+                }
+                (read, problem) => panic!("{:?} {problem:?}", read.err()),
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_record_says_goes_into_the_tables() {
+        // What is known of a sector after one write: which it may hold at least, and which must survive.
+        for (bits, flush, floor, durable) in [
+            (0, None, 0, 0),
+            (1, None, 1, 0),
+            (3, None, 1, 1),
+            (1, Some((1, 1)), 1, 1),
+            // It began before the write was complete, or was not done.
+            (1, Some((1, 0)), 1, 0),
+            (1, Some((0, 1)), 1, 0),
+        ] {
+            let mut bytes = header(1);
+            bytes.extend(record(1, Op::Write, 0, 1, 8, 8));
+            bytes.extend(record(2, Op::Write, bits, 1, 8, 8));
+            if let Some((bits, complete)) = flush {
+                bytes.extend(record(1, Op::Flush, 0, complete, 0, 0));
+                bytes.extend(record(2, Op::Flush, bits, complete, 0, 0));
+            }
+            let kept = read(&bytes).unwrap();
+            assert_eq!((kept.writes, kept.is_complete), (1, false));
+            let done = flush.is_some_and(|(bits, _)| bits == 1);
+            assert_eq!(kept.flushes, u64::from(done));
+            for (sector, expected) in [
+                (7, (0, 0, 0)),
+                (8, (1, floor, durable)),
+                (15, (1, floor, durable)),
+                (16, (0, 0, 0)),
+            ] {
+                kept.tables.entries(sector..sector + 1, |_, entry| {
+                    let durable = kept.tables.durable(&entry);
+                    assert_eq!((entry.started, entry.floor, durable), expected, "{bits}");
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn what_follows_a_damaged_record_is_cut_off() {
+        let write = record(1, Op::Write, 0, 1, 8, 8);
+        let end = record(3, Op::Read, 0, 0, 0, 0);
+        let mut damaged = end;
+        damaged[20] ^= 1;
+        for (rest, writes, is_complete, cut_off) in [
+            (vec![write, end], 1, true, 0),
+            (vec![write, damaged], 1, false, 32),
+            (vec![damaged, write, end], 0, false, 96),
+        ] {
+            let bytes = [header(1), rest.concat()].concat();
+            let kept = read(&bytes).unwrap();
+            let seen = (kept.writes, kept.is_complete, kept.cut_off);
+            assert_eq!(seen, (writes, is_complete, cut_off));
+        }
+        let bytes = [header(1), write.to_vec(), vec![0; 5]].concat();
+        assert_eq!(read(&bytes).unwrap().cut_off, 5);
+    }
+
+    #[test]
+    fn numbers_are_little_endian() {
+        let bytes = [0, 1, 2, 3, 4, 5, 6, 7, 0x80];
+        for (at, length, value) in [
+            (0, 1, 0),
+            (1, 4, 0x0403_0201),
+            (5, 4, 0x8007_0605),
+            (1, 8, 0x8007_0605_0403_0201),
+            (3, 0, 0),
+        ] {
+            assert_eq!(word(&bytes, at, length), value);
+        }
+    }
+
+    #[test]
+    fn only_what_must_be_on_the_medium_soon_is_urgent() {
+        for (op, durable, is_urgent) in [
+            (Op::Write, false, false),
+            (Op::Write, true, true),
+            (Op::Flush, false, true),
+            (Op::Discard, false, false),
+        ] {
+            let mut log = full(false);
+            log.shared.lock().bytes.clear();
+            log.ended(1, &request(op, 0, 8), true, durable);
+            assert_eq!(log.shared.lock().is_urgent, is_urgent, "{op:?}");
+            // It stays urgent until it is written.
+            log.ended(1, &request(Op::Write, 0, 8), true, false);
+            let waiting = log.shared.lock();
+            assert_eq!(
+                (waiting.is_urgent, waiting.bytes.len()),
+                (is_urgent, 2 * RECORD)
+            );
+        }
+    }
+
+    #[test]
+    fn a_discard_that_cannot_be_logged_must_not_begin() {
+        let mut log = full(true);
+        for (op, begins) in [
+            (Op::Write, true),
+            (Op::Flush, true),
+            (Op::Discard, false),
+            (Op::WriteZeroes, false),
+        ] {
+            assert_eq!(log.started(1, &request(op, 0, 8)).is_ok(), begins, "{op:?}");
+        }
+    }
 }

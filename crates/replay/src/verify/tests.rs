@@ -490,3 +490,195 @@ fn of_what_was_flushed_a_later_version_may_be_lost() {
     assert_eq!((survival.newest, survival.not_guaranteed), (1, 3));
     assert_eq!((survival.durable, findings.faults()), (4, 0));
 }
+
+#[test]
+fn a_run_has_an_odd_number_that_no_other_has() {
+    let runs: std::collections::HashSet<u64> = (0..64).map(|_| new_run()).collect();
+    assert_eq!(runs.len(), 64);
+    assert!(runs.iter().all(|run| run % 2 == 1 && *run > 1));
+}
+
+#[test]
+fn a_run_has_a_number_on_each_of_its_targets() {
+    for (run, target, number) in [
+        (1, 0, 0x1_0000),
+        (1, 5, 0x1_0005),
+        (0x12, 0xffff, 0x12_ffff),
+    ] {
+        assert_eq!(run_on_target(run, target), number);
+    }
+    for (a, b, is_same) in [
+        (0x1_0000, 0x1_ffff, true),
+        (0x1_0000, 0x2_0000, false),
+        (0x1_ffff, 0x2_0000, false),
+    ] {
+        assert_eq!(is_of_same_replay(a, b), is_same);
+    }
+}
+
+#[test]
+fn how_much_is_verified_follows_from_the_level() {
+    for (level, tags, reads_back, has_final_pass) in [
+        (Verify::Off, false, false, false),
+        (Verify::Reads, true, false, false),
+        (Verify::Final, true, false, true),
+        (Verify::Paranoid, true, true, true),
+    ] {
+        let v = verifier(level);
+        assert_eq!(
+            (v.reads_back(), v.has_final_pass()),
+            (reads_back, has_final_pass)
+        );
+        let only = Verification {
+            level,
+            ..Verification::default()
+        };
+        assert_eq!(only.is_tagging(), tags, "{level:?}");
+        for with in [
+            Verification {
+                tag: true,
+                ..only.clone()
+            },
+            Verification {
+                keep_tables: Some("x.tables".into()),
+                ..only
+            },
+        ] {
+            assert!(with.is_tagging());
+        }
+    }
+}
+
+#[test]
+fn only_checks_look_at_what_was_read() {
+    for (level, is_right) in [(Verify::Off, true), (Verify::Reads, false)] {
+        let mut v = verifier(level);
+        write(&mut v, 8, 8);
+        let read = request(Op::Read, 8, 8);
+        v.starts(1, &read, &mut []).unwrap();
+        assert_eq!(v.check_read(1, &read, &[0; 4096]), is_right);
+    }
+}
+
+#[test]
+fn where_every_write_is_on_the_medium_it_must_survive_at_once() {
+    for (write_through, durable) in [(false, 0), (true, 1)] {
+        let mut v = Verifier::new(&Verification::default(), RUN, None, write_through);
+        write(&mut v, 8, 8);
+        assert_eq!(durable_of(&v, 8), durable);
+    }
+}
+
+#[test]
+fn a_block_of_a_target_is_counted_in_sectors() {
+    for (bytes, sectors) in [(512, 1), (4096, 8), (65_536, 128), (1, 1)] {
+        let target = crate::Target::imaginary(Bytes::new(1 << 20), Bytes::new(bytes));
+        assert_eq!(Contents::block(&target), sectors);
+        assert!(Contents::read(&target, 0, &mut [0; 512]).is_err());
+    }
+}
+
+#[test]
+fn a_pass_reports_how_far_it_has_come_and_may_be_ended() {
+    let mut v = verifier(Verify::Final);
+    let mut target = InMemory {
+        block: 8,
+        data: vec![0; 10_000 * 512],
+    };
+    // The first range is longer than the longest read of 2048 sectors.
+    for (sector, sectors) in [(0, 3000), (4000, 8), (5003, 2)] {
+        let written = write(&mut v, sector, sectors);
+        let from = sector as usize * 512;
+        target.data[from..from + written.len()].copy_from_slice(&written);
+    }
+    let expect = Expect {
+        only_durable: false,
+        all_known: true,
+    };
+    for (calls, checked) in [(4, 3010), (2, 3000), (1, 2048)] {
+        let mut seen = Vec::new();
+        let mut findings = Findings::default();
+        let survival = check_contents(&target, RUN, &v.tables, expect, &mut findings, |at| {
+            seen.push((at.done, at.all));
+            seen.len() < calls
+        });
+        let all = [(2048, 3010), (3000, 3010), (3008, 3010), (3010, 3010)];
+        assert_eq!(seen, all[..calls]);
+        assert_eq!(survival.unwrap().newest, checked);
+        assert_eq!((findings.checked, findings.faults()), (checked, 0));
+    }
+}
+
+/// Contents of which some blocks cannot be read.
+struct Broken {
+    inner: InMemory,
+    bad: std::ops::Range<u64>,
+    reads: std::cell::RefCell<Vec<(u64, u64)>>,
+}
+
+impl Contents for Broken {
+    fn block(&self) -> u64 {
+        self.inner.block
+    }
+
+    fn read(&self, sector: u64, data: &mut [u8]) -> io::Result<()> {
+        let sectors = data.len() as u64 / 512;
+        self.reads.borrow_mut().push((sector, sectors));
+        match sector < self.bad.end && sector + sectors > self.bad.start {
+            true => Err(io::Error::from_raw_os_error(libc::EIO)),
+            false => self.inner.read(sector, data),
+        }
+    }
+}
+
+#[test]
+fn where_a_read_fails_blocks_are_read_one_by_one() {
+    let mut v = verifier(Verify::Final);
+    let mut data = vec![0; 64 * 512];
+    // From the middle of a block to that of another.
+    let written = write(&mut v, 4, 16);
+    data[4 * 512..20 * 512].copy_from_slice(&written);
+    let target = Broken {
+        inner: InMemory { block: 8, data },
+        bad: 9..10,
+        reads: std::cell::RefCell::default(),
+    };
+    let expect = Expect {
+        only_durable: false,
+        all_known: true,
+    };
+    let mut findings = Findings::default();
+    let survival = check_contents(&target, RUN, &v.tables, expect, &mut findings, |_| true);
+    let reads = target.reads.take();
+    assert_eq!(reads, [(0, 24), (0, 8), (8, 8), (16, 8)]);
+    let survival = survival.unwrap();
+    assert_eq!((survival.newest, survival.unreadable_not_durable), (8, 8));
+    assert_eq!((findings.checked, findings.faults()), (16, 8));
+    let found: Vec<_> = findings
+        .ranges()
+        .map(|f| (f.kind, f.sector, f.sectors))
+        .collect();
+    assert_eq!(found, [(Kind::Unreadable, 8, 8)]);
+}
+
+#[test]
+fn a_write_that_the_log_does_not_know_may_be_there_after_a_crash() {
+    for (all_known, number, is_right) in [
+        (true, 1, true),
+        (true, 2, false),
+        (false, 2, true),
+        (false, 1, true),
+    ] {
+        let mut v = verifier(Verify::Off);
+        let mut data = write(&mut v, 0, 1);
+        tag::write(&mut data, RUN, number, 0);
+        let target = InMemory { block: 1, data };
+        let expect = Expect {
+            only_durable: true,
+            all_known,
+        };
+        let mut findings = Findings::default();
+        check_contents(&target, RUN, &v.tables, expect, &mut findings, |_| true).unwrap();
+        assert_eq!(findings.faults() == 0, is_right, "{all_known} {number}");
+    }
+}
