@@ -464,10 +464,16 @@ fn open_examined(
 /// The zones of a block device; `None` if it is not zoned.
 fn zones_of(file: &File, rdev: u64, host: &Host) -> std::io::Result<Option<Zones>> {
     let zones = zones::report(file)?;
+    let (most_active, granularity) = zone_limits(rdev, host);
+    Ok((!zones.is_empty()).then(|| Zones::new(zones, most_active, granularity)))
+}
+
+/// The most zones that may be active, if there is a limit, and what writes must be a multiple of, in sectors.
+fn zone_limits(rdev: u64, host: &Host) -> (Option<u64>, u64) {
     let attribute = |name: &str| host.queue_attribute(rdev, name)?.parse::<u64>().ok();
     let most_active = attribute("max_active_zones").filter(|most| *most > 0);
     let granularity = attribute("zone_write_granularity").unwrap_or(0) / SECTOR_BYTES;
-    Ok((!zones.is_empty()).then(|| Zones::new(zones, most_active, granularity)))
+    (most_active, granularity)
 }
 
 /// Why the target at `path` cannot be opened to be `purpose`: a refusal where that is a matter of permission.
@@ -652,5 +658,65 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         let zones = zones_of(&file, Disk::NUMBER, &Disk::new(&[]).host());
         assert!(zones.unwrap().is_none());
+    }
+
+    #[test]
+    fn the_limits_of_zones_are_those_of_the_queue() {
+        for (most, granularity, limits) in [
+            (Some("14"), Some("4096"), (Some(14), 8)),
+            (Some("1"), Some("512"), (Some(1), 1)),
+            // Zero says that there is no limit, as older kernels do by saying nothing.
+            (Some("0"), Some("0"), (None, 0)),
+            (None, None, (None, 0)),
+        ] {
+            let disk = Disk::new(&[]);
+            for (name, value) in [
+                ("queue/max_active_zones", most),
+                ("queue/zone_write_granularity", granularity),
+            ] {
+                if let Some(value) = value {
+                    disk.write(name, value);
+                }
+            }
+            assert_eq!(zone_limits(Disk::NUMBER, &disk.host()), limits, "{most:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_target_that_is_never_accessed_is_imaginary() {
+        let target = || Disk::target(8);
+        let file = || tempfile::tempfile().ok();
+        for (target, is_imaginary) in [
+            (target(), true),
+            (
+                Target {
+                    path: "/dev/sdx".into(),
+                    ..target()
+                },
+                false,
+            ),
+            (
+                Target {
+                    file: file(),
+                    ..target()
+                },
+                false,
+            ),
+            (
+                Target {
+                    path: "/dev/sdx".into(),
+                    file: file(),
+                    ..target()
+                },
+                false,
+            ),
+        ] {
+            assert_eq!(
+                target.is_imaginary(),
+                is_imaginary,
+                "{}",
+                target.path.display()
+            );
+        }
     }
 }

@@ -162,3 +162,116 @@ fn discard(file: &File, offset: u64, length: u64) -> io::Result<()> {
     let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     Ok(rustix::fs::fallocate(file, hole, offset, length)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Seek, Write};
+    use std::os::unix::fs::FileExt;
+
+    use iosonar_linux::memory::Buffer;
+
+    use super::*;
+
+    /// An access to the second half of a file of 8 KiB.
+    fn second_half(kind: AccessKind) -> IoAccess {
+        let mut buffer = Buffer::new(4096).unwrap();
+        buffer.fill(2);
+        IoAccess {
+            kind,
+            target: 0,
+            offset: 4096,
+            buffer,
+            region: 0,
+            length: 4096,
+        }
+    }
+
+    #[test]
+    fn an_access_does_what_it_says_and_never_changes_the_length() {
+        for (kind, flags, content, moved) in [
+            (AccessKind::Read, ReadWriteFlags::empty(), 1, 4096),
+            (
+                AccessKind::Write { durable: false },
+                ReadWriteFlags::empty(),
+                2,
+                4096,
+            ),
+            (
+                AccessKind::Write { durable: true },
+                ReadWriteFlags::DSYNC,
+                2,
+                4096,
+            ),
+            (AccessKind::Flush, ReadWriteFlags::empty(), 1, 0),
+            (AccessKind::Discard, ReadWriteFlags::empty(), 0, 0),
+            (AccessKind::WriteZeroes, ReadWriteFlags::empty(), 0, 0),
+        ] {
+            for length in [8192, 4096] {
+                let mut file = tempfile::tempfile().unwrap();
+                file.write_all(&vec![1; length]).unwrap();
+                let mut done = second_half(kind);
+                let outcome = access(&file, &mut done, flags);
+                let errno = outcome.as_ref().err().and_then(io::Error::raw_os_error);
+                if errno == Some(libc::EOPNOTSUPP) {
+                    eprintln!("skipped: this file system does not do {kind:?}");
+                    continue;
+                }
+                let is_write = matches!(kind, AccessKind::Write { .. });
+                let is_behind = length == 4096 && kind == AccessKind::Read;
+                assert_eq!(
+                    outcome.unwrap(),
+                    if is_behind { 0 } else { moved },
+                    "{kind:?}"
+                );
+                if kind == AccessKind::Read && !is_behind {
+                    assert!(done.buffer.iter().all(|byte| *byte == 1));
+                }
+                let mut bytes = Vec::new();
+                file.rewind().unwrap();
+                file.read_to_end(&mut bytes).unwrap();
+                // What is done behind the end leaves it where it is, but for writes.
+                assert_eq!(
+                    bytes.len(),
+                    if is_write { 8192 } else { length },
+                    "{kind:?}"
+                );
+                assert!(bytes[..4096].iter().all(|byte| *byte == 1));
+                assert!(bytes[4096..].iter().all(|byte| *byte == content));
+            }
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_a_file_is_read_wherever_it_has_been_read_before() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"0.20 0.18").unwrap();
+        let mut bytes = [0; 4];
+        for _ in 0..2 {
+            assert_eq!(fs::read_beginning(&file, &mut bytes).unwrap(), 4);
+            assert_eq!(&bytes, b"0.20");
+        }
+        file.write_all_at(b"1", 0).unwrap();
+        let mut all = [0; 64];
+        assert_eq!(fs::read_beginning(&file, &mut all).unwrap(), 9);
+        assert_eq!(&all[..9], b"1.20 0.18");
+    }
+
+    #[test]
+    fn only_a_block_device_is_one() {
+        assert!(!is_block_device(&tempfile::tempfile().unwrap()));
+        assert!(!is_block_device(&File::open("/dev/null").unwrap()));
+    }
+
+    #[test]
+    fn threads_of_the_kernel_are_known_by_their_names() {
+        // A thread of ours with such a name is taken for one.
+        let thread = std::thread::Builder::new().name("iou-wrk-7".to_owned());
+        let has_workers = thread.spawn(has_kernel_workers).unwrap().join();
+        assert!(has_workers.unwrap());
+    }
+
+    #[test]
+    fn no_two_numbers_of_runs_are_the_same() {
+        assert_ne!(unique(), unique());
+    }
+}

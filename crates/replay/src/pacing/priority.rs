@@ -235,4 +235,52 @@ mod tests {
             assert_eq!(check(&pacing), Ok(()), "{priority:?}");
         }
     }
+
+    #[test]
+    fn a_thread_gets_the_first_priority_that_suits_it_and_is_permitted() {
+        use ThreadPriority::{Auto, Fifo, Nice, Normal, Slice};
+        let got = |priority, style| {
+            granted(&Pacing {
+                style,
+                priority,
+                ..Pacing::default()
+            })
+        };
+        for style in [Style::SleepThenSpin, Style::Sleep, Style::Spin] {
+            let is_permitted = |priority: &ThreadPriority| got(*priority, style) == *priority;
+            // One that never sleeps would be stopped, or killed where that is limited.
+            let suits = style != Style::Spin && real_time_limit().is_none();
+            let suited = [Fifo, Nice, Slice].into_iter().skip(usize::from(!suits));
+            let first = suited.into_iter().find(is_permitted).unwrap_or(Normal);
+            assert_eq!(got(Auto, style), first, "{style:?}");
+            assert_eq!(got(Normal, style), Normal);
+        }
+    }
+
+    #[test]
+    fn a_priority_that_is_ahead_of_others_is_one_of_two() {
+        for (priority, _) in ThreadPriority::ALL {
+            let is_ahead = priority == ThreadPriority::Fifo || priority == ThreadPriority::Nice;
+            assert_eq!(priority.is_ahead(), is_ahead, "{priority:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_refused_is_what_a_check_says() {
+        for (priority, name) in ThreadPriority::ALL {
+            let pacing = Pacing {
+                priority,
+                ..Pacing::default()
+            };
+            let is_granted = granted(&pacing) == priority || priority == ThreadPriority::Auto;
+            let limited = priority == ThreadPriority::Fifo && real_time_limit().is_some();
+            match check(&pacing) {
+                Ok(()) => assert!(is_granted && !limited, "{name}"),
+                Err(why) => {
+                    assert!(!is_granted || limited, "{name}");
+                    assert!(why.contains(&format!("--priority {name} ")), "{why}");
+                }
+            }
+        }
+    }
 }
