@@ -467,3 +467,6 @@ impl<'a> Lane<'a> {
         lateness
     }
 }
+
+#[cfg(test)]
+mod tests;
