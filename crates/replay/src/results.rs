@@ -451,6 +451,7 @@ impl Sink<'_> {
 mod tests {
     use std::sync::{Arc, Mutex};
 
+    use iosonar_stats::Distribution;
     use iosonar_trace::{Op, Outcome, Request};
     use iosonar_units::Sectors;
 
@@ -520,7 +521,7 @@ mod tests {
         assert_eq!(seen, (3, 1, 2));
         assert_eq!((counts.sectors, counts.on_time), (16, [2; 4]));
         let reads = &counts.times.reads;
-        let n = [&reads.delay, &reads.latency, &reads.response_time].map(|of| of.count());
+        let n = [&reads.delay, &reads.latency, &reads.response_time].map(Distribution::count);
         assert_eq!(n, [2; 3]);
         // What did not come back right has no times.
         let short = Outcome {
@@ -754,6 +755,38 @@ mod tests {
             assert_eq!(asked.finished, worth_it);
             let before = starts.iter().filter(|start| **start < 10).count();
             assert_eq!(counts.warming_up, before as u64);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_stands_still_is_waited_for_only_so_long() {
+        let now = Instant::now();
+        let (later, before) = (now + Duration::from_secs(1000), now.checked_sub(PATIENCE));
+        for (batches, passed, is_passed_on) in [
+            (MOST_HELD_BACK, later, false),
+            (MOST_HELD_BACK + 1, later, true),
+            (1, later, false),
+            (1, before.unwrap(), true),
+        ] {
+            let mut merging = Merging::new(2);
+            merging.passed = passed;
+            for i in 1..=batches as u64 {
+                merging.merge.add(0, batch(&[i, i]), US(i));
+            }
+            let progress = Progress::default();
+            let mut sink = Sink {
+                counts: Counts::default(),
+                measured_from: Nanos::ZERO,
+                live: Live::default(),
+                progress: &progress,
+                output: Output::new(None),
+            };
+            let mut used = 0;
+            merging.drain(&mut sink, |_| used += 1);
+            let expected = if is_passed_on { batches } else { 0 };
+            assert_eq!(used, expected);
+            assert_eq!(sink.counts.completed, 2 * expected as u64);
+            assert!(merging.merged.is_empty());
         }
     }
 }
