@@ -255,7 +255,8 @@ pub(crate) fn decimal(text: &[u8], scale: u64) -> Option<u64> {
     }
     let shift = exponent.checked_sub(decimals)?;
     let value = if shift >= 0 {
-        if shift > 20 {
+        // 10^20 has more than 64 bits.
+        if shift > 19 {
             return None;
         }
         digits
@@ -374,6 +375,33 @@ mod tests {
             let bytes = text.as_bytes();
             assert_eq!(whole(bytes), whole_number, "{text}");
             assert_eq!(line(bytes).sector("sector", bytes).ok(), sector, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_decimal_is_exact_up_to_64_bits_whatever_its_zeros() {
+        for (text, scale, value) in [
+            // 26 zeros that are no digits of the number.
+            ("0.000000000000000000000000001e27", 1, Some(1)),
+            ("00000000000000000000000000007", 1, Some(7)),
+            ("1e19", 1, Some(10_000_000_000_000_000_000)),
+            ("1e20", 1, None),
+            ("18446744073709551615", 1, Some(u64::MAX)),
+            ("18446744073709551616", 1, None),
+            ("18446744073709551615.4", 1, Some(u64::MAX)),
+            ("18446744073709551615.5", 1, None),
+            ("+2.5", 10, Some(25)),
+            ("0.04", 10, Some(0)),
+            ("0.05", 10, Some(1)),
+            ("0.14", 10, Some(1)),
+            ("0e30", 1, Some(0)),
+            ("1e-38", 1, Some(0)),
+            ("1e-39", 1, Some(0)),
+            ("++1", 1, None),
+            ("1e", 1, None),
+            ("1 ", 1, None),
+        ] {
+            assert_eq!(decimal(text.as_bytes(), scale), value, "{text}");
         }
     }
 }

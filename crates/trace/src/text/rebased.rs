@@ -136,3 +136,47 @@ impl<R: TraceReader> TraceReader for Rebased<R> {
         &self.metadata
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::Status;
+    use crate::testing::Given;
+
+    /// 16 batches of which the earliest request starts at 10, then some that start earlier.
+    fn with_early_rows(lenient: bool) -> Rebased<Given> {
+        let first = (0..16).map(|i| vec![10 + i]);
+        let others = [vec![3, 12, 9], vec![4], vec![10]];
+        let batches = first
+            .chain(others)
+            .map(|starts| Given::reads(starts.into_iter().map(|start| (start, Status::Done))));
+        let given = Given::new(batches);
+        Rebased::new(given, PathBuf::from("x"), Axis::Arbitrary, lenient)
+    }
+
+    #[test]
+    fn a_request_before_time_zero_is_an_error_or_skipped() {
+        let mut batch = Batch::default();
+        for lenient in [false, true] {
+            let mut reader = with_early_rows(lenient);
+            for i in 0..16 {
+                assert_eq!(reader.next_batch(&mut batch).unwrap(), 1);
+                assert_eq!(batch.starts(), [Nanos::new(i)]);
+            }
+            if !lenient {
+                let error = reader.next_batch(&mut batch).unwrap_err().to_string();
+                assert!(error.contains("0.000000007 s earlier"), "{error}");
+                continue;
+            }
+            // A batch of early rows alone is not the end.
+            for left in [2, 0] {
+                assert_eq!(reader.next_batch(&mut batch).unwrap(), 1);
+                assert_eq!(batch.starts(), [Nanos::new(left)]);
+            }
+            assert_eq!(reader.next_batch(&mut batch).unwrap(), 0);
+            let counts: Vec<u64> = reader.metadata().remarks.iter().map(|r| r.count).collect();
+            assert_eq!(counts, [3]);
+        }
+    }
+}

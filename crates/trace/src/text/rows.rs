@@ -245,4 +245,72 @@ mod tests {
         }
         assert_eq!(context.metadata.devices.len(), 1);
     }
+
+    #[test]
+    fn a_range_of_bytes_is_whole_sectors_or_widened() {
+        const MOST: u64 = u32::MAX as u64 * 512;
+        let read = |from: u64, bytes: u64, round_out| {
+            let mut context = Context::new(&ReadOptions {
+                round_out,
+                ..ReadOptions::default()
+            });
+            let text = format!("{from} {bytes}");
+            let line = Line {
+                bytes: text.as_bytes(),
+                number: 7,
+                path: std::path::Path::new("x"),
+            };
+            let [offset, length] = line.words("'offset length'").unwrap();
+            let range = context.range(&line, ("offset", offset), ("length", length));
+            let range = range
+                .map(|(sector, sectors)| (sector.get(), sectors.get()))
+                .map_err(|error| error.to_string());
+            (range, context.metadata.remarks)
+        };
+        for (from, bytes, exact, widened) in [
+            (512, 1024, Ok((1, 2)), (1, 2)),
+            (0, 0, Ok((0, 0)), (0, 0)),
+            (1, 512, Err("'offset' is '1'"), (0, 2)),
+            (512, 1, Err("'length' is '1'"), (1, 1)),
+            (511, 1, Err("'offset' is '511'"), (0, 1)),
+            (511, 2, Err("'offset' is '511'"), (0, 2)),
+            (512, MOST, Ok((1, u32::MAX)), (1, u32::MAX)),
+        ] {
+            let (range, remarks) = read(from, bytes, false);
+            match (range, exact) {
+                (range, Ok(exact)) => assert_eq!(range, Ok(exact), "{from} {bytes}"),
+                (Ok(range), Err(_)) => panic!("{from} {bytes} is {range:?}"),
+                (Err(error), Err(words)) => assert!(error.contains(words), "{error}"),
+            }
+            assert!(remarks.is_empty());
+            let (range, remarks) = read(from, bytes, true);
+            assert_eq!(range, Ok(widened), "{from} {bytes}");
+            let counts: Vec<u64> = remarks.iter().map(|remark| remark.count).collect();
+            assert_eq!(counts.is_empty(), exact.is_ok(), "{from} {bytes}");
+        }
+        // One sector more than there can be, and beyond all bytes.
+        for (from, bytes) in [(1, MOST), (0, MOST + 1), (u64::MAX - 511, 512)] {
+            assert!(read(from, bytes, true).0.is_err(), "{from} {bytes}");
+        }
+    }
+
+    #[test]
+    fn only_a_flush_has_no_length() {
+        let line = Line {
+            bytes: b"0",
+            number: 1,
+            path: std::path::Path::new("x"),
+        };
+        for op in Op::ALL {
+            for sectors in [0, 1] {
+                let request = Request {
+                    sectors: Sectors::new(sectors),
+                    op,
+                    ..Request::default()
+                };
+                let is_possible = possible(&line, &request, line.bytes).is_ok();
+                assert_eq!(is_possible, sectors == 1 || op == Op::Flush, "{op:?}");
+            }
+        }
+    }
 }

@@ -105,3 +105,69 @@ pub(crate) fn number(text: &mut Vec<u8>, mut value: u64, width: usize, fill: u8)
     text.resize(text.len() + width.saturating_sub(digits.len()), fill);
     text.extend_from_slice(digits);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    /// Keeps what it gets.
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Output for Kept {
+        fn close(self: Box<Self>) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn text_is_written_when_64_kib_are_together_or_all_is_flushed() {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let written = || kept.lock().unwrap().len();
+        let mut sink = TextSink::new(Sink {
+            output: Box::new(Kept(Arc::clone(&kept))),
+            path: PathBuf::from("x"),
+        });
+        sink.text.resize(65_535, b'x');
+        sink.flush_if_full().unwrap();
+        assert_eq!((written(), sink.text.len()), (0, 65_535));
+        sink.text.push(b'x');
+        sink.flush_if_full().unwrap();
+        assert_eq!((written(), sink.text.len()), (65_536, 0));
+        sink.text.push(b'x');
+        sink.flush_all().unwrap();
+        assert_eq!((written(), sink.text.len()), (65_537, 0));
+        sink.text.push(b'x');
+        sink.finish().unwrap();
+        assert_eq!(written(), 65_538);
+    }
+
+    #[test]
+    fn numbers_are_filled_up_to_their_width() {
+        for (value, width, text) in [
+            (0, 0, "0"),
+            (0, 3, "  0"),
+            (10, 2, "10"),
+            (999, 2, "999"),
+            (u64::MAX, 21, " 18446744073709551615"),
+        ] {
+            let mut out = Vec::new();
+            number(&mut out, value, width, b' ');
+            assert_eq!(String::from_utf8(out).unwrap(), text);
+        }
+        let mut out = Vec::new();
+        seconds(&mut out, Nanos::new(12_000_000_345), 4);
+        assert_eq!(out, b"  12.000000345");
+    }
+}
