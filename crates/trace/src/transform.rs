@@ -395,4 +395,44 @@ mod tests {
         assert!(piped.metadata().devices.is_empty(), "text knows no devices");
         assert_eq!(starts(&mut *piped).unwrap(), [7]);
     }
+
+    #[test]
+    fn a_window_behind_other_changes_ends_where_they_leave_a_sorted_load() {
+        let window = Change::Select {
+            from: Nanos::ZERO,
+            until: Nanos::new(10),
+        };
+        let copies = |n| Change::ScaleLoad(Copies::new(n).unwrap());
+        let read = |change: Change, sorted, load: &[&[u64]]| {
+            let batches = load
+                .iter()
+                .map(|starts| Given::reads(starts.iter().map(|start| (*start, Status::Done))));
+            let (given, changes) = (Box::new(Given::new(batches)), [change, window.clone()]);
+            let reader = apply_all(&changes, given, Path::new("x"), &Spill::default(), sorted);
+            starts(&mut *reader?)
+        };
+        let load: &[&[u64]] = &[&[5], &[20], &[3]];
+        // What checks the order is not read on to its error.
+        let checked = || Change::OnBackstep(OnBackstep::Error);
+        assert_eq!(read(checked(), false, load).unwrap(), [5]);
+        assert!(read(checked(), false, &[&[5], &[3]]).is_err());
+        // A single copy is the load itself.
+        assert_eq!(read(copies(1), true, load).unwrap(), [5]);
+        assert_eq!(read(copies(1), false, load).unwrap(), [5, 3]);
+    }
+
+    #[test]
+    fn a_load_behind_a_command_is_in_no_order() {
+        let changes = [
+            Change::Command("tail -n +2 | tac".to_owned()),
+            Change::Select {
+                from: Nanos::ZERO,
+                until: Nanos::new(2),
+            },
+        ];
+        // More than a batch of the reversed load is behind the window.
+        let load = given(0..3 * Batch::ROWS as u64);
+        let reader = apply_all(&changes, load, Path::new("x"), &Spill::default(), true);
+        assert_eq!(starts(&mut *reader.unwrap()).unwrap(), [1, 0]);
+    }
 }

@@ -167,3 +167,54 @@ impl Derived {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::Status;
+    use crate::testing::Given;
+
+    #[test]
+    fn pieces_across_blocks_count_from_their_first_request() {
+        // A request each nanosecond, of more than one block (65,536); the last 2,000 are of a piece that is not whole.
+        let batches = (0..7).map(|i| {
+            let rows = (10_000 * i)..(10_000 * (i + 1));
+            Given::reads(rows.map(|start| (start, Status::Done)))
+        });
+        let given = Box::new(Given::new(batches));
+        let (path, spill) = (Path::new("x"), Spill::default());
+        let derived = derive(given, path, Nanos::new(34_000), 3, &spill).unwrap();
+        assert_eq!((derived.pieces(), derived.dropped()), (2, 2_000));
+        assert_eq!(derived.metadata().devices, ["sda"]);
+        for (output, expected) in [(0, 34_000), (1, 34_000), (2, 0)] {
+            let mut starts = Vec::new();
+            let rows = derived.output(output, |batch| {
+                starts.extend(batch.starts().iter().map(|start| start.get()));
+                Ok(())
+            });
+            assert_eq!(rows.unwrap(), expected, "{output}");
+            assert!(starts.into_iter().eq(0..expected), "{output}");
+        }
+    }
+
+    #[test]
+    fn heavier_pieces_are_dealt_first_and_follow_each_other() {
+        // Pieces of 10 ns with 1, 3 and 2 requests, and one that is not whole.
+        let starts = [4, 11, 12, 19, 20, 26, 30];
+        let given = Given::new([Given::reads(starts.map(|start| (start, Status::Done)))]);
+        let (path, spill) = (Path::new("x"), Spill::default());
+        let derived = derive(Box::new(given), path, Nanos::new(10), 2, &spill).unwrap();
+        assert_eq!((derived.pieces(), derived.dropped()), (3, 1));
+        // The first output has the pieces with 3 and with 1, whose only request comes when the other ended, 8 ns on.
+        for (output, expected) in [(0, &[0, 1, 8, 8][..]), (1, &[0, 6])] {
+            let mut starts = Vec::new();
+            let write = |batch: &Batch| {
+                starts.extend(batch.starts().iter().map(|start| start.get()));
+                Ok(())
+            };
+            derived.output(output, write).unwrap();
+            assert_eq!(starts, expected, "{output}");
+        }
+    }
+}

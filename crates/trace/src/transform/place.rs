@@ -365,4 +365,29 @@ mod tests {
             assert_eq!(resize.ok().map(|r| (r.min, r.max)), bounds, "{text}");
         }
     }
+
+    #[test]
+    fn only_a_length_of_zero_is_remarked_on() {
+        for (length, factor, resized, remarks) in [
+            (4, "0.5", 2, 0),
+            (2, "0.5", 1, 0),
+            (1, "0.5", 1, 1),
+            (1, "0.5,1", 1, 0),
+            (8, "2,1,9", 9, 0),
+            (8, "0.5,5", 5, 0),
+        ] {
+            let mut resize: Resize = factor.parse().unwrap();
+            let (mut batch, mut metadata) = (Batch::default(), Metadata::default());
+            for op in [Op::Read, Op::Flush] {
+                let mut record = Record::default();
+                record.request.op = op;
+                record.request.sectors = Sectors::new(length);
+                batch.push(&record);
+            }
+            assert!(resize.apply(&mut batch, &mut metadata).unwrap());
+            let lengths = [resized, length].map(Sectors::new);
+            assert_eq!(batch.lengths_mut(), lengths, "{length} {factor}");
+            assert_eq!(metadata.remarks.len(), remarks, "{length} {factor}");
+        }
+    }
 }

@@ -114,4 +114,31 @@ mod tests {
             assert!(wrong.parse::<Ratio>().is_err(), "{wrong}");
         }
     }
+
+    #[test]
+    fn a_factor_has_at_most_nine_decimals_and_is_within_a_million() {
+        for (text, is_factor) in [
+            ("1.123456789", true),
+            ("1.1234567890", false),
+            ("1.1234567891", false),
+            ("2.", true),
+            (".5", true),
+            ("+1", false),
+            ("1.+5", false),
+            ("0.000001", true),
+            ("0.000000999", false),
+            ("1000000", true),
+            ("1000000.000000001", false),
+            (" 3 ", true),
+        ] {
+            assert_eq!(text.parse::<Ratio>().is_ok(), is_factor, "{text}");
+        }
+        let two: Ratio = "2.00".parse().unwrap();
+        assert_eq!(Ok(two), "2".parse());
+        // floor(7 * 1.5 / 2) = floor(5.25).
+        let ratio: Ratio = "1.5".parse().unwrap();
+        assert_eq!(ratio.times_floor_over(7, 2), Some(5));
+        assert_eq!(ratio.times_floor(u64::MAX), None);
+        assert_eq!(ratio.as_f64(), 1.5);
+    }
 }

@@ -200,3 +200,57 @@ impl TraceReader for Repeated {
         self.inner.metadata()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::Status;
+    use crate::testing::Given;
+
+    /// The starts of a load of these batches, repeated.
+    fn repeated(rounds: Rounds, load: &[&[u64]]) -> Result<Vec<u64>, TraceError> {
+        let batches = load
+            .iter()
+            .map(|starts| Given::reads(starts.iter().map(|start| (*start, Status::Done))));
+        let given = Box::new(Given::new(batches));
+        let repeat = Repeat { rounds, offset: 0 };
+        let mut reader = Repeated::new(given, repeat, &Spill::default());
+        let (mut batch, mut starts) = (Batch::default(), Vec::new());
+        while reader.next_batch(&mut batch)? > 0 {
+            starts.extend(batch.starts().iter().map(|start| start.get()));
+        }
+        Ok(starts)
+    }
+
+    #[test]
+    fn a_load_that_takes_no_time_can_be_said_once() {
+        let until = Rounds::Until(Nanos::new(9));
+        for rounds in [Rounds::Times(1), Rounds::Times(2), until] {
+            let of_one_time = repeated(rounds, &[&[7, 7]]);
+            match rounds {
+                Rounds::Times(1) => assert_eq!(of_one_time.unwrap(), [7, 7]),
+                _ => {
+                    let error = of_one_time.unwrap_err().to_string();
+                    assert!(error.contains("start at the same time"), "{error}");
+                }
+            }
+            assert!(repeated(rounds, &[]).unwrap().is_empty(), "{rounds:?}");
+        }
+    }
+
+    #[test]
+    fn rounds_until_a_time_have_no_request_at_it_or_after() {
+        let until = |t| Rounds::Until(Nanos::new(t));
+        for (load, end, expected) in [
+            // Round r starts at 5 + 10 r.
+            (&[&[5_u64, 15][..]][..], 25, &[5_u64, 15, 15][..]),
+            (&[&[5, 15]], 26, &[5, 15, 15, 25, 25]),
+            (&[&[5], &[20]], 20, &[5]),
+            (&[&[5], &[30], &[6]], 20, &[5, 6]),
+            (&[&[5, 15]], 5, &[]),
+        ] {
+            assert_eq!(repeated(until(end), load).unwrap(), expected, "{end}");
+        }
+    }
+}

@@ -218,4 +218,51 @@ mod tests {
         let absent = unnamed_file_in(&folder.path().join("absent")).unwrap_err();
         assert_eq!(absent.kind(), io::ErrorKind::NotFound);
     }
+
+    fn rows(n: u64) -> Batch {
+        let row = |start| (start, crate::Status::Done);
+        crate::testing::Given::reads((0..n).map(row))
+    }
+
+    #[test]
+    fn blocks_beyond_the_memory_are_in_a_file_and_all_are_read_again() {
+        // Blocks of equal rows have equal lengths.
+        let mut one = Spool::with_blocks_of(&Spill::default(), 10);
+        one.push(&rows(10)).unwrap();
+        let length = one.in_memory as u64;
+        assert!(length > 0 && one.file.is_none());
+        let folder = tempfile::tempdir().unwrap();
+        let spill = Spill {
+            dir: Some(folder.path().to_owned()),
+            memory: iosonar_units::Bytes::new(2 * length),
+        };
+        let mut spool = Spool::with_blocks_of(&spill, 10);
+        for blocks in 1..=4 {
+            spool.push(&rows(10)).unwrap();
+            // Two are as much as there may be.
+            let end = spool.file.as_ref().map(|(_, end)| *end);
+            let beyond = (blocks > 2).then(|| (blocks - 2) * length);
+            assert_eq!((spool.blocks() as u64, end), (blocks, beyond));
+            assert_eq!(spool.in_memory as u64, blocks.min(2) * length);
+        }
+        spool.push(&rows(3)).unwrap();
+        assert_eq!(spool.blocks(), 4);
+        spool.end_block().unwrap();
+        spool.end_block().unwrap();
+        let sizes: Vec<u32> = (0..spool.blocks()).map(|i| spool.rows_of(i)).collect();
+        assert_eq!(
+            (sizes.as_slice(), spool.rows()),
+            (&[10, 10, 10, 10, 3][..], 43)
+        );
+        let (mut cursor, mut batch, mut read) = (Cursor::over(1, 5), Batch::default(), Vec::new());
+        loop {
+            cursor.next_batch(&spool, &mut batch).unwrap();
+            if batch.is_empty() {
+                break;
+            }
+            read.extend(batch.starts().iter().map(|start| start.get()));
+        }
+        let expected: Vec<u64> = [10, 10, 10, 3].into_iter().flat_map(|n| 0..n).collect();
+        assert_eq!(read, expected);
+    }
 }

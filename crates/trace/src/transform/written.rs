@@ -460,4 +460,21 @@ mod tests {
             assert_eq!(changes.ok(), expected, "{text}");
         }
     }
+
+    #[test]
+    fn a_ramp_is_a_number_above_0() {
+        for (text, rate) in [
+            ("0.000001", Some(1e-6)),
+            ("2.5", Some(2.5)),
+            ("1e9", Some(1e9)),
+            ("0", None),
+            ("-1", None),
+            ("9e-7", None),
+            ("1.1e9", None),
+            ("nan", None),
+            ("x", None),
+        ] {
+            assert_eq!(ramp(text).ok(), rate, "{text}");
+        }
+    }
 }
