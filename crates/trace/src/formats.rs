@@ -179,3 +179,93 @@ pub(crate) fn writable() -> String {
         .collect();
     names.join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_is_described_by_what_it_has() {
+        // A word of the description and of the columns, both by the format's own documentation.
+        let known = [
+            ("ios", "binary format", "pushed_back"),
+            ("blktrace", "one file per processor", "sector, bytes"),
+            ("fio", "fio I/O logs", "datasync"),
+            ("biosnoop", "biosnoop text", "LAT (ms)"),
+            ("blkparse", "blkparse text", "sequence, time (s)"),
+            ("tracepoints", "tracefs, perf script", "event, device"),
+            ("systor", "Systor", "Response (s)"),
+            ("csv", "CSV with a header", "latency"),
+            ("jsonl", "JSON lines", "latency"),
+            ("msr", "MSR Cambridge", "100 ns since 1601"),
+            ("alibaba", "Alibaba", "us since 1970"),
+            ("tencent", "Tencent", "0 read, 1 write"),
+            ("spc", "Storage Performance Council", "ASU, LBA (sectors)"),
+            ("fiu", "FIU", "md5"),
+            ("disksim-validation", "measured access times", "think (us)"),
+            ("disksim", "DiskSim ASCII", "bit 0 read"),
+            ("mqsim", "MQSim", "0 write, 1 read"),
+            ("diskmon", "DiskMon", "duration (s)"),
+            ("blkreplay", "one request per line", "9 decimals"),
+        ];
+        let names: Vec<&str> = ALL.iter().map(|format| format.name()).collect();
+        assert_eq!(names, known.map(|(name, ..)| name));
+        for (format, (name, description, column)) in ALL.iter().zip(known) {
+            assert!(format.description().contains(description), "{name}");
+            assert!(format.columns().contains(column), "{name}");
+            // Only fio's logs have no place for a latency.
+            assert_eq!(format.holds_latencies(), name != "fio", "{name}");
+        }
+    }
+
+    #[test]
+    fn a_format_that_is_written_says_what_it_loses() {
+        let losses: Vec<(&str, &str)> = ALL
+            .iter()
+            .filter_map(|format| Some((format.name(), format.loses()?)))
+            .collect();
+        let names: Vec<&str> = losses.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["ios", "fio", "csv", "jsonl", "blkreplay"]);
+        let of = |wanted| losses.iter().find(|(name, _)| *name == wanted);
+        // Both have the same fields.
+        assert_eq!(
+            of("csv").map(|(_, loss)| loss),
+            of("jsonl").map(|(_, loss)| loss)
+        );
+    }
+
+    #[test]
+    fn a_head_is_recognised_by_its_shape() {
+        let read = |head: &str| recognised(head.as_bytes()).map(Format::name);
+        for (head, name) in [
+            (
+                "8,0 1 1 0.000000000 697 Q R 8 + 8 [fio]\n",
+                Some("blkparse"),
+            ),
+            (
+                "Input file sda added\n8,0 1 1 0.0 697 Q R\n",
+                Some("blkparse"),
+            ),
+            ("x,0 1 1 0.0 697 Q R\n", None),
+            ("8,x 1 1 0.0 697 Q R\n", None),
+            ("8 1 1 0.0 697 Q R\n", None),
+            ("8,0 x 1 0.0 697 Q R\n", None),
+            ("8,0 1 x 0.0 697 Q R\n", None),
+            ("8,0 1 1 0.0 x Q R\n", None),
+            ("8,0 1 1 0 697 Q R\n", None),
+            ("{\"start\": 1}\n", Some("jsonl")),
+            ("{1}\n", None),
+            ("\"start\"\n", None),
+            ("0 4892 sh -c 904265560 8 W 6 0 531e\n", Some("fiu")),
+            ("0 4892 sh 904265560 8 R 6 0\n", Some("fiu")),
+            ("x 4892 sh 904265560 8 W 6 0 531e\n", None),
+            ("0 x sh 904265560 8 W 6 0 531e\n", None),
+            ("0 4892 sh x 8 W 6 0 531e\n", None),
+            ("0 4892 sh 904265560 x W 6 0 531e\n", None),
+            ("0 4892 sh 904265560 8 W x 0 531e\n", None),
+            ("0 4892 sh 904265560 8 W 6 x 531e\n", None),
+        ] {
+            assert_eq!(read(head), name, "{head}");
+        }
+    }
+}

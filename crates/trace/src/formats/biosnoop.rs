@@ -148,4 +148,43 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn blank_lines_and_notices_are_no_rows_and_short_rows_are_errors() {
+        let context = &mut Context::new(&ReadOptions::default());
+        let mut rows = Biosnoop::default();
+        for (text, outcome) in [
+            ("", Ok(false)),
+            ("  ", Ok(false)),
+            ("Tracing block device I/O... Hit Ctrl-C to end.", Ok(false)),
+            ("Attaching 3 probes...", Ok(false)),
+            (
+                "TIME(s) COMM PID DISK T SECTOR BYTES QUE(ms) LAT(ms)",
+                Ok(false),
+            ),
+            ("1.5 dd 7 sda R 8 4096 0.1 0.25", Ok(true)),
+            ("1.5 7 sda R 8 4096 0.1 0.25", Err("LAT(ms)")),
+            ("1.5", Err("LAT(ms)")),
+            ("TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)", Ok(false)),
+            ("1.5 dd 7 sda R 8 4096 0.25", Ok(true)),
+            ("1.5 7 sda R 8 4096 0.25", Err("LAT(ms)")),
+            ("TIME(s) COMM PID DISK T BYTES LAT(ms)", Err("SECTOR")),
+            ("TIME(s) COMM PID DISK T SECTOR LAT(ms)", Err("BYTES")),
+            (
+                "TIME COMM PID DISK T SECTOR BYTES LAT(ms)",
+                Err("without -t"),
+            ),
+        ] {
+            let line = Line {
+                bytes: text.as_bytes(),
+                number: 1,
+                path: "x".as_ref(),
+            };
+            let row = rows.row(&line, context).map(|row| row.is_some());
+            match (row.map_err(|error| error.to_string()), outcome) {
+                (Err(error), Err(words)) => assert!(error.contains(words), "{error}"),
+                (row, expected) => assert_eq!(row.ok(), expected.ok(), "{text}"),
+            }
+        }
+    }
 }

@@ -242,3 +242,53 @@ pub(super) fn error_in_brackets(text: &[u8]) -> Option<i64> {
     let inner = text.strip_prefix(b"[")?.strip_suffix(b"]")?;
     std::str::from_utf8(inner).ok()?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_of_a_processor_has_its_number_and_device() {
+        for (line, expected) in [
+            ("CPU0 (8,0):", true),
+            ("CPU12 (sda):", true),
+            ("CPU (8,0):", false),
+            ("CPU0 (8,0)", false),
+            ("CPU0", false),
+            (" Reads Requeued:  0", true),
+            ("", true),
+            ("# a comment", true),
+            ("Reads", false),
+        ] {
+            assert_eq!(is_summary(line.as_bytes()), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_message_has_a_device_the_action_m_and_n() {
+        for (line, expected) in [
+            ("8,0 1 0 0.000001 0 m N cfq1 arm_idle", true),
+            ("8,0 1 0 0.000001 0 m N", true),
+            ("8 1 0 0.000001 0 m N cfq1", false),
+            ("8,0 1 0 0.000001 0 Q N cfq1", false),
+            ("8,0 1 0 0.000001 0 m R cfq1", false),
+            ("8,0 1 0 0.000001 0 m", false),
+        ] {
+            assert_eq!(is_message(line.as_bytes()), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn another_action_has_one_to_three_letters() {
+        for (action, expected) in [
+            ("", false),
+            ("A", true),
+            ("UT", true),
+            ("abc", true),
+            ("abcd", false),
+            ("U1", false),
+        ] {
+            assert_eq!(is_other_action(action.as_bytes()), expected, "{action}");
+        }
+    }
+}
