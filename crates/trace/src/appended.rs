@@ -259,4 +259,31 @@ mod tests {
         assert!(Appended::open(&text).unwrap().is_none());
         assert!(Appended::open(&dir.path().join("none")).is_err());
     }
+
+    #[test]
+    fn a_file_with_its_name_and_no_index_is_written_while_it_grows() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = dir.path().join("a.ios");
+        let mut writer = output::create(&name, &Metadata::default()).unwrap();
+        writer.write(&records(0, 10)).unwrap();
+        writer.finish().unwrap();
+        let file = File::options().append(true).open(&name).unwrap();
+        file.set_len(name.metadata().unwrap().len() - 20).unwrap();
+        let mut appended = Appended::open(&name).unwrap().unwrap();
+        assert_eq!(all(&mut appended).len(), 10);
+        // A time to come is no age, so that this does not depend on the clock.
+        for (time, progress) in [
+            (
+                SystemTime::now() + Duration::from_secs(3600),
+                Progress::Written,
+            ),
+            (
+                SystemTime::now() - Duration::from_secs(3600),
+                Progress::Abandoned,
+            ),
+        ] {
+            file.set_modified(time).unwrap();
+            assert_eq!(appended.progress(), progress);
+        }
+    }
 }

@@ -98,4 +98,11 @@ mod tests {
         reader.skip_before(Nanos::new(5)).unwrap();
         assert_eq!(skipped_before.load(Relaxed), 5);
     }
+
+    #[test]
+    fn what_the_reader_below_knows_of_the_trace_is_passed_on() {
+        let wanted = ["sda".to_owned()];
+        let reader = OnlyDevices::new(Box::new(Given::new([])), Path::new("x"), &wanted);
+        assert_eq!(reader.metadata().devices, ["sda"]);
+    }
 }

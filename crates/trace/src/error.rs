@@ -468,4 +468,23 @@ mod tests {
         let folder = TraceError::IsFolder(path);
         assert!(folder.source().is_none() && folder.is_refusal());
     }
+
+    #[test]
+    fn outputs_that_cannot_be_are_named_with_what_to_do() {
+        let same = |one: &str, other: &str| TraceError::SameOutput {
+            one: one.into(),
+            other: other.into(),
+        };
+        for (error, words) in [
+            (TraceError::IsFolder("x/".into()), "the name ends in '/'"),
+            (TraceError::IsFolder("x".into()), "it is a folder"),
+            (same("-", "-"), "two outputs would go to standard output"),
+            (same("x", "x"), "x: two outputs have this name"),
+            (same("-", "x"), "- and x name the same file"),
+            (same("x", "y"), "x and y name the same file"),
+        ] {
+            let text = error.to_string();
+            assert!(text.contains(words), "{text}");
+        }
+    }
 }

@@ -355,4 +355,27 @@ mod tests {
         assert_eq!(source.to_string(), error.to_string());
         assert!(std::error::Error::source(&MetadataError::TooLong(1)).is_none());
     }
+
+    #[test]
+    fn json_may_have_the_most_bytes_and_no_more() {
+        let mut json = b"{}".to_vec();
+        json.resize(Metadata::MOST_JSON, b' ');
+        assert_eq!(Metadata::of_json(&json).unwrap(), Metadata::default());
+        json.push(b' ');
+        assert!(Metadata::of_json(&json).is_err());
+    }
+
+    #[test]
+    fn only_so_many_kinds_of_remarks_are_kept() {
+        let mut metadata = Metadata::default();
+        for _ in 0..2 {
+            for i in 0..MOST_REMARKS + 1 {
+                let (one, others) = (format!("row {i}"), format!("rows {i}"));
+                metadata.remark(RemarkKind::Skipped, [&one, &others], String::new);
+            }
+        }
+        assert_eq!(metadata.remarks.len(), MOST_REMARKS);
+        assert!(metadata.remarks.iter().all(|remark| remark.count == 2));
+        assert_eq!(metadata.remarks[MOST_REMARKS - 1].what, "rows 63");
+    }
 }

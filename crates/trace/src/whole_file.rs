@@ -731,4 +731,24 @@ mod tests {
         let error = sync_folder_of(&dir.path().join("absent/x")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
+
+    #[test]
+    fn a_link_to_nothing_is_refused_with_where_it_leads() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink("absent", &link).unwrap();
+        let error = place_of(&link).unwrap_err();
+        let refused = error
+            .get_ref()
+            .and_then(|source| source.downcast_ref::<NoRegularFile>());
+        match refused {
+            Some(NoRegularFile::Dangling(to)) => assert_eq!(to, Path::new("absent")),
+            other => panic!("{other:?}"),
+        }
+        let folder = place_of(dir.path()).unwrap_err();
+        let refused = folder
+            .get_ref()
+            .and_then(|source| source.downcast_ref::<NoRegularFile>());
+        assert!(matches!(refused, Some(NoRegularFile::Exists)));
+    }
 }
