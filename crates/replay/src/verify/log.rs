@@ -564,8 +564,13 @@ mod tests {
     }
 
     fn header(version: u32) -> Vec<u8> {
+        header_of(version, false)
+    }
+
+    fn header_of(version: u32, durable: bool) -> Vec<u8> {
         let mut bytes = b"iosonarV".to_vec();
         bytes.extend(version.to_le_bytes());
+        bytes.push(u8::from(durable));
         bytes.resize(16, 0);
         bytes.extend(0x0102_0304_0506_0708_u64.to_le_bytes());
         bytes.extend(SECTORS.to_le_bytes());
@@ -593,7 +598,7 @@ mod tests {
             log.ended(5, &request(Op::Flush, 0, 0), true, false);
             assert!(log.finish().is_none());
             let (sector, sectors) = (0x0102_0304_0506, 0x0a0b_0c0d);
-            let mut expected = header(1);
+            let mut expected = header_of(1, durable);
             expected.extend(record(1, Op::Write, 0, 0x1122_3344, sector, sectors));
             for bits in 0..4 {
                 expected.extend(record(2, Op::Write, bits, 7, sector, sectors));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// The inputs of a target; none, and it says so, where the folder is not there, as in a package.
-pub fn inputs(target: &str) -> Vec<Vec<u8>> {
+pub(crate) fn inputs(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     if !folder.is_dir() {
         eprintln!("skipped: there is no {}", folder.display());
