@@ -369,7 +369,7 @@ mod tests {
     fn only_so_many_kinds_of_remarks_are_kept() {
         let mut metadata = Metadata::default();
         for _ in 0..2 {
-            for i in 0..MOST_REMARKS + 1 {
+            for i in 0..=MOST_REMARKS {
                 let (one, others) = (format!("row {i}"), format!("rows {i}"));
                 metadata.remark(RemarkKind::Skipped, [&one, &others], String::new);
             }

@@ -228,12 +228,11 @@ mod tests {
         let until = Rounds::Until(Nanos::new(9));
         for rounds in [Rounds::Times(1), Rounds::Times(2), until] {
             let of_one_time = repeated(rounds, &[&[7, 7]]);
-            match rounds {
-                Rounds::Times(1) => assert_eq!(of_one_time.unwrap(), [7, 7]),
-                _ => {
-                    let error = of_one_time.unwrap_err().to_string();
-                    assert!(error.contains("start at the same time"), "{error}");
-                }
+            if let Rounds::Times(1) = rounds {
+                assert_eq!(of_one_time.unwrap(), [7, 7]);
+            } else {
+                let error = of_one_time.unwrap_err().to_string();
+                assert!(error.contains("start at the same time"), "{error}");
             }
             assert!(repeated(rounds, &[]).unwrap().is_empty(), "{rounds:?}");
         }
