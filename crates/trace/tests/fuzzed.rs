@@ -26,6 +26,27 @@ fn rows(format: &str, bytes: &[u8], lenient: bool) -> Result<u64, TraceError> {
     }
 }
 
+/// An `.ios` file with the right checksums (`docs/src/ios.md`), which the fuzzer does not compare.
+fn sealed(file: &[u8]) -> Vec<u8> {
+    const FILE_HEADER: usize = 16;
+    const FRAME_HEADER: usize = 12;
+    let mut file = file.to_vec();
+    let mut at = FILE_HEADER;
+    while let Some(header) = file.get(at..at + FRAME_HEADER) {
+        let length = u32::from_le_bytes(header[4..8].try_into().unwrap()) as usize;
+        let begin = at + FRAME_HEADER;
+        let Some(payload) = file.get(begin..begin + length) else {
+            break;
+        };
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&header[..8]);
+        hasher.update(payload);
+        file[at + 8..begin].copy_from_slice(&hasher.finalize().to_le_bytes());
+        at = begin + length;
+    }
+    file
+}
+
 #[test]
 fn what_is_read_strictly_is_read_leniently_too() {
     for (target, format) in [
@@ -53,7 +74,11 @@ fn what_is_read_strictly_is_read_leniently_too() {
         for input in corpus::inputs(target) {
             // The first byte is for the fuzzer.
             let bytes = input.get(1..).unwrap_or_default();
-            let (strictly, leniently) = (rows(format, bytes, false), rows(format, bytes, true));
+            let bytes = match target {
+                "ios" => sealed(bytes),
+                _ => bytes.to_vec(),
+            };
+            let (strictly, leniently) = (rows(format, &bytes, false), rows(format, &bytes, true));
             let shown = bytes.escape_ascii();
             if let Ok(rows) = strictly {
                 assert_eq!(leniently.unwrap(), rows, "{target}: {shown}");
