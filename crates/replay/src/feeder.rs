@@ -249,17 +249,9 @@ fn skipped(request: Request) -> Record {
 mod tests {
     use super::*;
     use crate::ScanFigures;
+    use crate::testing::request;
     use crate::zones::{Writable, Zone};
     use iosonar_trace::fit::{Beyond, Fit};
-
-    fn request(op: Op, sector: u64, sectors: u32) -> Request {
-        Request {
-            op,
-            sector: Sector::new(sector),
-            sectors: Sectors::new(sectors),
-            ..Request::default()
-        }
-    }
 
     /// For a target of 1000 sectors in blocks of 8, and a load of which a scan found out that it has four requests, two
     /// of them harmless, of 16 sectors at most, up to sector 800.

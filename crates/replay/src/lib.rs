@@ -58,6 +58,8 @@ mod spec;
 mod suit;
 mod summary;
 mod target;
+#[cfg(test)]
+mod testing;
 pub mod verify;
 mod watch;
 mod zone_plan;

@@ -304,6 +304,7 @@ impl Scan {
 mod tests {
     use super::*;
     use crate::target::imagined::Disk;
+    use crate::testing::request;
 
     fn scanned(load: &str, writes: Writes, end: Nanos) -> Result<Scan, ReplayError> {
         let folder = tempfile::tempdir().unwrap();
@@ -480,15 +481,6 @@ mod tests {
             scan.add(&batch, row, Path::new("x.load"), writes)?;
         }
         Ok(scan)
-    }
-
-    fn request(op: Op, sector: u64, sectors: u32) -> Request {
-        Request {
-            op,
-            sector: Sector::new(sector),
-            sectors: Sectors::new(sectors),
-            ..Request::default()
-        }
     }
 
     #[test]

@@ -1,19 +1,10 @@
 //! The gate against the definitions, on devices that complete in any order.
 
-use iosonar_units::{Sector, Sectors};
 use proptest::prelude::*;
 
 use super::*;
+use crate::testing::request;
 use crate::zones::{Writable, Zone};
-
-fn request(op: Op, sector: u64, sectors: u32) -> Request {
-    Request {
-        op,
-        sector: Sector::new(sector),
-        sectors: Sectors::new(sectors),
-        ..Request::default()
-    }
-}
 
 fn requests() -> impl Strategy<Value = Vec<Request>> {
     let op = prop_oneof![

@@ -516,7 +516,7 @@ mod tests {
         }
     }
 
-    /// Waits until so many are done.
+    /// Waits until this number of accesses is done.
     fn reaped<D: Dialect>(ring: &mut Uring<D>, n: usize) -> Vec<Done> {
         let mut done = Vec::new();
         while done.len() < n {

@@ -199,7 +199,7 @@ mod tests {
         merge.end(2);
         let mut passed = Vec::new();
         merge.drain(false, |r| passed.push(completion(r)), |_| used += 1);
-        // The second thread has told of nothing after 3.
+        // The second thread has sent nothing after 3.
         assert_eq!(passed, [1, 3].map(Nanos::from_micros));
         assert_eq!((merge.waiting(), used), (2, 1));
     }

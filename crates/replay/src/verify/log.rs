@@ -464,6 +464,7 @@ fn take(kept: &mut KeptTables, record: &[u8; RECORD]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::request;
 
     /// Gives what it holds piece by piece, and is interrupted in between; then it fails, or ends.
     struct Pieces(Vec<io::Result<&'static [u8]>>);
@@ -541,15 +542,6 @@ mod tests {
     }
 
     const SECTORS: u64 = 1000;
-
-    fn request(op: Op, sector: u64, sectors: u32) -> Request {
-        Request {
-            op,
-            sector: Sector::new(sector),
-            sectors: Sectors::new(sectors),
-            ..Request::default()
-        }
-    }
 
     /// A record of the table at the top.
     fn record(what: u8, op: Op, bits: u8, number: u32, sector: u64, sectors: u32) -> [u8; RECORD] {

@@ -276,17 +276,7 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iosonar_units::{Sector, Sectors};
-
-    fn request(op: Op, sector: u64, sectors: u32) -> Request {
-        Request {
-            op,
-            sector: Sector::new(sector),
-            sectors: Sectors::new(sectors),
-            ..Request::default()
-        }
-    }
-
+    use crate::testing::request;
     fn tables() -> Tables {
         Tables::new(Bytes::new(1 << 30), std::env::temp_dir())
     }

@@ -1,22 +1,12 @@
 //! Each kind of fault is found, and a good device has none.
 
-use iosonar_units::{Sector, Sectors};
-
 use super::*;
+use crate::testing::request;
 
 /// Of a replay's first target, of its second, and of another replay.
 const RUN: u64 = 77 << TARGET_BITS;
 const ON_OTHER_TARGET: u64 = RUN + 1;
 const OTHER_RUN: u64 = 78 << TARGET_BITS;
-
-fn request(op: Op, sector: u64, sectors: u32) -> Request {
-    Request {
-        op,
-        sector: Sector::new(sector),
-        sectors: Sectors::new(sectors),
-        ..Request::default()
-    }
-}
 
 fn verifier(level: Verify) -> Verifier {
     let verification = Verification {
