@@ -470,4 +470,28 @@ mod tests {
             ("cache-fills queue-grows".into(), [false, false])
         );
     }
+
+    #[test]
+    fn the_reason_in_a_result_is_read_by_its_name() {
+        for why in [
+            NotSteady::QueueGrows { share: 0.5 },
+            NotSteady::FirstOfUsers {
+                first: 1,
+                requests: 2,
+                users: 3,
+            },
+            NotSteady::CacheFills { share: 0.5 },
+            NotSteady::NearSaturation {
+                offered: 0.9,
+                requests: Some(7),
+                warmup: None,
+            },
+            NotSteady::CreditsFall { used: 2.0 },
+            NotSteady::Unstable { offered: 2.0 },
+        ] {
+            let written = serde_json::to_value(why).unwrap();
+            assert_eq!(written["why"], why.name());
+            assert_eq!(serde_json::from_value::<NotSteady>(written).unwrap(), why);
+        }
+    }
 }
