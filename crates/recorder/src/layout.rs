@@ -38,7 +38,7 @@ impl Layout {
                     value.trim().parse::<usize>().ok()
                 };
                 let offset = number("offset")?;
-                Some(offset..offset + number("size")?)
+                Some(offset..offset.checked_add(number("size")?)?)
             })
         };
         let needed = |name: &str| field(name).ok_or_else(|| format!("it has no field '{name}'"));
@@ -126,6 +126,13 @@ mod tests {
         );
         assert_eq!(&event.letters[..3], b"WS\0");
         assert_eq!(layout.event(99, &data[..30]), None);
+    }
+
+    #[test]
+    fn a_field_that_ends_nowhere_is_an_error() {
+        let beyond = FORMAT.replace("offset:16", &format!("offset:{}", usize::MAX));
+        let problem = Layout::parse(&beyond, LiveAction::Complete).unwrap_err();
+        assert!(problem.contains("'sector'"), "{problem}");
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! other users of tracing are not disturbed; it is removed at the end, and those that a killed
 //! recorder left behind are found and removed before.
 
+mod decoder;
 mod error;
 mod layout;
 mod pages;
@@ -381,7 +382,7 @@ fn empty(
         if last {
             instance.stop();
         }
-        lost += rounds.read(instance, filters)?;
+        lost = u64::saturating_add(lost, rounds.read(instance, filters)?);
         let mut together = Vec::with_capacity(EVENTS_TOGETHER);
         while let Some(event) = rounds.next(last) {
             together.push(event);

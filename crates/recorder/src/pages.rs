@@ -33,7 +33,8 @@ impl PageLayout {
                 .find(|line| line.contains(&format!(" {name};")))?;
             let number = |key: &str| {
                 let rest = &line[line.find(key)? + key.len()..];
-                rest.split(';').next()?.trim().parse::<usize>().ok()
+                let number = rest.split(';').next()?.trim().parse::<u32>().ok()?;
+                Some(number as usize)
             };
             Some((number("offset:")?, number("size:")?))
         };
@@ -47,15 +48,16 @@ impl PageLayout {
     }
 
     /// Reports every event of a page: its time and its data. Returns how many are missing before the page,
-    /// as far as the kernel reports: at least one if it only reports that some are.
-    pub(super) fn events(self, page: &[u8], mut tell: impl FnMut(u64, &[u8])) -> u64 {
+    /// as far as the kernel reports: at least one if it only reports that some are. One more is missing if the page cannot
+    /// be read to its end.
+    pub(super) fn events(self, page: &[u8], report: impl FnMut(u64, &[u8])) -> u64 {
         let word = |at: usize, bytes: usize| {
             let bytes = page.get(at..at + bytes)?;
             Some(little_endian(bytes))
         };
-        let (Some(mut time), Some(commit)) = (word(0, 8), word(self.commit_at, self.commit_bytes))
+        let (Some(time), Some(commit)) = (word(0, 8), word(self.commit_at, self.commit_bytes))
         else {
-            return 0;
+            return 1;
         };
         let length = (commit & 0xf_ffff) as usize;
         let data = &page[self.data_at.min(page.len())..];
@@ -66,54 +68,58 @@ impl PageLayout {
         } else {
             1
         };
-        let data = &data[..length.min(data.len())];
-        let half = |at: usize| {
-            let bytes = data.get(at..at + 4)?;
-            Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
-        };
-        let mut at = 0;
-        while let Some(header) = half(at) {
-            let (kind, delta) = (header & 31, u64::from(header >> 5));
-            at += 4;
-            match kind {
-                PADDING => {
-                    // Nothing follows an empty time; otherwise an event was taken back.
-                    let (Some(skip), true) = (half(at), delta != 0) else {
-                        break;
-                    };
-                    time += delta;
-                    at += skip as usize;
-                }
-                TIME_EXTEND | TIME_STAMP => {
-                    let Some(high) = half(at) else { break };
-                    let value = u64::from(high) << TIME_BITS | delta;
-                    time = match kind {
-                        TIME_EXTEND => time + value,
-                        // The highest five bits are those of the page.
-                        _ => time & !((1 << 59) - 1) | value,
-                    };
-                    at += 4;
-                }
-                _ => {
-                    time += delta;
-                    let bytes = match kind {
-                        0 => {
-                            let Some(all) = half(at) else { break };
-                            at += 4;
-                            (all as usize).saturating_sub(4)
-                        }
-                        words => words as usize * 4,
-                    };
-                    let Some(event) = data.get(at..at + bytes) else {
-                        break;
-                    };
-                    tell(time, event);
-                    at += bytes.next_multiple_of(4);
-                }
+        let is_read = entries(time, &data[..length.min(data.len())], report).is_some();
+        let is_whole = is_read && length <= data.len();
+        missed.saturating_add(u64::from(!is_whole))
+    }
+}
+
+/// Reports the events of a page that begins at `time`. `None` where an entry is not as the kernel writes it, and the
+/// rest cannot be read.
+fn entries(mut time: u64, data: &[u8], mut report: impl FnMut(u64, &[u8])) -> Option<()> {
+    let half = |at: usize| {
+        let bytes = data.get(at..at + 4)?;
+        Some(little_endian(bytes) as u32)
+    };
+    let mut at = 0;
+    while at < data.len() {
+        let header = half(at)?;
+        let (kind, delta) = (header & 31, u64::from(header >> 5));
+        at += 4;
+        match kind {
+            // Nothing follows an empty time; otherwise an event was taken back.
+            PADDING if delta == 0 => break,
+            PADDING => {
+                time = time.checked_add(delta)?;
+                at += half(at)? as usize;
+            }
+            TIME_EXTEND => {
+                let value = u64::from(half(at)?) << TIME_BITS | delta;
+                time = time.checked_add(value)?;
+                at += 4;
+            }
+            TIME_STAMP => {
+                let value = u64::from(half(at)?) << TIME_BITS | delta;
+                // The highest five bits are those of the page.
+                time = time & !((1 << 59) - 1) | value;
+                at += 4;
+            }
+            _ => {
+                time = time.checked_add(delta)?;
+                let bytes = match kind {
+                    0 => {
+                        let all = half(at)?;
+                        at += 4;
+                        (all as usize).saturating_sub(4)
+                    }
+                    words => words as usize * 4,
+                };
+                report(time, data.get(at..at + bytes)?);
+                at += bytes.next_multiple_of(4);
             }
         }
-        missed
     }
+    Some(())
 }
 
 #[cfg(test)]
@@ -179,6 +185,60 @@ mod tests {
     fn missing_events_are_counted() {
         assert_eq!(told(&page(0, MISSED | MISSED_STORED, &[])).1, 7);
         assert_eq!(told(&page(0, MISSED, &[])).1, 1);
+    }
+
+    #[test]
+    fn an_event_is_missing_where_a_page_cannot_be_read_to_its_end() {
+        let first = || entry(1, 10, b"abcd");
+        for (name, time, last) in [
+            ("longer than the page", 0, entry(28, 1, b"abcd")),
+            ("without its length", 0, entry(0, 1, b"")),
+            ("padding without its length", 0, entry(PADDING, 1, b"")),
+            (
+                "a time without its second half",
+                0,
+                entry(TIME_EXTEND, 1, b""),
+            ),
+            ("half an entry", 0, vec![0; 2]),
+            ("later than time ends", u64::MAX - 10, entry(1, 1, b"abcd")),
+            (
+                "padding later than time ends",
+                u64::MAX - 10,
+                entry(PADDING, 1, &[4, 0, 0, 0]),
+            ),
+            (
+                "extended beyond the end of time",
+                u64::MAX - 10,
+                entry(TIME_EXTEND, 0, &[1, 0, 0, 0]),
+            ),
+        ] {
+            let expected = vec![(time + 10, b"abcd".to_vec())];
+            assert_eq!(
+                told(&page(time, 0, &[first(), last.clone()])),
+                (expected, 1),
+                "{name}"
+            );
+        }
+        assert_eq!(told(&page(0, MISSED, &[entry(0, 1, b"")])).1, 2);
+        assert_eq!(told(b"short"), (vec![], 1));
+        // Its commit count says that there are twelve bytes more than the page has.
+        let mut cut = page(0, 0, &[first(), vec![0; 12]]);
+        cut.truncate(cut.len() - 8 - 12);
+        assert_eq!(told(&cut), (vec![(10, b"abcd".to_vec())], 1));
+    }
+
+    #[test]
+    fn times_of_two_halves_keep_the_highest_bits_of_the_page() {
+        let high = 3 << 59;
+        let (all, missed) = told(&page(
+            high + 77,
+            0,
+            &[
+                entry(TIME_STAMP, 5, &9_u32.to_le_bytes()),
+                entry(1, 1, b"abcd"),
+            ],
+        ));
+        assert_eq!((all[0].0, missed), (high + (9 << 27) + 6, 0));
     }
 
     #[test]

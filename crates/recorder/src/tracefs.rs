@@ -10,7 +10,8 @@ use iosonar_trace::{LiveAction, LiveEvent};
 use iosonar_units::Bytes;
 use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, major, minor};
 
-use super::layout::{Layout, id_of};
+use super::decoder::Decoder;
+use super::layout::Layout;
 use super::pages::PageLayout;
 use crate::GuardError;
 
@@ -83,8 +84,7 @@ impl Filter {
 pub(super) struct Instance {
     path: PathBuf,
     processors: Vec<(PathBuf, File)>,
-    layouts: Vec<Layout>,
-    page: PageLayout,
+    decoder: Decoder,
     buffer: Vec<u8>,
 }
 
@@ -118,8 +118,7 @@ impl Instance {
         let mut instance = Self {
             path,
             processors: Vec::new(),
-            layouts: Vec::new(),
-            page,
+            decoder: Decoder::new(page),
             buffer: vec![0; LARGEST_PAGE],
         };
         instance
@@ -167,7 +166,7 @@ impl Instance {
             let text = fs::read_to_string(self.path.join(&event).join("format"))?;
             let layout = Layout::parse(&text, action)
                 .map_err(|problem| io::Error::other(format!("{event}/format: {problem}")))?;
-            self.layouts.push(layout);
+            self.decoder.layouts.push(layout);
             self.write(&format!("{event}/filter"), &wanted.join(" || "))?;
             self.write(&format!("{event}/enable"), "1")?;
         }
@@ -181,7 +180,7 @@ impl Instance {
     }
 
     /// Reports all available events, CPU by CPU. Returns how many are missing.
-    pub(super) fn read_all(&mut self, mut tell: impl FnMut(LiveEvent)) -> io::Result<u64> {
+    pub(super) fn read_all(&mut self, mut report: impl FnMut(LiveEvent)) -> io::Result<u64> {
         let mut missed = 0;
         for (_, file) in &mut self.processors {
             loop {
@@ -192,13 +191,8 @@ impl Instance {
                     Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                     Err(e) => return Err(e),
                 };
-                let layouts = &self.layouts;
-                missed += self.page.events(&self.buffer[..got], |time, data| {
-                    let layout = id_of(data).and_then(|id| layouts.iter().find(|l| l.id == id));
-                    if let Some(event) = layout.and_then(|layout| layout.event(time, data)) {
-                        tell(event);
-                    }
-                });
+                let missing = self.decoder.events(&self.buffer[..got], &mut report);
+                missed = u64::saturating_add(missed, missing);
             }
         }
         Ok(missed)

@@ -101,7 +101,7 @@ impl Watch {
         }
         let settled = Nanos::new(self.rounds.settled()).saturating_sub(self.begin);
         if lost > 0 {
-            self.lost += lost;
+            self.lost = self.lost.saturating_add(lost);
             // Requests that began before, and whose events are not in order yet, are of the next round.
             self.uncertain = 2;
         }
