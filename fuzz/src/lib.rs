@@ -15,16 +15,21 @@ use libfuzzer_sys::Corpus;
 pub use variants::each;
 
 /// Reads `bytes` and their variants to the end as traces of `format`, strictly or leniently as the first byte says.
+pub fn read(format: &str, bytes: &[u8]) -> Corpus {
+    each_uncompressed(bytes, |bytes| read_one(format, bytes))
+}
+
+/// Calls `read` with `bytes` and their variants.
 ///
 /// Compressed ones are not read, and are kept out of the corpus: what unpacks them is the same for all formats, and takes many
 /// times as long as the reader. A target of its own reads them: [`read_compressed`].
-pub fn read(format: &str, bytes: &[u8]) -> Corpus {
+fn each_uncompressed(bytes: &[u8], read: impl Fn(&[u8])) -> Corpus {
     if is_compressed(bytes) {
         return Corpus::Reject;
     }
     variants::each(bytes, |bytes| {
         if !is_compressed(bytes) {
-            read_one(format, bytes);
+            read(bytes);
         }
     });
     Corpus::Keep
@@ -69,19 +74,9 @@ fn read_one(format: &str, bytes: &[u8]) {
 }
 
 /// Reads `bytes` and their variants as files of `format`, whose reader jumps in them.
-///
-/// Compressed ones are left out, as by [`read`].
 pub fn read_file(format: &str, bytes: &[u8]) -> Corpus {
-    if is_compressed(bytes) {
-        return Corpus::Reject;
-    }
     iosonar_arrow::register();
-    variants::each(bytes, |bytes| {
-        if !is_compressed(bytes) {
-            read_one_file(format, bytes);
-        }
-    });
-    Corpus::Keep
+    each_uncompressed(bytes, |bytes| read_one_file(format, bytes))
 }
 
 fn read_one_file(format: &str, bytes: &[u8]) {

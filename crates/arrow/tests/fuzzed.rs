@@ -2,24 +2,19 @@
 
 #[path = "../../trace/tests/common/corpus.rs"]
 mod corpus;
+#[path = "../../trace/tests/common/rows.rs"]
+mod rows;
 
 use std::path::Path;
 
-use iosonar_trace::{Batch, ReadOptions, TraceError, input};
+use iosonar_trace::{ReadOptions, TraceError, input};
 
 fn rows(format: &str, path: &Path) -> Result<u64, TraceError> {
     let options = ReadOptions {
         format: Some(format.to_owned()),
         ..ReadOptions::default()
     };
-    let mut reader = input::open_with(path, &options)?;
-    let (mut batch, mut rows) = (Batch::default(), 0);
-    loop {
-        match reader.next_batch(&mut batch)? {
-            0 => return Ok(rows),
-            n => rows += n as u64,
-        }
-    }
+    rows::count(input::open_with(path, &options)?)
 }
 
 #[test]

@@ -13,6 +13,8 @@
 
 mod decoder;
 mod error;
+#[cfg(any(fuzzing, test))]
+pub mod fuzzed;
 mod layout;
 mod pages;
 mod rounds;

@@ -2,11 +2,13 @@
 
 #[path = "common/corpus.rs"]
 mod corpus;
+#[path = "common/rows.rs"]
+mod rows;
 
 use std::io::Cursor;
 use std::path::Path;
 
-use iosonar_trace::{Batch, ReadOptions, TraceError, input};
+use iosonar_trace::{ReadOptions, TraceError, input};
 
 /// How many rows there are.
 fn rows(format: &str, bytes: &[u8], lenient: bool) -> Result<u64, TraceError> {
@@ -16,14 +18,7 @@ fn rows(format: &str, bytes: &[u8], lenient: bool) -> Result<u64, TraceError> {
         ..ReadOptions::default()
     };
     let bytes = Box::new(Cursor::new(bytes.to_vec()));
-    let mut reader = input::read_from(bytes, Path::new("fuzzed"), &options)?;
-    let (mut batch, mut rows) = (Batch::default(), 0);
-    loop {
-        match reader.next_batch(&mut batch)? {
-            0 => return Ok(rows),
-            n => rows += n as u64,
-        }
-    }
+    rows::count(input::read_from(bytes, Path::new("fuzzed"), &options)?)
 }
 
 /// An `.ios` file with the right checksums (`docs/src/ios.md`), which the fuzzer does not compare.

@@ -88,6 +88,8 @@ pub fn disksim_parameters(text: &str) {
     let _ = import(&[renamed], None, BusTimes::default());
 }
 
+pub use iosonar_recorder::fuzzed::{read_formats as kernel_formats, read_page as kernel_page};
+
 /// Reads the log of a verified replay.
 pub fn verification_log(bytes: &[u8]) {
     let path = scratch::file(bytes);

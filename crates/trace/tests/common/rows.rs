@@ -1,0 +1,12 @@
+use iosonar_trace::{Batch, TraceError, TraceReader};
+
+/// How many rows there are to the end.
+pub(crate) fn count(mut reader: Box<dyn TraceReader>) -> Result<u64, TraceError> {
+    let (mut batch, mut rows) = (Batch::default(), 0);
+    loop {
+        match reader.next_batch(&mut batch)? {
+            0 => return Ok(rows),
+            n => rows += n as u64,
+        }
+    }
+}

@@ -1,0 +1,2 @@
+#![no_main]
+iosonar_fuzz::file_reader!("ios");

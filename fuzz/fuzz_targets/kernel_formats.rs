@@ -1,0 +1,2 @@
+#![no_main]
+iosonar_fuzz::text!(iosonar_fuzz_texts::kernel_formats);
