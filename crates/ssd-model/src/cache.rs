@@ -493,6 +493,8 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use iosonar_sim_core::{Seed, Stream};
 
     use super::*;
@@ -536,62 +538,200 @@ mod tests {
         assert_eq!(open, leaving.len() as u64);
     }
 
-    /// Sends pages to flash until no more are to leave; each has a group of its own.
-    fn send(cache: &mut Cache, on_their_way: &mut Vec<u32>, slot: &mut u32) {
-        while let Some(destaged) = cache.next_to_leave() {
-            let leaving = Leaving {
-                page: destaged.page,
-                slot: *slot,
-                sectors: cache.count(destaged.sectors),
-                epoch: destaged.epoch,
+    /// A cache that is emptied by hand, with what its pages and those on flash contain: the number of the write that
+    /// wrote them.
+    struct Drive {
+        cache: Cache,
+        /// Groups that are being programmed, in any order.
+        on_their_way: Vec<u32>,
+        /// The present contents of each page: what a read must find.
+        latest: HashMap<u64, u64>,
+        writes: u64,
+        /// By page and sector, what was put into the cache since the page came there.
+        cached: HashMap<u64, [u64; 8]>,
+        /// By slot, what was written to it, and whether it is programmed.
+        slots: Vec<(u64, u64, bool)>,
+        /// The slot of each page that was written last.
+        mapped: HashMap<u64, u32>,
+        /// What each flush that is not complete has to keep.
+        flushes: HashMap<u32, HashMap<u64, u64>>,
+        /// What survives a loss of power from now on.
+        durable: HashMap<u64, u64>,
+        /// How often something was read from the cache, and how often a loss of power lost something.
+        read_hits: u64,
+        lost: u64,
+    }
+
+    impl Drive {
+        fn new(cache: Cache) -> Self {
+            Self {
+                cache,
+                on_their_way: Vec::new(),
+                latest: HashMap::new(),
+                writes: 0,
+                cached: HashMap::new(),
+                slots: Vec::new(),
+                mapped: HashMap::new(),
+                flushes: HashMap::new(),
+                durable: HashMap::new(),
+                read_hits: 0,
+                lost: 0,
+            }
+        }
+
+        /// A page leaves, in a group of its own.
+        fn leave(&mut self, leaving: Leaving) {
+            let slot = self.slots.len() as u32;
+            let version = self.latest.get(&leaving.page).copied().unwrap_or(0);
+            self.slots.push((leaving.page, version, false));
+            self.mapped.insert(leaving.page, slot);
+            let group = self.cache.groups.claim(Vec::new);
+            self.cache.leaves(group, Leaving { slot, ..leaving });
+            self.on_their_way.push(group);
+        }
+
+        /// Sends pages to flash until no more are to leave.
+        fn send(&mut self) {
+            while let Some(destaged) = self.cache.next_to_leave() {
+                self.leave(Leaving {
+                    page: destaged.page,
+                    slot: u32::MAX,
+                    sectors: self.cache.count(destaged.sectors),
+                    epoch: destaged.epoch,
+                });
+            }
+        }
+
+        /// A page is on flash.
+        fn program(&mut self, group: u32) {
+            for leaving in &self.cache.groups[group] {
+                self.slots[leaving.slot as usize].2 = true;
+            }
+            self.cache.group_has_left(group);
+        }
+
+        fn discard(&mut self, page: u64) {
+            self.cache.discard(page);
+            self.latest.remove(&page);
+            self.mapped.remove(&page);
+            self.durable.remove(&page);
+            for flush in self.flushes.values_mut() {
+                flush.remove(&page);
+            }
+        }
+
+        /// All that was written before has to be on flash when this is complete.
+        fn flush(&mut self, command: u32, now: Nanos) {
+            self.cache.empty();
+            self.send();
+            let stays = |page: &Page| !matches!(page.state, State::Leaving { .. });
+            assert!(
+                !self.cache.pages.values().any(stays),
+                "a flush leaves nothing behind"
+            );
+            self.cache.flush(command, now);
+            self.flushes.insert(command, self.latest.clone());
+        }
+
+        /// A write that does not go through the cache.
+        fn pass(&mut self, page: u64) {
+            self.writes += 1;
+            self.latest.insert(page, self.writes);
+            let leaving = self.cache.passes(page);
+            self.leave(leaving);
+        }
+
+        fn write(&mut self, page: u64, sectors: u64, now: Nanos) {
+            let is_new = !self.cache.pages.contains_key(&page);
+            if !self.cache.put(page, sectors != 0xff, sectors, now) {
+                return;
+            }
+            self.writes += 1;
+            self.latest.insert(page, self.writes);
+            let cached = self.cached.entry(page).or_default();
+            if is_new {
+                *cached = [0; 8];
+            }
+            for (sector, version) in (0..).zip(cached) {
+                if sectors >> sector & 1 == 1 {
+                    *version = self.writes;
+                }
+            }
+            assert!(self.cache.holds(page, || sectors) || sectors != 0xff);
+        }
+
+        /// What a read of these sectors finds is what was written last.
+        fn read(&mut self, page: u64, sectors: u64) {
+            let Some(&latest) = self.latest.get(&page) else {
+                return;
             };
-            *slot += 1;
-            let group = cache.groups.claim(Vec::new);
-            cache.leaves(group, leaving);
-            on_their_way.push(group);
+            if self.cache.holds(page, || sectors) {
+                self.read_hits += 1;
+                // Without sectors of their own, a page is there if all of it was written at once.
+                let there = self.cached[&page];
+                let newest = (0..8).any(|sector| there[sector] == latest);
+                let all = (0..8).all(|sector| sectors >> sector & 1 == 0 || there[sector] > 0);
+                assert!(newest && all, "page {page}: {there:?}, not {latest}");
+            } else if !self.cache.pages.contains_key(&page) {
+                let slot = self.mapped[&page] as usize;
+                assert_eq!(self.slots[slot], (page, latest, true), "slot {slot}");
+            }
+        }
+
+        /// Completes flushes. Returns their numbers.
+        fn flushed(&mut self, now: Nanos) -> Vec<u32> {
+            let mut all = Vec::new();
+            while let Some(command) = self.cache.flushed(now) {
+                self.durable = self.flushes.remove(&command).expect("it was begun");
+                all.push(command);
+            }
+            all
+        }
+
+        /// The newest of each page that is programmed, as a scan of flash finds it, is at least as new as what was flushed.
+        fn lose_power(&mut self) {
+            let mut found = HashMap::new();
+            for &(page, version, _) in self.slots.iter().filter(|(_, _, on_flash)| *on_flash) {
+                found.insert(page, version);
+            }
+            for (page, version) in &self.durable {
+                let on_flash = found.get(page).copied().unwrap_or(0);
+                assert!(
+                    on_flash >= *version,
+                    "page {page}: {on_flash}, not {version}"
+                );
+            }
+            let is_lost = |(page, version): (&u64, &u64)| found.get(page) != Some(version);
+            self.lost += u64::from(self.latest.iter().any(is_lost));
         }
     }
 
     /// A random step at this time; flushes have the number of the step. What is on its way comes to flash in any order.
-    fn step(cache: &mut Cache, on_their_way: &mut Vec<u32>, draws: &mut Stream, at: u32) {
+    fn step(drive: &mut Drive, draws: &mut Stream, at: u32) {
         let now = Nanos::from_micros(u64::from(at));
         let page = draws.below(60);
-        match draws.below(20) {
-            0 => cache.discard(page),
-            1 if draws.chance(0.3) => {
-                cache.empty();
-                let mut slot = 1 << 20 | at << 8;
-                send(cache, on_their_way, &mut slot);
-                let stays = |page: &Page| !matches!(page.state, State::Leaving { .. });
-                assert!(
-                    !cache.pages.values().any(stays),
-                    "a flush leaves nothing behind"
-                );
-                cache.flush(at, now);
+        let whole = draws.chance(0.5);
+        let sectors = match whole {
+            true => 0xff,
+            false => (1 << draws.below(8)) | (1 << draws.below(8)),
+        };
+        match draws.below(24) {
+            0 => drive.discard(page),
+            1 if draws.chance(0.3) => drive.flush(at, now),
+            2 if drive.cache.used < drive.cache.p.pages => drive.pass(1_000 + page),
+            3..8 if !drive.on_their_way.is_empty() => {
+                let which = draws.below(drive.on_their_way.len() as u64) as usize;
+                let group = drive.on_their_way.swap_remove(which);
+                drive.program(group);
             }
-            2 if cache.used < cache.p.pages => {
-                let leaving = cache.passes(1_000 + page);
-                let group = cache.groups.claim(Vec::new);
-                cache.leaves(group, leaving);
-                on_their_way.push(group);
-            }
-            3..8 if !on_their_way.is_empty() => {
-                let which = draws.below(on_their_way.len() as u64) as usize;
-                cache.group_has_left(on_their_way.swap_remove(which));
-            }
-            _ => {
-                let sectors = (1 << draws.below(8)) | (1 << draws.below(8));
-                let whole = draws.chance(0.5);
-                let sectors = if whole { 0xff } else { sectors };
-                if cache.put(page, !whole, sectors, now) {
-                    assert!(cache.holds(page, || sectors) || !whole);
-                }
-            }
+            8 if draws.chance(0.3) => drive.lose_power(),
+            9..12 => drive.read(page, sectors),
+            _ => drive.write(page, sectors, now),
         }
     }
 
     #[test]
-    fn a_cache_knows_what_is_in_it_and_on_its_way() {
+    fn reads_find_what_was_written_last_and_power_failures_lose_only_what_was_not_flushed() {
         for more in [
             "",
             "destage_above = 0.5\ndestage_below = 0.2\n",
@@ -599,23 +739,23 @@ mod tests {
             "in_flight = \"64KiB\"\n",
             "in_flight = \"64KiB\"\nhold_ms = 0.1\nhold_share = 0.3\n",
         ] {
-            let mut cache = cache(more);
+            let mut drive = Drive::new(cache(more));
             let mut draws = Seed::new(3).stream("cache", "steps");
-            let (mut on_their_way, mut slot) = (Vec::new(), 0);
             let (mut flushed, mut waited) = (Vec::new(), 0);
             for at in 0..20_000 {
-                step(&mut cache, &mut on_their_way, &mut draws, at);
+                let now = Nanos::from_micros(u64::from(at));
+                step(&mut drive, &mut draws, at);
                 if draws.chance(0.3) {
-                    send(&mut cache, &mut on_their_way, &mut slot);
+                    drive.send();
                 }
-                assert_counts(&cache, &on_their_way);
-                while let Some(command) = cache.flushed(Nanos::from_micros(u64::from(at))) {
+                assert_counts(&drive.cache, &drive.on_their_way);
+                for command in drive.flushed(now) {
+                    let cache = &drive.cache;
                     let before = |&&group: &&u32| {
-                        cache.groups[group]
-                            .iter()
-                            .any(|l| l.epoch < cache.epochs.first)
+                        let mut leaving = cache.groups[group].iter();
+                        leaving.any(|l| l.epoch < cache.epochs.first)
                     };
-                    assert_eq!(on_their_way.iter().find(before), None, "{more}");
+                    assert_eq!(drive.on_their_way.iter().find(before), None, "{more}");
                     waited += 1_000 * u128::from(at - command);
                     flushed.push(command);
                 }
@@ -624,9 +764,12 @@ mod tests {
                 flushed.len() > 50 && flushed.is_sorted(),
                 "{more}: {flushed:?}"
             );
-            assert_eq!(cache.counts.flushes, flushed.len() as u64);
-            assert_eq!(cache.counts.flush_time, waited);
-            assert!(cache.counts.write_hits > 20, "{more}: {:?}", cache.counts);
+            let counts = drive.cache.counts;
+            assert_eq!(counts.flushes, flushed.len() as u64);
+            assert_eq!(counts.flush_time, waited);
+            assert!(counts.write_hits > 20, "{more}: {counts:?}");
+            assert!(drive.read_hits > 20, "{more}: {}", drive.read_hits);
+            assert!(drive.lost > 20, "{more}: {}", drive.lost);
         }
     }
 }
