@@ -385,6 +385,16 @@ fn constant_depth(scratch: &Scratch, depth: usize) -> PathBuf {
     scratch.file("constant.csv", rows)
 }
 
+/// The records of a device that gets each request long after the one before is complete.
+fn one_at_a_time(scratch: &Scratch) -> PathBuf {
+    let mut rows = "time_ns,sector,sectors,op,latency_ns\n".to_owned();
+    for i in 0..4_000 {
+        let (came, latency) = (10_000_000 * i, steady(i) * 1_000);
+        rows += &format!("{came},{},8,read,{latency}\n", i * 8);
+    }
+    scratch.file("single.csv", rows)
+}
+
 /// The records of one server of 5 ms, which gets bursts of 50 requests at random places.
 fn bursts(scratch: &Scratch) -> PathBuf {
     let mut rows = "time_ns,sector,sectors,op,latency_ns\n".to_owned();
@@ -418,6 +428,23 @@ fn a_queue_is_not_taken_for_parallelism() {
     let run = calibrate(&known);
     assert!(run.status.success(), "{}", err(&run));
     assert!(err(&run).contains("acceptable fit"), "{}", err(&run));
+    // Some requests waited for others, so there are no more than two at a time.
+    assert!(!err(&run).contains("W099"), "{}", err(&run));
+    assert!(out(&run).contains("at a time: 2\n"), "{}", out(&run));
+    // One at a time shows neither.
+    let single = one_at_a_time(&scratch);
+    let run = calibrate(&single);
+    assert!(run.status.success(), "{}", err(&run));
+    assert!(err(&run).contains("acceptable fit"), "{}", err(&run));
+    assert!(err(&run).contains("W099"), "{}", err(&run));
+    assert!(out(&run).contains("at a time: 1 or more"), "{}", out(&run));
+    let run = check_model(&[], &single);
+    assert!(run.status.success(), "{}", err(&run));
+    assert!(
+        err(&run).contains("more than 1 request at once"),
+        "{}",
+        err(&run)
+    );
     for records in [constant_depth(&scratch, 32), bursts(&scratch)] {
         let json = json_of(&records, 3);
         assert_eq!(json["verdict"], "cannot tell", "{}", json["sentence"]);

@@ -34,7 +34,7 @@ pub use figure::{Figure, Found, Missing, Parameter};
 pub use flash::{FlashFit, calibrate_flash};
 pub use observed::{Observed, Submission};
 pub use pace::Pace;
-pub use ssd::{Service, SsdFit, calibrate_ssd};
+pub use ssd::{Parallelism, Service, SsdFit, calibrate_ssd};
 pub use start::Start;
 pub use trial::{Quality, Trial};
 

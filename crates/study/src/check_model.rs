@@ -19,8 +19,8 @@ use iosonar_stats::ks_distance;
 use iosonar_trace::Metadata;
 
 use crate::calibrate::{
-    CalibrateError, DiskFit, Observed, Quality, SsdFit, Start, Submission, calibrate_disk,
-    calibrate_ssd,
+    CalibrateError, DiskFit, Observed, Parallelism, Quality, SsdFit, Start, Submission,
+    calibrate_disk, calibrate_ssd,
 };
 use crate::validate::{Compared, Fit};
 
@@ -193,7 +193,7 @@ impl ModelCheck {
     /// The same of requests that were submitted in time.
     fn rating_of_fit(&self, fits: &[Fit]) -> Rating {
         match &self.fitted {
-            Fitted::Ssd(fit) if !fit.is_parallelism_known() => {
+            Fitted::Ssd(fit) if fit.parallelism() == Parallelism::Unknown => {
                 let channels = fit.service.channels;
                 Rating::CannotTell(Unjudged::ParallelismUnknown { channels })
             }

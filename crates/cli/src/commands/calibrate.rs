@@ -9,8 +9,8 @@ use iosonar_plot::{Colour, Mark};
 use iosonar_report::{Quantity, cdf_of, counted, curve, grouped, show_quantiles};
 use iosonar_ssd_model::SsdProfile;
 use iosonar_study::calibrate::{
-    CalibrateError, Missing, Observed, Quality, Start, calibrate_disk, calibrate_flash,
-    calibrate_ssd,
+    CalibrateError, Missing, Observed, Parallelism, Quality, Start, calibrate_disk,
+    calibrate_flash, calibrate_ssd,
 };
 use iosonar_trace::input;
 use iosonar_units::Nanos;
@@ -37,8 +37,8 @@ struct Fitted {
     words: String,
     json: Output,
     verdict: Judged,
-    /// How many are served at a time, if the records do not determine it.
-    parallelism_unknown: Option<u32>,
+    /// How many are served at a time, and how much the records say of that; of what serves several at a time.
+    parallelism: Option<(u32, Parallelism)>,
     /// The model of a disk with which the profile is to be used.
     model: Option<&'static str>,
     /// How fast the drive turns, per minute, where that is another drive than the profile's.
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     if let Some(per_minute) = fitted.other_speed {
         warn_of_another_drive(&args.profile, per_minute);
     }
-    Ok(ending(args, &fitted.verdict, fitted.parallelism_unknown))
+    Ok(ending(args, &fitted.verdict, fitted.parallelism))
 }
 
 /// Warns that a recording is of a drive with another speed than the profile that was given.
@@ -132,18 +132,34 @@ fn warn_of_another_drive(profile: &str, per_minute: f64) {
     );
 }
 
+/// Warns that a device may serve more requests at a time than it had.
+pub(super) fn warn_of_more_at_once(channels: u32) {
+    warn(
+        Warning::MoreAtOnce,
+        &format!(
+            "the device never had more than {} at once, and no request waited for another: it may be able to serve \
+             more at a time. With deeper queues, the model may be too slow",
+            counted(channels.into(), ["request", "requests"])
+        ),
+    );
+}
+
 /// Says what is wrong with a fit, or that it is acceptable.
-fn ending(args: &Calibrate, verdict: &Judged, parallelism_unknown: Option<u32>) -> Ending {
-    if let Some(channels) = parallelism_unknown {
-        warn(
-            Warning::ParallelismUnknown,
-            &format!(
-                "the number of requests served at a time ({channels}) is not identifiable from this recording: hardly \
-                 any request was at the device with few others, so serving and waiting look the same. Record a load \
-                 whose queue depth varies, which includes single requests"
-            ),
-        );
-        return Ending::Flagged;
+fn ending(args: &Calibrate, verdict: &Judged, parallelism: Option<(u32, Parallelism)>) -> Ending {
+    match parallelism {
+        Some((channels, Parallelism::Unknown)) => {
+            warn(
+                Warning::ParallelismUnknown,
+                &format!(
+                    "the number of requests served at a time ({channels}) is not identifiable from this recording: hardly \
+                     any request was at the device with few others, so serving and waiting look the same. Record a load \
+                     whose queue depth varies, which includes single requests"
+                ),
+            );
+            return Ending::Flagged;
+        }
+        Some((channels, Parallelism::AtLeast)) => warn_of_more_at_once(channels),
+        Some((_, Parallelism::Known)) | None => {}
     }
     match verdict {
         Judged::HeldOut(held_out, before) => judge(args, held_out, before.as_deref()),
@@ -168,7 +184,7 @@ fn fit_disk(
         words: disk_words(start, &fit),
         json: disk_json(start, &fit),
         verdict: Judged::HeldOut(Box::new(fit.held_out), Some(Box::new(fit.before))),
-        parallelism_unknown: None,
+        parallelism: None,
         model: Some(fit.model),
         other_speed,
     })
@@ -181,7 +197,7 @@ fn fit_ssd(args: &Calibrate, observed: &Observed) -> Result<Fitted, CalibrateErr
         text: fit.text(&provenance(args, observed, &fit.held_out), &description),
         words: ssd_words(&fit),
         json: ssd_json(&fit),
-        parallelism_unknown: (!fit.is_parallelism_known()).then_some(fit.service.channels),
+        parallelism: Some((fit.service.channels, fit.parallelism())),
         model: None,
         other_speed: None,
         verdict: Judged::HeldOut(Box::new(fit.held_out), None),
@@ -210,7 +226,7 @@ fn fit_flash(
         words: flash_words(&fit),
         json: flash_json(&fit),
         verdict: Judged::Throughput(fit.off(), fit.program.err()),
-        parallelism_unknown: None,
+        parallelism: None,
         model: None,
         other_speed: None,
     })

@@ -6,10 +6,11 @@ use anyhow::Context;
 use iosonar_guard::Host;
 use iosonar_replay::Summary;
 use iosonar_report::{counted, grouped};
-use iosonar_study::calibrate::{CalibrateError, Observed, Start};
-use iosonar_study::check_model::{ModelCheck, Rating, check_model, refuse_whole_runs};
+use iosonar_study::calibrate::{CalibrateError, Observed, Parallelism, Start};
+use iosonar_study::check_model::{Fitted, ModelCheck, Rating, check_model, refuse_whole_runs};
 use iosonar_trace::{Reading, apart, input};
 
+use super::calibrate::warn_of_more_at_once;
 use super::replay;
 use crate::exit::{Ending, Usage, fail, note, print, print_data, warn, write_file};
 use crate::low::{CheckModel, Replay};
@@ -57,6 +58,11 @@ pub(crate) fn run(args: &CheckModel) -> anyhow::Result<Ending> {
     match args.output.json {
         true => print_data(&render::as_json(&check).text())?,
         false => print(&render::text(&check))?,
+    }
+    if let Fitted::Ssd(fit) = &check.fitted
+        && fit.parallelism() == Parallelism::AtLeast
+    {
+        warn_of_more_at_once(fit.service.channels);
     }
     Ok(match check.rating() {
         Rating::Good => Ending::Done,

@@ -38,6 +38,19 @@ pub struct SsdFit {
     pub capacity: u64,
     /// How many requests of the training half shared the device with at most half as many as are served at a time.
     pub at_low_depth: u64,
+    /// The largest number of requests that were at the device at once in the training half.
+    pub most_at_once: u32,
+}
+
+/// What the records say of the number of requests that are served at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parallelism {
+    /// It is as the fit says: some requests waited for others, and some did not.
+    Known,
+    /// It is as the fit says, or larger: there never were more requests, so none had to wait.
+    AtLeast,
+    /// The queue depth hardly varied, so requests that are served together look like requests that wait.
+    Unknown,
 }
 
 /// Fits the service times of reads and writes, and how many are served at a time; `capacity` in bytes, if it
@@ -117,6 +130,7 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
         held_out,
         capacity,
         at_low_depth,
+        most_at_once: most,
     })
 }
 
@@ -328,8 +342,15 @@ impl SsdFit {
 
     /// Whether the records distinguish requests that are served together from requests that wait for each other. At a
     /// constant queue depth, both take the same time.
-    pub fn is_parallelism_known(&self) -> bool {
-        self.service.channels == 1 || self.at_low_depth >= Self::FEWEST_AT_LOW_DEPTH
+    pub fn parallelism(&self) -> Parallelism {
+        let channels = self.service.channels;
+        if channels > 1 && self.at_low_depth < Self::FEWEST_AT_LOW_DEPTH {
+            return Parallelism::Unknown;
+        }
+        match channels < self.most_at_once {
+            true => Parallelism::Known,
+            false => Parallelism::AtLeast,
+        }
     }
 
     /// The profile as a file; `provenance` says where it comes from, in lines.

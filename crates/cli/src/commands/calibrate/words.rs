@@ -4,7 +4,7 @@ use iosonar_disk_model::{DiskProfile, SeekPoints};
 use iosonar_report::grouped;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Metric};
-use iosonar_study::calibrate::{DiskFit, FlashFit, How, Parameter, Quality, SsdFit};
+use iosonar_study::calibrate::{DiskFit, FlashFit, How, Parallelism, Parameter, Quality, SsdFit};
 use iosonar_trace::Op;
 use iosonar_units::Nanos;
 use serde_json::json;
@@ -216,12 +216,13 @@ pub(super) fn ssd_words(fit: &SsdFit) -> String {
             grouped(fit.learned_from[kind])
         )
     };
-    let identifiable = match fit.is_parallelism_known() {
-        true => "",
-        false => " (not identifiable from this recording)",
+    let known = match fit.parallelism() {
+        Parallelism::Known => "",
+        Parallelism::AtLeast => " or more",
+        Parallelism::Unknown => " (not identifiable from this recording)",
     };
     format!(
-        "  requests served at a time: {}{identifiable}\n{}{}  training half: {}\n  held-out half: {}",
+        "  requests served at a time: {}{known}\n{}{}  training half: {}\n  held-out half: {}",
         fit.service.channels,
         of(Op::Read, Op::Write),
         of(Op::Write, Op::Read),
