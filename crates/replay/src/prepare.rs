@@ -147,11 +147,13 @@ mod tests {
 
     #[test]
     fn whoever_watches_may_end_it() {
+        let begin = monotonic();
         for (most, count, is_whole) in [(1, 1, false), (2 * PIECE, 2, false), (3 * PIECE, 3, true)]
         {
             let (pieces, prepared) = pieces(3 * PIECE, most);
             assert_eq!((pieces.len(), prepared.is_whole), (count, is_whole));
             assert_eq!(prepared.bytes.get(), count as u64 * PIECE);
+            assert!(prepared.elapsed <= monotonic() - begin);
         }
     }
 

@@ -138,6 +138,18 @@ mod tests {
     }
 
     #[test]
+    fn the_size_of_a_file_is_whole_blocks_up_to_a_pebibyte() {
+        let bytes = |text: &str| text.parse::<FileSize>().map(|size| size.bytes().get());
+        assert_eq!(bytes("1"), Ok(4096));
+        assert_eq!(bytes("4096"), Ok(4096));
+        assert_eq!(bytes("4097"), Ok(8192));
+        assert_eq!(bytes("1PiB"), Ok(1 << 50));
+        assert!(bytes("0").unwrap_err().contains("greater than 0"));
+        let beyond = format!("{}", (1_u64 << 50) + 1);
+        assert!(bytes(&beyond).unwrap_err().contains("at most 1PiB"));
+    }
+
+    #[test]
     fn no_file_is_made_among_devices() {
         let path = Path::new("/dev/iosonar-no-target");
         let refused = create_file(path, Bytes::new(4096), |_| true).unwrap_err();
