@@ -123,6 +123,7 @@ pub(crate) fn plan<'py>(
     let spec = question.spec(changes.threads)?;
     let stop: Arc<AtomicBool> = Arc::default();
     overrides.stop = Arc::clone(&stop);
+    let overrides = source.with_changes(&overrides);
     let (text, path, wanted) = (source.text.clone(), source.path.clone(), targets.clone());
     let planned = interruptible(py, &stop, move || {
         plan_scenario((&text, &path), &overrides, &wanted.0, &spec, &mut |_, _| {})

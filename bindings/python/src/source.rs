@@ -1,10 +1,10 @@
-//! Scenarios as Python gives them: dicts, texts and files.
+//! Scenarios as Python gives them: dicts, texts, files, and systems such as `raid5:6xexos-x18`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use iosonar::scenario::{Overrides, Prepared, ScenarioError, read_text};
+use iosonar::scenario::{Overrides, Prepared, ScenarioError, System};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -24,10 +24,12 @@ pub(crate) struct Source {
     pub(crate) name: String,
     /// Whether it has lines that the reader of a message knows.
     is_dict: bool,
+    /// What a name stands for.
+    system: Option<System>,
 }
 
 impl Source {
-    /// A dict, a text with line breaks, or the path of a file.
+    /// A dict, a text with line breaks, the path of a file, or a system.
     pub(crate) fn of(scenario: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<Self> {
         let name = |otherwise: &str| name.clone().unwrap_or_else(|| otherwise.to_owned());
         if let Ok(dict) = scenario.cast::<PyDict>() {
@@ -36,6 +38,7 @@ impl Source {
                 path: NO_FILE.into(),
                 name: name(NO_FILE),
                 is_dict: true,
+                system: None,
             });
         }
         if let Ok(text) = scenario.extract::<String>()
@@ -46,20 +49,31 @@ impl Source {
                 path: NO_FILE.into(),
                 name: name(NO_FILE),
                 is_dict: false,
+                system: None,
             });
         }
         let Ok(path) = scenario.extract::<PathBuf>() else {
             return Err(refused(format!(
-                "a scenario is a dict, TOML text, or the path of a file; this is {}",
+                "a scenario is a dict, TOML text, the path of a file, or a system such as 'raid5:6xexos-x18'; this is {}",
                 scenario.get_type().name()?
             )));
         };
+        let system = System::named(&path).map_err(raised)?;
         Ok(Self {
-            text: read_text(&path).map_err(raised)?,
-            name: name(&path.file_stem().unwrap_or_default().to_string_lossy()),
-            path,
+            text: system.text().to_owned(),
+            path: system.path().to_owned(),
+            name: name(&System::label(&path)),
             is_dict: false,
+            system: Some(system),
         })
+    }
+
+    /// The changes of a call, after those that are part of the system's name.
+    pub(crate) fn with_changes(&self, overrides: &Overrides) -> Overrides {
+        match &self.system {
+            Some(system) => system.with_changes(overrides),
+            None => overrides.clone(),
+        }
     }
 
     /// The scenario with these changes. A trace in it may be read as a whole: other threads of Python run meanwhile, and
@@ -69,7 +83,7 @@ impl Source {
         let (text, path) = (self.text.clone(), self.path.clone());
         let overrides = Overrides {
             stop: Arc::clone(&stop),
-            ..overrides.clone()
+            ..self.with_changes(overrides)
         };
         let prepared = interruptible(py, &stop, move || {
             Prepared::from_toml(&text, &path, &overrides)
@@ -79,6 +93,10 @@ impl Source {
 
     /// An error of this scenario. A dict has keys, and no lines.
     pub(crate) fn raised(&self, error: ScenarioError) -> PyErr {
+        let error = match &self.system {
+            Some(system) => system.explained(error),
+            None => error,
+        };
         match error {
             ScenarioError::Refused { key, problem, .. } if self.is_dict => {
                 refused(format!("{NO_FILE}: '{key}' {problem}"))

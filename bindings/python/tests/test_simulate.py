@@ -124,10 +124,21 @@ def test_an_error_in_a_text_names_its_line_and_one_in_a_dict_only_the_key(scenar
         iosonar.simulate(scenario)
 
 
+def test_a_system_is_simulated_by_its_name():
+    load = {"load.requests": 2000, "load.arrivals.poisson_per_s": 50.0, "load.size": "4KiB", "load.read_share": 0.0}
+    cached = iosonar.simulate("raid5:6xexos-x18+cache=1GiB", set=load, seed=1)
+    assert cached.response_time.n == 2000
+    # The change that is part of the name counts.
+    assert cached.response_time.mean < iosonar.simulate("raid5:6xexos-x18", set=load, seed=1).response_time.mean
+    assert iosonar.plan("exos-x18", target="mean < 1s", set=load, within=0.5).best.load > 0
+    with pytest.raises(iosonar.Error, match="unknown profile 'no-such-drive'"):
+        iosonar.simulate("raid5:6xno-such-drive", set=load)
+
+
 def test_errors_are_value_errors():
     with pytest.raises(ValueError, match="no-such.toml: cannot read the scenario"):
         iosonar.simulate("no-such.toml")
-    with pytest.raises(iosonar.Error, match="a scenario is a dict, TOML text, or the path"):
+    with pytest.raises(iosonar.Error, match="a scenario is a dict, TOML text, the path"):
         iosonar.simulate(7)
     with pytest.raises(iosonar.Error, match=r"'load.requests' is <object object"):
         iosonar.simulate({"load": {"requests": object()}})

@@ -9,8 +9,8 @@
 >>> result.response_time.n
 10000
 
-``simulate``, ``model`` and ``plan`` take a scenario as a dict, as TOML text or as the path of a file. ``choose`` compares
-systems for a load. ``read`` opens a trace,
+``simulate``, ``model`` and ``plan`` take a scenario as a dict, as TOML text or as the path of a file, or a system such as
+``raid5:6xexos-x18``. ``choose`` compares systems for a load. ``read`` opens a trace,
 whose columns pyarrow, Polars, DuckDB and pandas take without a copy. ``compare`` and ``plot`` take traces and simulations.
 ``iosonar.queueing`` simulates queueing networks.
 

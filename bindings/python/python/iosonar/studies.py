@@ -11,7 +11,7 @@ from ._iosonar import Error, Figure, Trace
 from .results import Choice, Comparison, Model, NetworkModel, Plan, Simulation
 
 Scenario = Union[Mapping[str, Any], str, "os.PathLike[str]"]
-"""A dict, TOML text (with line breaks), or the path of a file."""
+"""A dict, TOML text (with line breaks), the path of a file, or a system such as ``raid5:6xexos-x18``."""
 
 Input = Union[Trace, Simulation, str, "os.PathLike[str]", Tuple[str, Any], Mapping[str, Any]]
 """A trace, a simulation with records, or a path; with a name of its own as a tuple or in a dict."""
