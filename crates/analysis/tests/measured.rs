@@ -416,9 +416,9 @@ fn requests_are_counted_by_device_operation_or_size() {
         rows(&by_size),
         expected([
             ("up to 1 sector", [2, 1, 1, 2]),
-            ("up to 8 sectors", [3, 1, 24, 3]),
-            ("up to 16 sectors", [1, 1, 16, 1]),
-            ("up to 32 sectors", [1, 0, 24, 0]),
+            ("5 to 8 sectors", [3, 1, 24, 3]),
+            ("9 to 16 sectors", [1, 1, 16, 1]),
+            ("17 to 32 sectors", [1, 0, 24, 0]),
         ])
     );
 }

@@ -37,6 +37,15 @@ pub struct ByKey {
     keys: BTreeMap<u64, OfKey>,
 }
 
+/// What the class of requests of up to this length, and of more than half of it, is called. Flushes are in the first.
+pub fn size_class(sectors: u64) -> String {
+    match sectors {
+        1 => "up to 1 sector".to_owned(),
+        2 => "2 sectors".to_owned(),
+        _ => format!("{} to {sectors} sectors", sectors / 2 + 1),
+    }
+}
+
 impl ByKey {
     pub(super) fn new(by: By) -> Self {
         Self {
@@ -93,8 +102,7 @@ impl ByKey {
             let name = match self.by {
                 By::Device => metadata.device_name(*key as u16),
                 By::Op => Op::ALL[*key as usize].name().to_owned(),
-                By::Size if *key == 1 => "up to 1 sector".to_owned(),
-                By::Size => format!("up to {key} sectors"),
+                By::Size => size_class(*key),
             };
             (name, of)
         })

@@ -30,7 +30,7 @@ pub(super) fn decomposition<'a>(name: &'a str, of: &Decomposition) -> Option<(&'
                 1.96 * fit.overhead_stderr_ms
             )
         } else {
-            "; over all sizes: latency does not depend on the request size".to_owned()
+            "; over all sizes: no significant dependence on the request size".to_owned()
         };
     }
     Some((name, text))
