@@ -189,8 +189,10 @@ fn length(s: &TraceSummary) -> String {
         return counted(s.longest.into(), ["sector", "sectors"]);
     }
     let usual = s.usual_lengths();
+    // Flushes have none.
     let usual = usual
         .iter()
+        .filter(|(length, _)| *length > 0)
         .map(|(length, n)| format!("{length} ({})", percent(*n, s.records)));
     format!(
         "{} to {} sectors; most often {}",
