@@ -438,6 +438,11 @@ fn a_queue_is_not_taken_for_parallelism() {
     assert!(err(&run).contains("acceptable fit"), "{}", err(&run));
     assert!(err(&run).contains("W099"), "{}", err(&run));
     assert!(out(&run).contains("at a time: 1 or more"), "{}", out(&run));
+    assert!(
+        out(&run).contains("the time per KiB is unknown"),
+        "{}",
+        out(&run)
+    );
     let run = check_model(&[], &single);
     assert!(run.status.success(), "{}", err(&run));
     assert!(

@@ -19,6 +19,8 @@ pub struct Service {
     pub us_per_kib: [f64; 2],
     /// The quantiles of service times without that, in microseconds.
     pub quantiles: [Vec<(f64, f64)>; 2],
+    /// Whether all requests had the same size, so that nothing is known of what a KiB costs.
+    pub has_one_size: [bool; 2],
 }
 
 /// What was found.
@@ -166,12 +168,14 @@ impl Service {
                 services[kind] = other;
             }
         }
+        let has_one_size = [0, 1].map(|kind| is_one_size(&services[kind]));
         let us_per_kib = [slope(&services[0]), slope(&services[1])];
         let quantiles = [0, 1].map(|kind| quantiles(&services[kind], us_per_kib[kind]));
         Self {
             channels,
             us_per_kib,
             quantiles,
+            has_one_size,
         }
     }
 
@@ -203,10 +207,17 @@ impl Service {
             rounded(self.us_per_kib[0]),
             rounded(self.us_per_kib[1]),
         );
-        for (name, other, quantiles, n) in [
+        let kinds = [
             ("read", "write", &self.quantiles[0], learned_from[0]),
             ("write", "read", &self.quantiles[1], learned_from[1]),
-        ] {
+        ];
+        for ((name, other, quantiles, n), one_size) in kinds.into_iter().zip(self.has_one_size) {
+            if one_size && n > 0 {
+                let _ = writeln!(
+                    text,
+                    "# All {name}s of the training half have the same size: {name}_us_per_kib is unknown, and 0 is used."
+                );
+            }
             if n == 0 {
                 let _ = writeln!(
                     text,
@@ -284,10 +295,14 @@ fn least_services(observed: &Observed, channels: u32) -> [Nanos; 2] {
     })
 }
 
+/// Whether all have the same size, which does not determine what a KiB costs.
+fn is_one_size(services: &[(f64, f64)]) -> bool {
+    services.iter().all(|(kib, _)| *kib == services[0].0)
+}
+
 /// What a KiB costs: by least squares, and nothing where larger requests are not slower.
 fn slope(services: &[(f64, f64)]) -> f64 {
-    // A single size does not determine it.
-    if services.iter().all(|(kib, _)| *kib == services[0].0) {
+    if is_one_size(services) {
         return 0.0;
     }
     let n = services.len() as f64;

@@ -209,11 +209,17 @@ pub(super) fn ssd_words(fit: &SsdFit) -> String {
         }
         let quantiles: &Vec<(f64, f64)> = &fit.service.quantiles[kind];
         let at = quantiles.iter().position(|q| q.0 >= 0.5).unwrap_or(0);
+        let median = Nanos::nearest(quantiles[at].1 * 1e3);
+        let requests = grouped(fit.learned_from[kind]);
+        if fit.service.has_one_size[kind] {
+            return format!(
+                "  {name}: median {median}, from {requests} requests of the same size, so the time per KiB is unknown; \
+                 the profile uses 0\n"
+            );
+        }
         format!(
-            "  {name}: median {}, plus {} per KiB, from {} requests\n",
-            Nanos::nearest(quantiles[at].1 * 1e3),
+            "  {name}: median {median}, plus {} per KiB, from {requests} requests\n",
             Nanos::nearest(fit.service.us_per_kib[kind] * 1e3),
-            grouped(fit.learned_from[kind])
         )
     };
     let known = match fit.parallelism() {
