@@ -197,3 +197,44 @@ fn answers_for_programs_have_the_remarks_of_the_text() {
         assert!(text.contains(remark), "{command}: {text}");
     }
 }
+
+#[test]
+fn arrays_that_are_too_small_for_a_recording_are_passed_over() {
+    let scratch = Scratch::new();
+    // Six disks of 18 TB with a parity disk hold this sector, and five do not.
+    let rows: String = (0..500_u64)
+        .map(|i| {
+            let sector = if i == 250 { 156_000_000_000 } else { i * 8000 };
+            format!("{:.6} ; {sector} ; 8 ; R\n", i as f64 * 0.1)
+        })
+        .collect();
+    let load = scratch.file("large.load", rows);
+    let plan = |most: &str| {
+        iosonar()
+            .args(["plan", "-q", "raid5:7xexos-x18", "--find", "disks"])
+            .args(["--target", "read mean < 50ms", "--most", most, "--trace"])
+            .arg(&load)
+            .output()
+            .unwrap()
+    };
+    let run = plan("7");
+    assert!(run.status.success(), "{}", err(&run));
+    let text = out(&run);
+    assert!(text.contains("too small for the load"), "{text}");
+    assert!(
+        text.contains("fewest disks that meet it: 6 disks"),
+        "{text}"
+    );
+    assert!(
+        text.contains("at 5 disks: the load reaches beyond"),
+        "{text}"
+    );
+    // No number that was tried holds it.
+    let run = plan("4");
+    assert_eq!(run.status.code(), Some(3), "{}{}", out(&run), err(&run));
+    assert!(
+        out(&run).contains("the load reaches beyond"),
+        "{}",
+        out(&run)
+    );
+}

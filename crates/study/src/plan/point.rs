@@ -14,6 +14,8 @@ pub enum TargetOutcome {
     Stopped,
     /// There is no steady state.
     Unsteady,
+    /// The system is too small for the addresses of the load.
+    TooSmall,
 }
 
 impl TargetOutcome {
@@ -21,7 +23,7 @@ impl TargetOutcome {
     pub fn attained(&self) -> Option<&Attained> {
         match self {
             Self::Known(attained) => Some(attained),
-            Self::Over | Self::Stopped | Self::Unsteady => None,
+            Self::Over | Self::Stopped | Self::Unsteady | Self::TooSmall => None,
         }
     }
 
@@ -29,7 +31,7 @@ impl TargetOutcome {
     pub fn verdict(&self) -> Option<Judgement> {
         match self {
             Self::Known(attained) => Some(attained.verdict),
-            Self::Over => Some(Judgement::Misses),
+            Self::Over | Self::TooSmall => Some(Judgement::Misses),
             Self::Stopped => None,
             Self::Unsteady => Some(Judgement::Unstable),
         }
@@ -52,6 +54,11 @@ pub struct Point {
 impl Point {
     /// The verdict on all targets: the worst of theirs.
     pub fn verdict(&self) -> Judgement {
+    /// Whether the system is too small for the addresses of the load.
+    pub fn is_too_small(&self) -> bool {
+        self.outcomes.contains(&TargetOutcome::TooSmall)
+    }
+
         Judgement::worst(self.outcomes.iter().filter_map(TargetOutcome::verdict))
     }
 

@@ -16,7 +16,7 @@ use crate::objective::{Judge, by_theory};
 use iosonar_analysis::objective::{Attained, Objective, Statistic};
 
 use iosonar_trace::fit::Fitted;
-use iosonar_trace::{Remark, Requests};
+use iosonar_trace::{Remark, Requests, TraceError};
 
 /// What was remarked on a load while it was read, and what was changed in it to fit the system.
 #[derive(Clone, Debug, Default)]
@@ -267,15 +267,20 @@ impl Subject for ArraySubject<'_> {
     fn simulate(&self, load: f64, targets: &[Objective]) -> Result<Simulated, PlanError> {
         let simulation = self.at(load)?;
         let (outputs, watch) = (Outputs::default(), simulation.watch());
-        Ok(
-            match simulation.run_steady(self.threads, outputs, &watch)? {
-                Ok(result) => {
-                    self.notes.borrow_mut().push((load, LoadNotes::of(&result)));
-                    Simulated::of(&simulation, &result, targets)?
-                }
-                Err(_) => Simulated::all(targets, TargetOutcome::Unsteady),
-            },
-        )
+        match simulation.run_steady(self.threads, outputs, &watch) {
+            Ok(Ok(result)) => {
+                self.notes.borrow_mut().push((load, LoadNotes::of(&result)));
+                Simulated::of(&simulation, &result, targets)
+            }
+            Ok(Err(_)) => Ok(Simulated::all(targets, TargetOutcome::Unsteady)),
+            // With the number of disks that the scenario has itself, this is what is wrong with the load.
+            Err(ScenarioError::Trace(TraceError::Request { .. }))
+                if self.key == Some(DISKS) && load as usize != self.base.array().disks =>
+            {
+                Ok(Simulated::all(targets, TargetOutcome::TooSmall))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

@@ -18,12 +18,13 @@ fn simulated(target: &Objective, outcome: &TargetOutcome) -> String {
         TargetOutcome::Stopped => "-".to_owned(),
         TargetOutcome::Unsteady => "no steady state".to_owned(),
     }
+        TargetOutcome::TooSmall => "too small for the load".to_owned(),
 }
 
 /// The verdict on a target.
 fn verdict(outcome: &TargetOutcome) -> String {
     let stopped = match outcome {
-        TargetOutcome::Known(_) | TargetOutcome::Unsteady => "",
+        TargetOutcome::Known(_) | TargetOutcome::Unsteady | TargetOutcome::TooSmall => "",
         TargetOutcome::Over => ", stopped early",
         TargetOutcome::Stopped => "stopped early",
     };
@@ -71,9 +72,10 @@ fn table(targets: &Objectives, unit: &str, points: &[Point]) -> String {
                 TargetOutcome::Known(of) => {
                     interval_of(of).unwrap_or_else(|| no_interval(of).to_owned())
                 }
-                TargetOutcome::Over | TargetOutcome::Stopped | TargetOutcome::Unsteady => {
-                    "-".to_owned()
-                }
+                TargetOutcome::Over
+                | TargetOutcome::Stopped
+                | TargetOutcome::Unsteady
+                | TargetOutcome::TooSmall => "-".to_owned(),
             };
             let mut row = vec![load_text(point.load)];
             row.extend(several.then(|| target.to_string()));
@@ -102,6 +104,9 @@ fn no_interval(of: &Attained) -> &'static str {
 /// Why a point does not count as one that meets the targets.
 pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> String {
     let Some(worst) = next.worst_target() else {
+    if next.is_too_small() {
+        return "the load reaches beyond the end of the array".to_owned();
+    }
         return String::new();
     };
     let attained = next.outcomes[worst].attained();
