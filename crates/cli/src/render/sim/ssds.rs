@@ -13,6 +13,9 @@ use crate::render::not_cleaned;
 use crate::render::table::Table;
 
 fn percent(share: f64) -> String {
+/// A larger share of all erases makes a difference between what was begun and what was done.
+const MUCH_UNFINISHED: f64 = 0.05;
+
     format!("{:.1} %", 100.0 * share)
 }
 
@@ -150,6 +153,14 @@ fn flash(report: &SsdReport, not_cleaned: Option<NotCleaned>) -> String {
             );
         }
         text += &format!(
+    let unfinished = ftl.erases.saturating_sub(flash.erases);
+    if unfinished as f64 > MUCH_UNFINISHED * ftl.erases as f64 {
+        text += &format!(
+            "  unfinished        {} still being cleaned at the end: the lines below count all copies and erases of this, \
+             the lines above only those that were done\n",
+            counted(unfinished, ["block was", "blocks were"])
+        );
+    }
             "  write amplification {:.4}; {} logical pages written, {} copied\n",
             flash.write_amplification(),
             grouped(ftl.host_writes),
