@@ -460,13 +460,14 @@ fn a_growth_that_is_only_a_lower_bound_has_its_reason_beside_its_candidate() {
     assert!(text.contains(">= "), "{text}");
     let why: Vec<_> = text
         .lines()
-        .filter(|line| line.contains("growth >= "))
+        .filter(|line| line.contains("growth >= ") || line.contains("growth from "))
         .collect();
     let [disks, ssd] = why.as_slice() else {
         panic!("{text}")
     };
     assert!(
-        disks.starts_with("  raid10:4xexos-x18: growth >= "),
+        disks.starts_with("  raid10:4xexos-x18: growth from ")
+            && disks.contains("too close to call"),
         "{text}"
     );
     assert!(ssd.starts_with("  intel-d7: growth >= "), "{text}");

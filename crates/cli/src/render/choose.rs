@@ -20,7 +20,7 @@ use super::not_cleaned;
 use super::objective::{data_loss, milliseconds};
 use super::remarks;
 use super::sim::{assumed, is_scattered, reach_of};
-use super::table::Table;
+use super::table::{Table, WEAK};
 use iosonar_report::{found_of, interval_of, value_of};
 
 /// What was asked, and what came out.
@@ -406,6 +406,14 @@ impl Answer<'_> {
                 ));
             }
         }
+                let amount = match growth.found.ruled_out() {
+                    Some(most) => format!(
+                        "from {} to {}",
+                        amount_of(growth, factor),
+                        amount_of(growth, most)
+                    ),
+                    None => format!(">= {}", amount_of(growth, factor)),
+                };
         if let Some(growth) = self.all.iter().find_map(Considered::growth) {
             let what = match growth.by {
                 GrowBy::Speed => "the largest factor that was found to meet",
@@ -461,6 +469,14 @@ pub(crate) fn text(answer: &Answer<'_>) -> String {
 }
 
 /// A page that begins with the answer, and a table with the best candidate first.
+    if answer
+        .rows()
+        .iter()
+        .flatten()
+        .any(|cell| cell.starts_with('~'))
+    {
+        text += WEAK;
+    }
 pub(crate) fn page(answer: &Answer<'_>, charts: Vec<(String, String, String)>) -> AnswerPage {
     let of = &answer.conclusion;
     let groups = [

@@ -9,6 +9,9 @@ use super::layout::in_ascii;
 use super::screen::screen;
 use super::style::width;
 
+/// What `~` means.
+pub(crate) const WEAK: &str = "  ~ based on too few requests to be reliable\n";
+
 /// A cell of a table.
 #[derive(Debug)]
 pub(crate) enum Cell {
@@ -147,7 +150,7 @@ impl Table {
         };
         let is_weak = |cell: &Cell| matches!(cell, Cell::Time { before: "~", .. });
         if self.rows.iter().flatten().any(is_weak) {
-            text += "  ~ based on too few requests to be reliable\n";
+            text += WEAK;
         }
         text
     }
