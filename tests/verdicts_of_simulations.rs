@@ -344,6 +344,49 @@ fn a_load_that_uses_up_credits_meets_a_target_only_until_then() {
     assert!(best.is_some_and(|rate| rate <= 306.0), "{found:#}");
 }
 
+/// Reads of 4 KiB, this many in a second.
+fn recording(scratch: &Scratch, per_s: u64) -> PathBuf {
+    let rows: String = (0..per_s)
+        .map(|i| {
+            let start = i as f64 / per_s as f64;
+            format!("{start:.6} ; {} ; 8 ; R\n", i * 7919 % 100_000 * 8)
+        })
+        .collect();
+    scratch.file(&format!("{per_s}.load"), rows)
+}
+
+#[test]
+fn a_recording_that_uses_up_credits_is_said_to() {
+    let scratch = Scratch::new();
+    let used_up = "used 6.6";
+    let [above, below] = [2_000, 100].map(|per_s| recording(&scratch, per_s));
+    let of = |command: &str, trace: &Path| {
+        let load = match command {
+            "choose" => [text(trace), "aws-gp2"].map(str::to_owned),
+            _ => ["aws-gp2".to_owned(), format!("--trace={}", trace.display())],
+        };
+        let load: Vec<&str> = load.iter().map(String::as_str).collect();
+        out(&run(
+            &[&[command, "--target", "p99 < 20ms"], &load[..]].concat()
+        ))
+    };
+    for command in ["sim", "plan", "choose"] {
+        let found = of(command, &above);
+        assert!(found.contains("ON CREDIT"), "{command}: {found}");
+        let found = of(command, &below);
+        assert!(!found.contains("ON CREDIT"), "{command}: {found}");
+    }
+    let found = of("sim", &above);
+    assert!(found.contains(used_up) && found.contains("W095"), "{found}");
+    let trace = format!("--trace={}", above.display());
+    let json = run(&["sim", "aws-gp2", "--json", &trace]);
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let credit = &json["scenarios"][0]["on_credit"];
+    // 5.4 million credits, of which 2000/s are used and 300/s earned.
+    let lasts = credit["lasts_s"].as_f64().unwrap();
+    assert!((lasts / (5.4e6 / 1_700.0) - 1.0).abs() < 0.02, "{credit}");
+}
+
 #[test]
 fn an_overload_that_begins_when_the_credits_are_used_up_is_one() {
     let scratch = Scratch::new();

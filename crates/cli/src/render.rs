@@ -12,6 +12,7 @@ pub(crate) mod looks;
 pub(crate) mod messages;
 pub(crate) mod not_cleaned;
 pub(crate) mod objective;
+pub(crate) mod on_credit;
 pub(crate) mod picture;
 pub(crate) mod progress;
 pub(crate) mod remarks;

@@ -68,7 +68,7 @@ pub use run::{
     records_path_of, replaced_by_records,
 };
 pub use source::Span;
-pub use steady::{NotCleaned, NotSteady};
+pub use steady::{NotCleaned, NotSteady, OnCredit};
 pub use system::{SHORT_FORM, System, SystemName, SystemProblem, built_in_profile};
 
 #[cfg(doctest)]

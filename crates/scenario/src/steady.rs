@@ -97,6 +97,16 @@ pub enum NotCleaned {
     },
 }
 
+/// A load that uses credits of a limit faster than it earns them, such as those of a cloud volume or an SLC cache: its times
+/// are those of a burst.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OnCredit {
+    /// What it used of them, as a multiple of what it earned in the same time.
+    pub used: f64,
+    /// How long all credits that there can be would last at this rate, in seconds.
+    pub lasts_s: f64,
+}
+
 impl Prepared {
     /// Why its media were not cleaned as they will be in a longer run; `None` if they were, or were not written. In the steady
     /// state a page of flash is erased for each one that is programmed.
@@ -158,6 +168,10 @@ impl Prepared {
 
     /// Why its result depends on how long the run was; `None` if nothing points to that.
     pub fn not_steady(&self, result: &SimulationResult) -> Option<NotSteady> {
+        let credits_fall = || {
+            let used = self.on_credit(result)?.used;
+            Some(NotSteady::CreditsFall { used })
+        };
         match self.load() {
             // As many requests are there as there are users.
             LoadModel::Closed {
@@ -165,23 +179,23 @@ impl Prepared {
                 requests,
                 ..
             } => first_of_users(u64::from(*outstanding), *requests, result.warmup_requests)
-                .or_else(|| self.credits_fall(result))
+                .or_else(credits_fall)
                 .or_else(|| cache_fills(result, true)),
             LoadModel::Alone { .. } => None,
             LoadModel::Synthetic { .. } => queue_grows(result, self.load().arrives_evenly())
-                .or_else(|| self.credits_fall(result))
+                .or_else(credits_fall)
                 .or_else(|| cache_fills(result, true))
                 .or_else(|| self.near_saturation(result)),
-            // What a cache holds at the end of a recording it would have held of the recorded load, too.
+            // What a cache holds at the end of a recording it would have held of the recorded load, too. A recording ends
+            // before its credits do.
             LoadModel::Trace { .. } => {
                 queue_grows(result, false).or_else(|| cache_fills(result, false))
             }
         }
     }
 
-    /// Whether the load uses credits of a limit faster than it earns them, so that it cannot last for ever. A recording
-    /// ends.
-    fn credits_fall(&self, result: &SimulationResult) -> Option<NotSteady> {
+    /// Whether the load uses credits of a limit faster than it earns them, so that it cannot last for ever.
+    pub fn on_credit(&self, result: &SimulationResult) -> Option<OnCredit> {
         /// What it may use beyond what it earned: this share, or four standard errors of as many independent arrivals.
         const MUCH: f64 = 0.02;
         const ERRORS: f64 = 4.0;
@@ -192,17 +206,22 @@ impl Prepared {
         };
         let limits = ssds.parameters.limits.as_ref()?;
         let device_s = report.measured.as_secs_f64() * self.array.disks as f64;
-        let used = |limit: &Option<Limit>, spent: u64| {
-            let limit = limit.filter(|limit| limit.burst.is_some());
-            limit.map_or(0.0, |limit| {
-                spent as f64 / (limit.baseline as f64 * device_s)
-            })
-        };
-        let used = used(&limits.iops, counts.ios)
-            .max(used(&limits.bytes, counts.bytes))
-            .max(used(&limits.written, counts.written));
         let chance = ERRORS / (counts.passed as f64).sqrt();
-        (used > 1.0 + chance.max(MUCH)).then_some(NotSteady::CreditsFall { used })
+        let of_limit = |limit: &Option<Limit>, spent: u64| {
+            let Limit { baseline, burst } = limit.as_ref()?;
+            let (_, credits) = (*burst)?;
+            let baseline = *baseline as f64;
+            let used = spent as f64 / (baseline * device_s);
+            let lasts_s = credits as f64 / (baseline * (used - 1.0));
+            (used > 1.0 + chance.max(MUCH)).then_some(OnCredit { used, lasts_s })
+        };
+        let all = [
+            of_limit(&limits.iops, counts.ios),
+            of_limit(&limits.bytes, counts.bytes),
+            of_limit(&limits.written, counts.written),
+        ];
+        let first_to_end = |a: &OnCredit, b: &OnCredit| a.lasts_s.total_cmp(&b.lasts_s);
+        all.into_iter().flatten().min_by(first_to_end)
     }
 
     /// Whether the offered load of arrivals that are given by laws is too high, or too close to saturation for the runs.

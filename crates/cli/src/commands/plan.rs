@@ -180,6 +180,8 @@ fn as_json(headline: &str, targets: &Objectives, answer: &Answer) -> Output {
         .flatten()
         .any(|p| p.not_cleaned.is_some());
     json.set("not_cleaned", json!(not_cleaned));
+    let credits = found.best.as_ref().and_then(|point| point.on_credit);
+    json.set("on_credit", json!(credits));
     json.set("by_theory", json!(found.by_theory));
     json.set("knee", json!(answer.knee));
     json.set("capacity", json!(answer.capacity.or(answer.most_per_s)));

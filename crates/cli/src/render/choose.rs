@@ -18,6 +18,7 @@ pub(crate) use programs::{as_json, as_table};
 use super::messages::Warning;
 use super::not_cleaned;
 use super::objective::{data_loss, milliseconds};
+use super::on_credit;
 use super::remarks;
 use super::sim::{assumed, is_scattered, reach_of};
 use super::table::{Table, WEAK};
@@ -391,6 +392,13 @@ impl Answer<'_> {
                 }
                 notes.push(format!("{}: NOT CLEANED: {why}", of.name));
             }
+            if let Some(credit) = outcome.and_then(|of| of.now.on_credit) {
+                notes.push(format!(
+                    "{}: ON CREDIT: {}",
+                    of.name,
+                    on_credit::why(credit)
+                ));
+            }
         }
         notes.extend(self.advice());
         for of in self.all {
@@ -398,14 +406,6 @@ impl Answer<'_> {
             if let Some(growth) = growth
                 && let Some(factor) = growth.factor()
             {
-                notes.push(format!(
-                    "{}: growth >= {}: {}",
-                    of.name,
-                    amount_of(growth, factor),
-                    why_at_least(growth)
-                ));
-            }
-        }
                 let amount = match growth.found.ruled_out() {
                     Some(most) => format!(
                         "from {} to {}",
@@ -414,6 +414,13 @@ impl Answer<'_> {
                     ),
                     None => format!(">= {}", amount_of(growth, factor)),
                 };
+                notes.push(format!(
+                    "{}: growth {amount}: {}",
+                    of.name,
+                    why_at_least(growth)
+                ));
+            }
+        }
         if let Some(growth) = self.all.iter().find_map(Considered::growth) {
             let what = match growth.by {
                 GrowBy::Speed => "the largest factor that was found to meet",
@@ -462,13 +469,6 @@ pub(crate) fn text(answer: &Answer<'_>) -> String {
         table.row(row);
     }
     let mut text = format!("{}\n\n{}", answer.conclusion(), table.text());
-    for note in answer.notes() {
-        text += &format!("  {note}\n");
-    }
-    text
-}
-
-/// A page that begins with the answer, and a table with the best candidate first.
     if answer
         .rows()
         .iter()
@@ -477,6 +477,13 @@ pub(crate) fn text(answer: &Answer<'_>) -> String {
     {
         text += WEAK;
     }
+    for note in answer.notes() {
+        text += &format!("  {note}\n");
+    }
+    text
+}
+
+/// A page that begins with the answer, and a table with the best candidate first.
 pub(crate) fn page(answer: &Answer<'_>, charts: Vec<(String, String, String)>) -> AnswerPage {
     let of = &answer.conclusion;
     let groups = [

@@ -1,7 +1,7 @@
 //! A load that was looked at, and the outcome of each target there.
 
 use iosonar_analysis::objective::{Attained, Judgement};
-use iosonar_scenario::NotCleaned;
+use iosonar_scenario::{NotCleaned, OnCredit};
 
 /// What simulations of a load found of a target.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,16 +49,18 @@ pub struct Point {
     pub outcomes: Vec<TargetOutcome>,
     /// Why its flash was not cleaned as in a longer run: a drive that is fuller is slower.
     pub not_cleaned: Option<NotCleaned>,
+    /// The credits of a limit that it lived on: once they are used up, it is slower.
+    pub on_credit: Option<OnCredit>,
 }
 
 impl Point {
-    /// The verdict on all targets: the worst of theirs.
-    pub fn verdict(&self) -> Judgement {
     /// Whether the system is too small for the addresses of the load.
     pub fn is_too_small(&self) -> bool {
         self.outcomes.contains(&TargetOutcome::TooSmall)
     }
 
+    /// The verdict on all targets: the worst of theirs.
+    pub fn verdict(&self) -> Judgement {
         Judgement::worst(self.outcomes.iter().filter_map(TargetOutcome::verdict))
     }
 
@@ -214,6 +216,7 @@ mod tests {
                 known("throughput > 100", per_s),
             ],
             not_cleaned: None,
+            on_credit: None,
         }
     }
 

@@ -375,6 +375,7 @@ mod tests {
         Simulated {
             outcomes: outcomes.collect(),
             not_cleaned: None,
+            on_credit: None,
         }
     }
 
@@ -489,6 +490,7 @@ mod tests {
                 Ok(Simulated {
                     outcomes: outcomes.collect(),
                     not_cleaned: None,
+                    on_credit: None,
                 })
             }
         }
@@ -611,6 +613,7 @@ mod tests {
             Ok(Simulated {
                 outcomes: targets.iter().map(outcome).collect(),
                 not_cleaned: None,
+                on_credit: None,
             })
         }
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 use iosonar_scenario::networked::{NetworkPoint, NetworkedRaid, Services, Structure};
 use iosonar_scenario::theory::{Standing, Theory};
 use iosonar_scenario::{
-    LoadModel, NotCleaned, Outputs, Overrides, Prepared, REQUESTS_PER_USER, ScenarioError,
-    SimulationResult,
+    LoadModel, NotCleaned, OnCredit, Outputs, Overrides, Prepared, REQUESTS_PER_USER,
+    ScenarioError, SimulationResult,
 };
 use iosonar_stats::Estimate;
 
@@ -44,6 +44,8 @@ pub struct Simulated {
     pub outcomes: Vec<TargetOutcome>,
     /// Why its flash was not cleaned as in a longer run.
     pub not_cleaned: Option<NotCleaned>,
+    /// The credits that it lived on.
+    pub on_credit: Option<OnCredit>,
 }
 
 impl Simulated {
@@ -68,6 +70,7 @@ impl Simulated {
                 .map(outcome)
                 .collect::<Result<_, PlanError>>()?,
             not_cleaned: simulation.not_cleaned(result),
+            on_credit: simulation.on_credit(result),
         })
     }
 
@@ -76,6 +79,7 @@ impl Simulated {
         Self {
             outcomes: vec![outcome; targets.len()],
             not_cleaned: None,
+            on_credit: None,
         }
     }
 
@@ -142,6 +146,7 @@ pub trait Subject {
             theory: theory.collect::<Result<_, _>>()?,
             outcomes: simulated.outcomes,
             not_cleaned: simulated.not_cleaned,
+            on_credit: simulated.on_credit,
         })
     }
 }
@@ -381,6 +386,7 @@ impl Subject for NetworkSubject {
         Ok(Simulated {
             outcomes: targets.iter().map(outcome).collect::<Result<_, _>>()?,
             not_cleaned: None,
+            on_credit: None,
         })
     }
 }

@@ -7,6 +7,7 @@ use iosonar_scenario::NotCleaned;
 use iosonar_study::plan::{Answer, Bound, Found, Point, Sought, TargetOutcome, load_text};
 
 use crate::render::not_cleaned;
+use crate::render::on_credit;
 use crate::render::table::Table;
 use iosonar_report::{found_of, interval_of, joined, value_of};
 
@@ -17,8 +18,8 @@ fn simulated(target: &Objective, outcome: &TargetOutcome) -> String {
         TargetOutcome::Over => format!("over {}", value_of(target, target.limit)),
         TargetOutcome::Stopped => "-".to_owned(),
         TargetOutcome::Unsteady => "no steady state".to_owned(),
-    }
         TargetOutcome::TooSmall => "too small for the load".to_owned(),
+    }
 }
 
 /// The verdict on a target.
@@ -103,10 +104,10 @@ fn no_interval(of: &Attained) -> &'static str {
 
 /// Why a point does not count as one that meets the targets.
 pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> String {
-    let Some(worst) = next.worst_target() else {
     if next.is_too_small() {
         return "the load reaches beyond the end of the array".to_owned();
     }
+    let Some(worst) = next.worst_target() else {
         return String::new();
     };
     let attained = next.outcomes[worst].attained();
@@ -233,6 +234,10 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
         };
         let why = not_cleaned::why(not_cleaned);
         let _ = writeln!(text, "  NOT CLEANED: {why}{advice}");
+    }
+    let credits = found.best.as_ref().and_then(|point| point.on_credit);
+    if let Some(credit) = credits {
+        let _ = writeln!(text, "  ON CREDIT: {}", on_credit::why(credit));
     }
     if let Some(load) = found.by_theory {
         let _ = writeln!(text, "  by theory alone: {}", sought.load(load));

@@ -469,8 +469,8 @@ ParallelismUnknown = "W094" "the number of requests served at a time is not iden
 CreditsFall = "W095" "the credits of a limit were being used up" {
     "The load used the credits of the drive's limits, such as those of a cloud volume or an SLC cache, faster than it earned them."
     "Once they are used up, only the baseline is allowed, and requests wait. The times above are those of the burst."
-    "Lower the load to the baseline, or simulate a run that is long enough to use up the credits. A recording is simulated as \
-     long as it is."
+    "Lower the load to the baseline, or simulate a run that is long enough to use up the credits. A recording is simulated only \
+     as long as it is: repeat it to see what follows."
     "iosonar sim volume.toml --set load.requests=10000000" }
 BandsNotCleaned = "W096" "the media cache of a shingled drive was not cleaned" {
     "All random writes went to the media cache, and no band was cleaned."

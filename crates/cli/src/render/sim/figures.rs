@@ -44,6 +44,9 @@ pub(crate) fn add_to(
     if let Some(of) = result.not_steady {
         scenario["not_steady"] = json!(of);
     }
+    if let Some(of) = simulation.on_credit(result) {
+        scenario["on_credit"] = json!(of);
+    }
     json.append("scenarios", scenario);
     add_assumptions(json, name, simulation);
     json.metrics(result.metrics(name, simulation));

@@ -4,18 +4,19 @@ use std::fmt::Write;
 
 use iosonar_raid::ResponseSplit;
 use iosonar_report::{counted, grouped};
-use iosonar_scenario::{NotCleaned, Prepared, SimulationResult};
+use iosonar_scenario::{NotCleaned, NotSteady, Prepared, SimulationResult};
 use iosonar_ssd_model::{SsdReport, Stage};
 use iosonar_units::Nanos;
 
 use crate::render::messages::Warning;
 use crate::render::not_cleaned;
+use crate::render::on_credit;
 use crate::render::table::Table;
 
-fn percent(share: f64) -> String {
 /// A larger share of all erases makes a difference between what was begun and what was done.
 const MUCH_UNFINISHED: f64 = 0.05;
 
+fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
@@ -39,6 +40,14 @@ pub(crate) fn describe(simulation: &Prepared, result: &SimulationResult) -> Stri
             "  limits            {} of {} requests were throttled, for {waited} on average\n",
             grouped(limits.delayed),
             grouped(limits.passed)
+        );
+    }
+    let is_said = matches!(result.not_steady, Some(NotSteady::CreditsFall { .. }));
+    if let Some(credit) = simulation.on_credit(result).filter(|_| !is_said) {
+        text += &format!(
+            "  ON CREDIT         {}{}\n",
+            on_credit::why(credit),
+            Warning::CreditsFall.tag()
         );
     }
     if let Some(cache) = &report.cache {
@@ -144,6 +153,14 @@ fn flash(report: &SsdReport, not_cleaned: Option<NotCleaned>) -> String {
             grouped(flash.suspensions)
         );
     }
+    let unfinished = ftl.erases.saturating_sub(flash.erases);
+    if unfinished as f64 > MUCH_UNFINISHED * ftl.erases as f64 {
+        text += &format!(
+            "  unfinished        {} still being cleaned at the end: the lines below count all copies and erases of this, \
+             the lines above only those that were done\n",
+            counted(unfinished, ["block was", "blocks were"])
+        );
+    }
     if flash.programs > 0 {
         if let Some(not_cleaned) = not_cleaned {
             text += &format!(
@@ -153,14 +170,6 @@ fn flash(report: &SsdReport, not_cleaned: Option<NotCleaned>) -> String {
             );
         }
         text += &format!(
-    let unfinished = ftl.erases.saturating_sub(flash.erases);
-    if unfinished as f64 > MUCH_UNFINISHED * ftl.erases as f64 {
-        text += &format!(
-            "  unfinished        {} still being cleaned at the end: the lines below count all copies and erases of this, \
-             the lines above only those that were done\n",
-            counted(unfinished, ["block was", "blocks were"])
-        );
-    }
             "  write amplification {:.4}; {} logical pages written, {} copied\n",
             flash.write_amplification(),
             grouped(ftl.host_writes),
