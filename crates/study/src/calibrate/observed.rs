@@ -60,7 +60,7 @@ impl Observed {
         let mut batch = Batch::default();
         while all.served.len() < Self::MOST && reader.next_batch(&mut batch)? > 0 {
             for record in batch.records() {
-                all.add(&record);
+                all.add(&record)?;
             }
         }
         all.served.sort_by_key(|s| (s.came, s.sector));
@@ -77,7 +77,9 @@ impl Observed {
         Ok(all)
     }
 
-    fn add(&mut self, record: &Record) {
+    fn add(&mut self, record: &Record) -> Result<(), CalibrateError> {
+        /// Times in a simulation are limited to this.
+        const LATEST: Nanos = Nanos::from_secs(100 * 31_557_600);
         let Record { request, outcome } = record;
         if let (Op::Read | Op::Write, Status::Done, Some(latency)) =
             (request.op, outcome.status, outcome.latency)
@@ -85,19 +87,28 @@ impl Observed {
             // No device serves a request in no time: what made the records could not measure it.
             if latency == Nanos::ZERO {
                 self.without_time += 1;
-                return;
+                return Ok(());
             }
             let delay = outcome.delay.unwrap_or_default();
-            let came = request.start + delay;
+            let came = request.start.saturating_add(delay);
+            let done = came.saturating_add(latency);
+            if done > LATEST {
+                return Err(CalibrateError::Records(format!(
+                    "the request that starts at {} completes at {done}, expected at most 100 years: remove such requests from \
+                     the records, or find out why they took that long",
+                    request.start
+                )));
+            }
             self.served.push(Served {
                 came,
-                done: came + latency,
+                done,
                 op: request.op,
                 sector: request.sector.get(),
                 sectors: request.sectors.get().max(1),
                 delay,
             });
         }
+        Ok(())
     }
 
     /// How many there are.
