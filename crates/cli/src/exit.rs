@@ -60,6 +60,17 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
+/// Refuses several inputs from standard input: each would get a part of it.
+pub(crate) fn refuse_several_stdin<P: AsRef<Path>>(inputs: &[P]) -> Result<(), Usage> {
+    let of_stdin = |input: &&P| input.as_ref() == Path::new("-");
+    match inputs.iter().filter(of_stdin).count() {
+        0 | 1 => Ok(()),
+        _ => Err(Usage(
+            "standard input can be read only once: give '-' only once".to_owned(),
+        )),
+    }
+}
+
 pub(crate) fn code(outcome: anyhow::Result<Ending>) -> ExitCode {
     match outcome {
         Ok(Ending::Done) => ExitCode::SUCCESS,

@@ -9,13 +9,14 @@ use iosonar_analysis::measure;
 use iosonar_report::grouped;
 use serde_json::json;
 
-use crate::exit::{Ending, note, output_folder, print, print_data};
+use crate::exit::{Ending, note, output_folder, print, print_data, refuse_several_stdin};
 use crate::low::Analyze;
 use crate::render::{progress, remarks};
 use iosonar_stats::Output;
 use iosonar_trace::input::in_order;
 
 pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
+    refuse_several_stdin(&args.inputs)?;
     let inputs: Vec<Vec<PathBuf>> = if args.merge {
         vec![args.inputs.clone()]
     } else {

@@ -10,7 +10,7 @@ use iosonar_trace::{ReadOptions, Request, input};
 use iosonar_units::Nanos;
 use serde_json::json;
 
-use crate::exit::{Ending, print, print_data, warn};
+use crate::exit::{Ending, print, print_data, refuse_several_stdin, warn};
 use crate::low::Check;
 use crate::render::messages::{Warning, codes};
 use crate::render::style::Tone;
@@ -28,6 +28,7 @@ const QUANTILES: [(&str, f64); 7] = [
 ];
 
 pub(crate) fn run(args: &Check) -> anyhow::Result<Ending> {
+    refuse_several_stdin(&[&args.wanted, &args.done])?;
     let reading = args.reading.reading()?;
     let mut wanted = input::open_changed(&args.wanted, &reading)?;
     let mut done = if args.both {

@@ -1,6 +1,6 @@
 //! `iosonar convert`: traces in, traces out.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use iosonar_report::{counted, grouped, remark as words_of};
@@ -8,7 +8,7 @@ use iosonar_trace::convert::{ConvertError, Converted, convert};
 use iosonar_trace::formats::by_format_name;
 use iosonar_trace::{WriteOptions, apart, output};
 
-use crate::exit::{Ending, Usage, note, warn};
+use crate::exit::{Ending, Usage, note, refuse_several_stdin, warn};
 use crate::low::Convert;
 use crate::render::messages::Warning;
 use crate::render::{progress, remarks};
@@ -64,11 +64,7 @@ pub(crate) fn run(args: &Convert) -> anyhow::Result<Ending> {
 /// Refuses outputs that cannot be written as asked before anything is read.
 fn check(args: &Convert, options: &WriteOptions) -> anyhow::Result<()> {
     apart::refuse_unusable(&args.inputs, &[&args.out])?;
-    let is_standard_input = |path: &&PathBuf| path.as_path() == Path::new("-");
-    if args.inputs.iter().filter(is_standard_input).count() > 1 {
-        let problem = "standard input can be read only once: give '-' only once";
-        return Err(Usage(problem.to_owned()).into());
-    }
+    refuse_several_stdin(&args.inputs)?;
     if options.format.is_none() {
         output::format_for(&args.out)?;
     }

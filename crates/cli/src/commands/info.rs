@@ -9,12 +9,13 @@ use iosonar_trace::{Batch, Metadata, Op, input};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 use serde_json::{Value, json};
 
-use crate::exit::{Ending, note, print, print_data};
+use crate::exit::{Ending, note, print, print_data, refuse_several_stdin};
 use crate::low::Info;
 use crate::render::{progress, remarks};
 use iosonar_stats::Output;
 
 pub(crate) fn run(args: &Info) -> anyhow::Result<Ending> {
+    refuse_several_stdin(&args.inputs)?;
     let mut output = Output::new("info");
     for path in &args.inputs {
         let begin = Instant::now();

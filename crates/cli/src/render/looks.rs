@@ -9,7 +9,7 @@ use iosonar_report::{
 };
 use iosonar_trace::{Metadata, Reading, TraceError, input};
 
-use crate::exit::{Ending, Usage};
+use crate::exit::{Ending, Usage, refuse_several_stdin};
 use crate::low::{Named, ReadArgs};
 use crate::render::{progress, remarks};
 use iosonar_trace::input::in_order;
@@ -26,9 +26,10 @@ impl Inputs {
     /// Files have the names that are given, or those of their paths as far as that leaves them different.
     ///
     /// # Errors
-    /// If two have the same name.
+    /// If two have the same name, or are standard input.
     pub(crate) fn of(inputs: &[Named]) -> Result<Self, Usage> {
         let paths: Vec<PathBuf> = inputs.iter().map(|input| input.path.clone()).collect();
+        refuse_several_stdin(&paths)?;
         let of_paths = distinct_names(&paths);
         let name = |(input, of_path): (&Named, &String)| {
             input.name.clone().unwrap_or_else(|| of_path.clone())
