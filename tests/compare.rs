@@ -210,6 +210,45 @@ fn row(i: u32, latency: f64) -> String {
 }
 
 #[test]
+fn standard_input_is_for_one_input_only() {
+    let commands: [&[&str]; 6] = [
+        &["compare"],
+        &["check"],
+        &["info"],
+        &["analyze"],
+        &["plot", "sonar", "-o", "x.png"],
+        &["report", "-o", "x.html"],
+    ];
+    for command in commands {
+        let run = iosonar().args(command).args(["-", "-"]).output().unwrap();
+        assert_eq!(run.status.code(), Some(2), "{command:?}: {}", err(&run));
+        let expected = "standard input can be read only once";
+        assert!(err(&run).contains(expected), "{command:?}: {}", err(&run));
+    }
+}
+
+#[test]
+fn times_of_nothing_have_no_share_of_their_mean() {
+    let scratch = Scratch::new();
+    let records = |name: &str, latency_ns: u64| {
+        let rows = (0..300).map(|i| format!("{i}000000000,{},8,read,{latency_ns}\n", 8 * i));
+        let header = "time_ns,sector,sectors,op,latency_ns\n".to_owned();
+        scratch.file(name, header + &rows.collect::<String>())
+    };
+    let (none, some) = (records("none.csv", 0), records("some.csv", 6_000_000));
+    for (one, other) in [(&none, &some), (&some, &none), (&none, &none)] {
+        let run = iosonar()
+            .arg("compare")
+            .args([one, other])
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "{}", err(&run));
+        let text = out(&run);
+        assert!(!text.contains("NaN") && !text.contains("inf %"), "{text}");
+    }
+}
+
+#[test]
 fn what_cannot_be_calibrated_or_compared_is_refused() {
     let scratch = Scratch::new();
     let records = recorded(&scratch, "records.ios", "seed=1");
@@ -221,7 +260,31 @@ fn what_cannot_be_calibrated_or_compared_is_refused() {
         "slow.replay",
         (0..300).map(|i| row(i, 11.0)).collect::<String>(),
     );
+    let endless = scratch.file(
+        "endless.load",
+        (0..300)
+            .map(|i| {
+                format!(
+                    "{} ; {} ; 8 ; R ; 0.1 ; 9200000000.5\n",
+                    9_200_000_000_u64 + i,
+                    8 * i
+                )
+            })
+            .collect::<String>(),
+    );
     for (file, options, code, complaint) in [
+        (
+            &endless,
+            &["--profile", "ssd"][..],
+            1,
+            "expected at most 100 years",
+        ),
+        (
+            &endless,
+            &["--profile", "exos-x18"],
+            1,
+            "expected at most 100 years",
+        ),
         (
             &few,
             &["--profile", "ssd"][..],

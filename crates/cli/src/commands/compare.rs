@@ -61,7 +61,11 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Ending> {
         sample.finish();
         if sample.classes()[0].times().count() == 0 {
             let path = path.display();
-            anyhow::bail!("{path}: no request has a {}", quantity.name());
+            let quantity = quantity.name();
+            anyhow::bail!(
+                "{path}: no successful read or write has a {quantity}; simulate or replay a load to get records \
+                 ('iosonar info' shows what was measured)"
+            );
         }
         samples.push(sample);
     }
@@ -443,11 +447,12 @@ fn differences(reference: &Sample, other: &Sample, class: usize) -> String {
     } else {
         String::new()
     };
-    let percent = 100.0 * difference.mean_relative;
-    parts.push(format!(
-        "mean {}{interval} ({percent:+.1} %)",
-        signed(mean.mean)
-    ));
+    // Of a mean of zero there is no share.
+    let percent = match 100.0 * difference.mean_relative {
+        percent if percent.is_finite() => format!(" ({percent:+.1} %)"),
+        _ => String::new(),
+    };
+    parts.push(format!("mean {}{interval}{percent}", signed(mean.mean)));
     for ((name, _), of) in Difference::QUANTILES
         .into_iter()
         .zip(difference.quantiles_ns)
@@ -460,11 +465,12 @@ fn differences(reference: &Sample, other: &Sample, class: usize) -> String {
         p => format!(" (p = {p:.3})"),
     };
     parts.push(format!("KS {:.3}{p}", difference.ks));
-    parts.push(format!(
-        "demerit {} ({:.1} % of the mean)",
-        Nanos::nearest(difference.demerit_ns),
-        100.0 * difference.demerit_relative
-    ));
+    let of_mean = match 100.0 * difference.demerit_relative {
+        percent if percent.is_finite() => format!(" ({percent:.1} % of the mean)"),
+        _ => String::new(),
+    };
+    let demerit = Nanos::nearest(difference.demerit_ns);
+    parts.push(format!("demerit {demerit}{of_mean}"));
     format!(
         "  {} to {}: {}\n",
         reference.name,
