@@ -341,6 +341,20 @@ fn of_a_point([failed, open, done, skipped]: [u64; 4]) -> String {
     parts.join(", ")
 }
 
+/// What sums up the runs in a folder. A single point has no charts.
+fn summaries(root: &Path) -> String {
+    let names = [
+        "points.csv",
+        "runs.csv",
+        "runs.jsonl",
+        "results.json",
+        "charts/",
+        "report.html",
+    ];
+    let there = names.into_iter().filter(|name| root.join(name).exists());
+    there.collect::<Vec<_>>().join(", ")
+}
+
 fn replot(args: &Sweep, source: &Source) -> anyhow::Result<Ending> {
     let mut tables = Tables::new(source, true)?;
     let root = source.root.display();
@@ -350,10 +364,8 @@ fn replot(args: &Sweep, source: &Source) -> anyhow::Result<Ending> {
     }
     finish(args, &mut tables)?;
     if !args.output.quiet {
-        note(&format!(
-            "{}: {root}/points.csv, runs.csv, runs.jsonl, results.json, charts/, report.html",
-            runs_of(tables.len() as u64)
-        ));
+        let runs = runs_of(tables.len() as u64);
+        note(&format!("{runs}: {root}/{}", summaries(&source.root)));
     }
     Ok(Ending::Done)
 }
@@ -388,7 +400,8 @@ fn summarise(args: &Sweep, source: &Source, first: &Path, tally: &Tally, elapsed
     let root = source.root.display();
     if tally.done + tally.before > 0 {
         note(&format!(
-            "tables, charts and page: {root}/points.csv, runs.csv, runs.jsonl, results.json, charts/, report.html"
+            "tables, charts and page: {root}/{}",
+            summaries(&source.root)
         ));
     }
     if args.on == Where::Here && tally.done > 0 {
