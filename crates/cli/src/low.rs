@@ -30,7 +30,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use iosonar_analysis::objective::Objectives;
-use iosonar_units::{Nanos, Share};
+use iosonar_units::{Bytes, Nanos, Share};
 
 use crate::render::screen::{Wanted, When};
 
@@ -221,6 +221,16 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) => Ok((key.trim().to_owned(), value.trim().to_owned())),
         None => Err("expected KEY=VALUE, such as array.disks=8".to_owned()),
+    }
+}
+
+/// The size of the kernel's trace buffer for each processor.
+fn kernel_buffer(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|e| format!("{e}"))?;
+    let range = Bytes::new(64 << 10)..=Bytes::new(16 << 30);
+    match range.contains(&size) {
+        true => Ok(size),
+        false => Err("expected a size from 64KiB to 16GiB".to_owned()),
     }
 }
 

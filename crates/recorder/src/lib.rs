@@ -38,7 +38,7 @@ use rustix::time::{ClockId, clock_gettime};
 pub use error::RecordError;
 use rounds::{ROUND, Rounds};
 pub use tracefs::Tracing;
-use tracefs::{Filter, Instance};
+use tracefs::{Filter, Instance, refuse_overlaps};
 pub use watch::{Seen, Watch, WatchOptions};
 
 /// What is recorded.
@@ -115,6 +115,7 @@ pub fn record(
         .iter()
         .map(|path| Filter::of(path, host))
         .collect::<Result<_, _>>()?;
+    refuse_overlaps(&filters)?;
     let mut instance = Instance::create(&filters, options.buffer)?;
     let wall = wall_clock();
     let (sender, batches) = bounded::<Vec<LiveEvent>>(64);
@@ -265,7 +266,10 @@ impl Writing<'_> {
         }
         self.over.store(true, Relaxed);
         let read = reader.metadata();
-        metadata.origin_ns = read.origin_ns;
+        // Without requests, the time of none of them is known.
+        if requests > 0 {
+            metadata.origin_ns = read.origin_ns;
+        }
         metadata.remarks.clone_from(&read.remarks);
         // The reading thread ends when its receiver is gone.
         drop(reader);

@@ -80,6 +80,20 @@ impl Filter {
     }
 }
 
+/// Each request is counted once, so devices are apart.
+pub(super) fn refuse_overlaps(filters: &[Filter]) -> Result<(), GuardError> {
+    for (i, filter) in filters.iter().enumerate() {
+        if let Some(other) = filters[..i].iter().find(|other| other.overlaps(filter)) {
+            return Err(GuardError::Refused(format!(
+                "{} and {} have sectors in common: name only one of them",
+                other.path.display(),
+                filter.path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// An instance of the tracer, removed when it is dropped.
 pub(super) struct Instance {
     path: PathBuf,

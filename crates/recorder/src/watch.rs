@@ -7,7 +7,7 @@ use iosonar_trace::{LiveBegin, LiveRequests, LiveStep};
 use iosonar_units::{Bytes, Nanos};
 
 use crate::rounds::Rounds;
-use crate::tracefs::{Filter, Instance};
+use crate::tracefs::{Filter, Instance, refuse_overlaps};
 use crate::{RecordError, monotonic, wall_clock};
 
 /// What is watched.
@@ -162,18 +162,4 @@ fn placed(step: LiveStep, first_sector: u64) -> LiveStep {
         }
         LiveStep::Unmatched => LiveStep::Unmatched,
     }
-}
-
-/// Each request is counted once, so devices are apart.
-fn refuse_overlaps(filters: &[Filter]) -> Result<(), GuardError> {
-    for (i, filter) in filters.iter().enumerate() {
-        if let Some(other) = filters[..i].iter().find(|other| other.overlaps(filter)) {
-            return Err(GuardError::Refused(format!(
-                "{} and {} have sectors in common: name only one of them",
-                other.path.display(),
-                filter.path.display()
-            )));
-        }
-    }
-    Ok(())
 }

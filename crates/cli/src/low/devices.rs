@@ -44,7 +44,8 @@ pub(crate) struct Record {
         long,
         help_heading = "Recording",
         value_name = "SIZE",
-        default_value = "8MiB"
+        default_value = "8MiB",
+        value_parser = super::kernel_buffer
     )]
     pub(crate) buffer: Bytes,
     #[command(flatten)]

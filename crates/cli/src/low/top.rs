@@ -35,7 +35,8 @@ pub(crate) struct Top {
         long,
         help_heading = "Watching",
         value_name = "SIZE",
-        default_value = "8MiB"
+        default_value = "8MiB",
+        value_parser = super::kernel_buffer
     )]
     pub(crate) buffer: Bytes,
     #[command(flatten)]
