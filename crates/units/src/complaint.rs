@@ -93,10 +93,13 @@ fn plain(line: &str) -> Option<String> {
     let (word, tail) = expected.split_at(end);
     Some(match word {
         "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => {
-            let remedy = whole(&seen)
-                .filter(|n| *n >= 0)
-                .map(write)
-                .unwrap_or_default();
+            let (number, most) = (whole(&seen), most_of(word));
+            if number.is_some_and(|n| n > most) {
+                return Some(format!(
+                    "is {seen}, expected a whole number from 0 to {most}{tail}"
+                ));
+            }
+            let remedy = number.filter(|n| *n >= 0).map(write).unwrap_or_default();
             format!("is {seen}, expected a whole number of at least 0{remedy}{tail}")
         }
         "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => {
@@ -110,6 +113,16 @@ fn plain(line: &str) -> Option<String> {
         }
         _ => format!("is {seen}, expected {}", kinds(expected)),
     })
+}
+
+/// The largest number of a type without a sign, as far as files can have it.
+fn most_of(word: &str) -> i64 {
+    match word {
+        "u8" => u8::MAX.into(),
+        "u16" => u16::MAX.into(),
+        "u32" => u32::MAX.into(),
+        _ => i64::MAX,
+    }
 }
 
 fn write(value: impl std::fmt::Display) -> String {
@@ -187,6 +200,10 @@ mod tests {
             (
                 "invalid type: floating point `2.5`, expected u64",
                 "is 2.5, expected a whole number of at least 0",
+            ),
+            (
+                "invalid value: integer `1000000000000`, expected u32",
+                "is 1000000000000, expected a whole number from 0 to 4294967295",
             ),
             (
                 "invalid value: integer `-1`, expected u64",

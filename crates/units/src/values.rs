@@ -277,7 +277,7 @@ pub fn spread(from: f64, to: f64, spacing: Spacing) -> Result<Vec<f64>, String> 
     };
     if n.fract() != 0.0 || !(2.0..=MOST_VALUES).contains(&n) {
         return Err(format!(
-            "has {n} values, expected a whole number of at least 2"
+            "has {n} values, expected a whole number from 2 to {MOST_VALUES}"
         ));
     }
     if log && (from <= 0.0 || to <= 0.0) {
