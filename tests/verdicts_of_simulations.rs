@@ -404,7 +404,8 @@ fn an_overload_that_begins_when_the_credits_are_used_up_is_one() {
     );
     // It was busy as long as any request was there, however little its parts did.
     assert!(
-        found.contains("the busiest device, ssd/0, is busy 9"),
+        found.contains("the busiest device, ssd/0, is busy 9")
+            && found.contains("% of its capacity"),
         "{found}"
     );
 }

@@ -55,6 +55,12 @@ pub(crate) fn sentence(
             simulation.array().station(device),
             100.0 * share
         );
+        // One that does many things at a time is not used to its capacity when it is always busy.
+        let used = result.utilisation.get(device).map(|used| used.mean);
+        if let Some(used) = used.filter(|used| simulation.array().is_of_ssds() && used.is_finite())
+        {
+            text += &format!(", and used to {:.1} % of its capacity", 100.0 * used);
+        }
     }
     if result.loses_data() {
         text += "; DATA LOSS: ";
