@@ -53,9 +53,7 @@ impl Progress {
 
     #[inline]
     pub(crate) fn add_errors(&self, n: u64) {
-        if n > 0 {
-            self.errors.fetch_add(n, Relaxed);
-        }
+        self.errors.fetch_add(n, Relaxed);
     }
 
     /// A thread that had `before` requests at its devices has `now`.
