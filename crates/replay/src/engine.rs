@@ -51,11 +51,19 @@ pub(crate) fn best_for(files: &[&File]) -> (EngineKind, Vec<Note>) {
     if files.iter().any(|file| is_character_device(file)) {
         return (EngineKind::Passthrough, Vec::new());
     }
-    let suited = sync::suited(files);
-    if !suited.is_empty() && suited.len() == files.len() {
+    best_of(files.len(), sync::suited(files), uring::is_permitted)
+}
+
+/// The engine for so many block devices and files, which synchronous calls suit better if they are among `suited`.
+fn best_of(
+    targets: usize,
+    suited: Vec<String>,
+    is_ring_permitted: impl FnOnce() -> io::Result<()>,
+) -> (EngineKind, Vec<Note>) {
+    if !suited.is_empty() && suited.len() == targets {
         return (EngineKind::Sync, vec![EngineNote::SynchronousSuits.into()]);
     }
-    let (resolved, mut notes) = match uring::is_permitted() {
+    let (resolved, mut notes) = match is_ring_permitted() {
         Ok(()) => (EngineKind::IoUring, Vec::new()),
         Err(e) => (
             EngineKind::Threads,
@@ -147,5 +155,40 @@ mod tests {
         let device = File::open("/dev/null").unwrap();
         assert_ne!(best_for(&[&file]).0, EngineKind::Passthrough);
         assert_eq!(best_for(&[&file, &device]).0, EngineKind::Passthrough);
+    }
+
+    #[test]
+    fn synchronous_calls_are_chosen_if_they_suit_all_targets_and_noted_if_they_suit_some() {
+        use EngineKind::{IoUring, Sync, Threads};
+        let zram = || "zram0".to_owned();
+        let refused = || io::Error::from_raw_os_error(libc::EPERM);
+        let no_ring = || EngineNote::NoRing {
+            error: refused().to_string(),
+        };
+        let one_for_all = |engine| EngineNote::OneEngineForAll {
+            engine,
+            suited: vec![zram()],
+        };
+        let suits = EngineNote::SynchronousSuits;
+        for (targets, suited, has_ring, engine, notes) in [
+            (0, vec![], true, IoUring, vec![]),
+            (1, vec![], true, IoUring, vec![]),
+            (1, vec![], false, Threads, vec![no_ring()]),
+            (1, vec![zram()], true, Sync, vec![suits.clone()]),
+            (2, vec![zram(), zram()], false, Sync, vec![suits]),
+            (2, vec![zram()], true, IoUring, vec![one_for_all(IoUring)]),
+            (
+                2,
+                vec![zram()],
+                false,
+                Threads,
+                vec![no_ring(), one_for_all(Threads)],
+            ),
+        ] {
+            let ring = || if has_ring { Ok(()) } else { Err(refused()) };
+            let notes: Vec<Note> = notes.into_iter().map(Note::from).collect();
+            let best = best_of(targets, suited, ring);
+            assert_eq!(best, (engine, notes), "{targets} {has_ring}");
+        }
     }
 }

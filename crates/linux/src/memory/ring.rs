@@ -151,6 +151,11 @@ impl<S> Loan<S> {
     pub fn tag(&self) -> u64 {
         self.tag
     }
+
+    /// The memory that it lends.
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
 }
 
 impl Loan<squeue::Entry128> {

@@ -232,4 +232,39 @@ mod tests {
         let (errno, buffer) = refused.err().unwrap();
         assert_eq!((errno, buffer.len()), (EINVAL, length));
     }
+
+    #[test]
+    fn no_command_is_left_to_threads() {
+        let engine = passthrough();
+        for kind in [
+            AccessKind::Read,
+            WRITE,
+            AccessKind::Flush,
+            AccessKind::Discard,
+            AccessKind::WriteZeroes,
+        ] {
+            for polled in [false, true] {
+                assert!(!engine.is_for_the_side(&access(kind, 0, 4096), polled));
+            }
+        }
+    }
+
+    #[test]
+    fn only_a_discard_has_its_range_in_its_buffer() {
+        let mut engine = passthrough();
+        for (kind, is_range) in [
+            (AccessKind::Discard, true),
+            (WRITE, false),
+            (AccessKind::WriteZeroes, false),
+            (AccessKind::Flush, false),
+        ] {
+            let access = access(kind, 5 << 12, 3 << 12);
+            let expected = range(&engine.namespaces[0], &access);
+            let loan = engine.loan(0, access, false).ok().unwrap();
+            let buffer = loan.buffer();
+            let begins_so = buffer[..expected.len()] == expected[..];
+            assert_eq!(begins_so, is_range, "{kind:?}");
+            assert_eq!(buffer.iter().any(|byte| *byte != 0), is_range, "{kind:?}");
+        }
+    }
 }

@@ -32,3 +32,36 @@ pub(super) fn write_flags(durable: bool, sync: Durability) -> ReadWriteFlags {
         Durability::None => ReadWriteFlags::empty(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::open_again;
+    use iosonar_linux::memory::Buffer;
+
+    #[test]
+    fn a_call_that_fails_says_why_and_is_not_tried_for_ever() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let only_read = std::fs::File::open(file.path()).unwrap();
+        let only_write = std::fs::File::options().write(true).open(file.path());
+        let write = AccessKind::Write { durable: false };
+        for (file, kind, result) in [
+            (&only_read, write, -libc::EBADF),
+            (&only_write.unwrap(), AccessKind::Read, -libc::EBADF),
+            // Behind the end.
+            (&only_read, AccessKind::Read, 0),
+        ] {
+            let mut access = IoAccess {
+                kind,
+                target: 0,
+                offset: 0,
+                buffer: Buffer::new(4096).unwrap(),
+                region: 0,
+                length: 512,
+            };
+            let file = open_again(file).unwrap();
+            let performed = perform(&file, &mut access, Durability::None);
+            assert_eq!(performed, result, "{kind:?}");
+        }
+    }
+}

@@ -94,6 +94,12 @@ impl ThreadPool {
             true => Err(io::Error::other("a thread of the pool has panicked")),
         }
     }
+
+    /// As if one of its threads had panicked.
+    #[cfg(test)]
+    pub(super) fn panicked(&self) {
+        self.has_panicked.store(true, Relaxed);
+    }
 }
 
 /// Notes that the thread that has this panics.
@@ -279,5 +285,43 @@ mod tests {
         let mut results: Vec<_> = done.iter().map(|done| (done.slot, done.result)).collect();
         results.sort_unstable();
         assert_eq!(results, [(0, 512), (1, 512), (2, 0)]);
+    }
+
+    #[test]
+    fn a_pool_that_was_given_up_or_has_panicked_ends_without_what_it_began() {
+        use crate::engine::AccessKind;
+        use iosonar_linux::memory::Buffer;
+        for (is_cancelled, has_panicked, left) in [
+            (false, false, 0),
+            (true, false, 1),
+            (false, true, 1),
+            (true, true, 1),
+        ] {
+            let file = tempfile::tempfile().unwrap();
+            let mut pool = ThreadPool::with(&[&file], Durability::None, 1).unwrap();
+            assert_eq!(pool.name(), "threads");
+            let read = IoAccess {
+                kind: AccessKind::Read,
+                target: 0,
+                offset: 0,
+                buffer: Buffer::new(512).unwrap(),
+                region: 0,
+                length: 512,
+            };
+            pool.prepare(0, read).unwrap();
+            pool.submit().unwrap();
+            let completions = pool.completions.clone();
+            while completions.len() == 0 {
+                thread::yield_now();
+            }
+            if is_cancelled {
+                pool.cancel();
+            }
+            if has_panicked {
+                pool.panicked();
+            }
+            drop(pool);
+            assert_eq!(completions.len(), left, "{is_cancelled} {has_panicked}");
+        }
     }
 }

@@ -677,4 +677,194 @@ mod tests {
         assert_eq!(reaped(&mut ring, MOST_UNSEEN).len(), MOST_UNSEEN);
         assert_eq!(ring.in_ring, 0);
     }
+
+    /// Notes which of its accesses may lie in registered memory, and refuses all of them.
+    struct Registering(Vec<bool>);
+
+    impl Dialect for Registering {
+        const NAME: &'static str = "registering";
+        const REGISTERS: bool = true;
+        type Sqe = squeue::Entry;
+        type Cqe = io_uring::cqueue::Entry;
+
+        fn new(_: &Setup<'_>) -> io::Result<Self> {
+            Ok(Self(Vec::new()))
+        }
+
+        fn is_for_the_side(&self, _: &IoAccess, _: bool) -> bool {
+            false
+        }
+
+        fn loan(
+            &mut self,
+            _: u32,
+            access: IoAccess,
+            registered: bool,
+        ) -> Result<Loan<squeue::Entry>, (i32, Buffer)> {
+            self.0.push(registered);
+            Err((libc::EOVERFLOW, access.buffer))
+        }
+
+        fn completed(&mut self, _: u64, _: iosonar_linux::memory::Completion) -> Answer {
+            unreachable!("nothing is in the ring")
+        }
+
+        fn notes(&self) -> Vec<EngineNote> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn memory_of_up_to_64_mebibytes_is_registered_or_it_is_said_why_not() {
+        let file = tempfile::tempfile().unwrap();
+        for (bytes, plain_buffers, is_tried) in [
+            (8192, false, true),
+            (8192, true, false),
+            (MOST_REGISTERED + 4096, false, false),
+        ] {
+            let options = RingOptions {
+                plain_buffers,
+                ..RingOptions::default()
+            };
+            let buffer = Buffer::new(bytes).unwrap();
+            let setup = Setup {
+                regions: vec![buffer.region()],
+                ..setup(&file, options)
+            };
+            let ring = match Uring::<Registering>::new(&setup) {
+                Ok(ring) => ring,
+                Err(e) => return eprintln!("skipped: no ring here: {e}"),
+            };
+            let is_locked =
+                |note: &EngineNote| !matches!(note, EngineNote::BuffersNotLocked { .. });
+            let is_refused = !ring.notes.iter().all(is_locked);
+            assert_eq!([ring.registered, is_refused].contains(&true), is_tried);
+            assert!(!(ring.registered && is_refused));
+        }
+    }
+
+    #[test]
+    fn what_moves_data_uses_the_registered_memory_if_there_is_some() {
+        let file = tempfile::tempfile().unwrap();
+        for (registered, expected) in [(false, [false; 3]), (true, [true, false, true])] {
+            let plain = setup(&file, RingOptions::default());
+            let mut ring = match Uring::<Registering>::new(&plain) {
+                Ok(ring) => ring,
+                Err(e) => return eprintln!("skipped: no ring here: {e}"),
+            };
+            ring.registered = registered;
+            for kind in [
+                AccessKind::Read,
+                AccessKind::Flush,
+                AccessKind::Write { durable: false },
+            ] {
+                ring.prepare(0, access(kind, 0)).unwrap();
+            }
+            assert_eq!(ring.dialect.0, expected);
+        }
+    }
+
+    #[test]
+    fn a_ring_waits_for_all_of_its_time_while_nothing_is_done() {
+        let file = tempfile::tempfile().unwrap();
+        let time = Nanos::from_millis(2);
+        for (poll_completions, in_ring) in [(false, 0), (true, 0), (true, 1)] {
+            let options = RingOptions {
+                poll_completions,
+                ..RingOptions::default()
+            };
+            let mut ring = match Uring::<Calls>::new(&setup(&file, options)) {
+                Ok(ring) => ring,
+                Err(e) => return eprintln!("skipped: no ring here: {e}"),
+            };
+            // One that the device does not complete.
+            ring.in_ring = in_ring;
+            let began = pacing::monotonic();
+            ring.wait(time).unwrap();
+            let waited = pacing::monotonic() - began;
+            assert!(waited >= time, "{poll_completions} {in_ring}: {waited}");
+        }
+    }
+
+    #[test]
+    fn a_ring_that_polls_waits_no_longer_than_until_something_is_done() {
+        let file = tempfile::tempfile().unwrap();
+        let polls = RingOptions {
+            poll_completions: true,
+            ..RingOptions::default()
+        };
+        let mut ring = match Uring::<Calls>::new(&setup(&file, polls)) {
+            Ok(ring) => ring,
+            Err(e) => return eprintln!("skipped: no ring here: {e}"),
+        };
+        // The page cache cannot be polled, which the kernel says at once.
+        ring.prepare(3, access(AccessKind::Read, 0)).unwrap();
+        ring.wait(Nanos::from_secs(100_000)).unwrap();
+        let mut done = Vec::new();
+        ring.reap(&mut done);
+        let results: Vec<_> = done.iter().map(|d| (d.slot, d.result <= 0)).collect();
+        assert_eq!(results, [(3, true)]);
+        assert_eq!(ring.in_ring, 0);
+    }
+
+    #[test]
+    fn threads_at_the_side_are_looked_at_soon_and_fail_with_the_ring_if_they_have_something() {
+        let file = tempfile::tempfile().unwrap();
+        let with_discards = Setup {
+            discards: true,
+            ..setup(&file, RingOptions::default())
+        };
+        let mut ring = match Uring::<Aside>::new(&with_discards) {
+            Ok(ring) => ring,
+            Err(e) => return eprintln!("skipped: no ring here: {e}"),
+        };
+        ring.at_the_side = 1;
+        ring.wait(Nanos::from_secs(100_000)).unwrap();
+        ring.side.as_ref().unwrap().panicked();
+        assert!(ring.wait(Nanos::MILLISECOND).is_err());
+        ring.at_the_side = 0;
+        assert!(ring.wait(Nanos::MILLISECOND).is_ok(), "nothing is lost");
+    }
+
+    #[test]
+    fn the_time_until_the_kernel_took_what_is_not_complete_is_known() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let reader = File::from(std::os::fd::OwnedFd::from(reader));
+        let mut ring = match polled(&reader) {
+            Ok(ring) => ring,
+            Err(e) => return eprintln!("skipped: no ring here: {e}"),
+        };
+        // It waits until something is in the pipe.
+        ring.prepare(1, access(AccessKind::Read, 0)).unwrap();
+        let began = pacing::monotonic();
+        ring.submit().unwrap();
+        let took = pacing::monotonic() - began;
+        let taken_after = ring.taken_after();
+        assert!(Nanos::ZERO < taken_after && taken_after <= took);
+        ring.submit().unwrap();
+        assert_eq!(ring.taken_after(), Nanos::ZERO, "nothing was taken");
+        io::Write::write_all(&mut writer, &[7; 100]).unwrap();
+        let done = reaped(&mut ring, 1);
+        assert_eq!((done[0].slot, done[0].result), (1, 100));
+    }
+
+    /// Whether a pipe that was a ring's target is closed as soon as the ring and the file are gone.
+    fn is_closed_with_its_ring() -> io::Result<bool> {
+        let (mut reader, writer) = std::io::pipe()?;
+        rustix::fs::fcntl_setfl(&reader, rustix::fs::OFlags::NONBLOCK)?;
+        let target = File::from(std::os::fd::OwnedFd::from(writer));
+        let ring = Uring::<Calls>::new(&setup(&target, RingOptions::default()))?;
+        drop((ring, target));
+        // It is at its end if nobody can write to it any more.
+        Ok(io::Read::read(&mut reader, &mut [0; 8]).is_ok_and(|read| read == 0))
+    }
+
+    #[test]
+    fn a_ring_that_is_gone_keeps_no_target_open() {
+        if let Err(e) = is_closed_with_its_ring() {
+            return eprintln!("skipped: no ring here: {e}");
+        }
+        // A process that another test begins at this moment may have it for an instant.
+        assert!((0..5).any(|_| is_closed_with_its_ring().unwrap()));
+    }
 }
