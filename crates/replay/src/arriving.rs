@@ -181,4 +181,15 @@ mod tests {
             "{error}"
         );
     }
+
+    #[test]
+    fn what_waits_is_shown_by_its_number() {
+        let (arrivals, arriving) = arriving(3, || {});
+        assert_eq!(format!("{arriving:?}"), "Arriving(0 waiting)");
+        arrivals.send(batch(7)).unwrap();
+        arrivals.end().unwrap();
+        assert_eq!(format!("{arriving:?}"), "Arriving(2 waiting)");
+        let parts = [Part::Batch(Box::new(batch(7))), Part::End];
+        assert_eq!(format!("{parts:?}"), "[Batch of 7, End]");
+    }
 }

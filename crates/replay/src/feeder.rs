@@ -504,4 +504,12 @@ mod tests {
             assert_eq!(rows, if fails { 0 } else { 4 });
         }
     }
+
+    #[test]
+    fn as_many_batches_as_are_ahead_can_go_back_before_they_are_filled_again() {
+        let (_feeder, feed) = feeder();
+        for _ in 0..BATCHES_AHEAD {
+            assert!(feed.used.try_send(Batch::default()).is_ok());
+        }
+    }
 }

@@ -482,4 +482,46 @@ mod tests {
             assert_eq!(of_writes == of_reads, has_buffers, "{is_known} {wanted:?}");
         }
     }
+
+    #[test]
+    fn there_is_a_target_for_each_load_and_a_load_at_least() {
+        let target = || Target::imaginary(Bytes::new(1 << 20), Bytes::new(512));
+        let load = || Load {
+            path: "x.load".into(),
+            reading: Reading::default(),
+            scan: crate::Scan::default(),
+            arriving: None,
+        };
+        let options = Options {
+            engine: EngineKind::Dry,
+            ..Options::default()
+        };
+        for (loads, targets, is_refused) in [
+            (0, 0, true),
+            (0, 1, true),
+            (1, 0, true),
+            (1, 1, false),
+            (1, 2, true),
+            (2, 1, true),
+            (2, 2, false),
+        ] {
+            let (loads, targets): (Vec<_>, Vec<_>) = (
+                (0..loads).map(|_| load()).collect(),
+                (0..targets).map(|_| target()).collect(),
+            );
+            let checked = check_counts(&loads, &targets, 0, &options);
+            assert_eq!(
+                checked.is_err(),
+                is_refused,
+                "{} {}",
+                loads.len(),
+                targets.len()
+            );
+            let text = checked.err().map_or(String::new(), |e| e.to_string());
+            assert!(
+                text.is_empty() || text.contains("exactly one target"),
+                "{text}"
+            );
+        }
+    }
 }

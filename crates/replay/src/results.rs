@@ -632,6 +632,8 @@ mod tests {
     #[derive(Debug, Default, PartialEq, Eq)]
     struct Asked {
         written: Vec<Nanos>,
+        /// How many records each batch held.
+        batches: Vec<usize>,
         flushes: usize,
         finished: bool,
     }
@@ -654,7 +656,10 @@ mod tests {
 
     impl TraceWriter for Writer {
         fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
-            self.asked.lock().unwrap().written.extend(batch.starts());
+            let mut asked = self.asked.lock().unwrap();
+            asked.written.extend(batch.starts());
+            asked.batches.push(batch.len());
+            drop(asked);
             self.outcome()
         }
 
@@ -758,6 +763,16 @@ mod tests {
         }
     }
 
+    fn sink(progress: &Progress, writer: Option<Box<dyn TraceWriter>>) -> Sink<'_> {
+        Sink {
+            counts: Counts::default(),
+            measured_from: Nanos::ZERO,
+            live: Live::default(),
+            progress,
+            output: Output::new(writer),
+        }
+    }
+
     #[test]
     fn a_thread_that_stands_still_is_waited_for_only_so_long() {
         let now = Instant::now();
@@ -774,19 +789,71 @@ mod tests {
                 merging.merge.add(0, batch(&[i, i]), US(i));
             }
             let progress = Progress::default();
-            let mut sink = Sink {
-                counts: Counts::default(),
-                measured_from: Nanos::ZERO,
-                live: Live::default(),
-                progress: &progress,
-                output: Output::new(None),
-            };
+            let mut sink = sink(&progress, None);
             let mut used = 0;
             merging.drain(&mut sink, |_| used += 1);
             let expected = if is_passed_on { batches } else { 0 };
             assert_eq!(used, expected);
             assert_eq!(sink.counts.completed, 2 * expected as u64);
             assert!(merging.merged.is_empty());
+        }
+    }
+
+    #[test]
+    fn what_was_merged_is_written_in_full_batches() {
+        for (records, written) in [
+            (Batch::ROWS - 1, vec![Batch::ROWS - 1]),
+            (Batch::ROWS, vec![Batch::ROWS]),
+            (2 * Batch::ROWS + 3, vec![Batch::ROWS, Batch::ROWS, 3]),
+        ] {
+            let mut merging = Merging::new(2);
+            // What is received in small batches.
+            let starts: Vec<u64> = (0..records as u64).collect();
+            for starts in starts.chunks(1000) {
+                merging.merge.add(0, batch(starts), Nanos::ZERO);
+            }
+            merging.merge.end(0);
+            merging.merge.end(1);
+            let (progress, (asked, writer)) = (Progress::default(), writer(false));
+            merging.drain(&mut sink(&progress, Some(writer)), drop);
+            assert_eq!(asked.lock().unwrap().batches, written);
+        }
+    }
+
+    #[test]
+    fn patience_begins_anew_when_records_are_passed_on_or_none_wait() {
+        let long_ago = Instant::now().checked_sub(PATIENCE / 2).unwrap();
+        // Of the first thread, and how far the second has come; whether the first's are passed on.
+        for (starts, until, begins_anew) in [
+            (&[][..], 0, true),
+            // The first of two is passed on, and the second waits.
+            (&[5, 50], 10, true),
+            (&[5], 10, true),
+            (&[5, 50], 0, false),
+        ] {
+            let mut merging = Merging::new(2);
+            merging.passed = long_ago;
+            merging.merge.add(0, batch(starts), US(100));
+            merging.merge.add(1, Batch::default(), US(until));
+            let progress = Progress::default();
+            merging.drain(&mut sink(&progress, None), drop);
+            let has_begun_anew = merging.passed > long_ago;
+            // On a machine so slow that patience is over, all are passed on.
+            let is_over = has_begun_anew && !merging.merge.is_waiting();
+            assert!(
+                has_begun_anew == begins_anew || is_over,
+                "{starts:?} {until}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_batch_can_go_back_for_each_that_may_wait() {
+        for threads in [1, 2, 5] {
+            let (collector, _records) = results(threads, Nanos::ZERO);
+            let goes_back = |_: &usize| collector.empty.try_send(Batch::default()).is_ok();
+            let went_back = (0..1 << 10).take_while(goes_back).count();
+            assert_eq!(went_back, BATCHES_BEHIND * threads, "{threads}");
         }
     }
 }

@@ -453,3 +453,170 @@ pub(crate) fn together(threads: Vec<Ended<'_>>) -> Ended<'_> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    use iosonar_trace::{Batch, Reading, TraceError, TraceWriter};
+    use iosonar_units::Bytes;
+
+    use super::*;
+    use crate::{
+        ConstantLatency, Control, EngineKind, Load, Options, Progress, SimulatedDevice,
+        StopRequest, Summary, Target, Writes, replay,
+    };
+
+    /// Notes whether the file of records was completed.
+    struct Finishes(Arc<AtomicBool>);
+
+    impl TraceWriter for Finishes {
+        fn write(&mut self, _: &Batch) -> Result<(), TraceError> {
+            Ok(())
+        }
+
+        fn finish(self: Box<Self>) -> Result<(), TraceError> {
+            self.0.store(true, Relaxed);
+            Ok(())
+        }
+    }
+
+    /// Replays this load, on a device of so many milliseconds or none; whether the file of records was completed.
+    fn replayed(text: &str, latency: Option<u64>, options: &Options) -> (Summary, bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let path: PathBuf = folder.path().join("x.load");
+        std::fs::write(&path, text).unwrap();
+        let load = Load::scanned(&path, &Reading::default(), options.writes).unwrap();
+        let target = Target::imaginary(Bytes::new(1 << 20), Bytes::new(512));
+        let latency = latency.map(Nanos::from_millis).map(ConstantLatency::new);
+        let devices = latency.map(|latency| Box::new(latency) as Box<dyn SimulatedDevice>);
+        let is_finished = Arc::new(AtomicBool::new(false));
+        let writer = Finishes(Arc::clone(&is_finished));
+        let summary = replay(
+            &[load],
+            &[target],
+            devices.into_iter().collect(),
+            options,
+            Some(Box::new(writer)),
+            Control {
+                stop: &StopRequest::default(),
+                progress: &Progress::default(),
+            },
+        );
+        (summary.unwrap(), is_finished.load(Relaxed))
+    }
+
+    fn at_once(engine: EngineKind, writes: Writes) -> Options {
+        let mut options = Options {
+            engine,
+            writes,
+            start_grace: Nanos::ZERO,
+            ..Options::default()
+        };
+        options.pacing.priority = ThreadPriority::Normal;
+        options
+    }
+
+    #[test]
+    fn a_replay_that_began_in_time_is_not_said_to_have_been_late() {
+        for (begin_at, is_late) in [(None, false), (Some(Nanos::SECOND), true)] {
+            let options = Options {
+                begin_at,
+                ..at_once(EngineKind::Dry, Writes::Refuse)
+            };
+            let (summary, _) = replayed("0 ; 0 ; 8 ; R\n", None, &options);
+            let by = |note: &Note| match note {
+                Note::Thread(ThreadNote::BeganLate { by }) => Some(*by),
+                _ => None,
+            };
+            let late: Vec<Nanos> = summary.notes.iter().filter_map(by).collect();
+            // A second after 1970 is over for long.
+            let long_ago = Nanos::from_secs(1 << 30);
+            assert_eq!(late.len(), usize::from(is_late), "{late:?}");
+            assert!(late.iter().all(|by| *by > long_ago), "{late:?}");
+        }
+    }
+
+    #[test]
+    fn a_replay_that_leaves_everything_out_still_has_a_file_of_records() {
+        let text = "0 ; 0 ; 8 ; W\n0.001 ; 8 ; 8 ; W\n";
+        for (writes, completed, skipped) in [(Writes::Do, 2, 0), (Writes::Skip, 0, 2)] {
+            let options = at_once(EngineKind::Dry, writes);
+            let (summary, is_finished) = replayed(text, None, &options);
+            let counts = (summary.completed, summary.skipped);
+            assert_eq!(counts, (completed, skipped));
+            assert!(is_finished, "{writes:?}");
+        }
+    }
+
+    #[test]
+    fn what_waits_for_another_when_the_replay_is_ended_is_missed_and_nothing_is_abandoned() {
+        // The second write waits for the first, which takes longer than the replay may.
+        let text = "0 ; 0 ; 8 ; W\n0 ; 0 ; 8 ; W\n";
+        let options = Options {
+            max_runtime: Some(Nanos::from_millis(10)),
+            ..at_once(EngineKind::Simulate, Writes::Do)
+        };
+        let (summary, is_finished) = replayed(text, Some(60), &options);
+        assert_eq!(summary.early, Some(EndedEarly::Runtime));
+        assert!(!summary.abandoned && is_finished);
+        // On a machine so slow that nothing began in its time, both are missed.
+        assert!(summary.missed >= 1 && summary.missed + summary.completed == 2);
+    }
+
+    fn ended(
+        milliseconds: u64,
+        notes: &[ThreadNote],
+        self_check: &[SelfCheckPoint],
+    ) -> Ended<'static> {
+        let ms = Nanos::from_millis(milliseconds);
+        Ended {
+            engine: "an engine",
+            notes: notes.iter().cloned().map(Note::from).collect(),
+            lanes: Vec::new(),
+            at: ms,
+            early: None,
+            abandoned: false,
+            record_stalls: milliseconds,
+            processor_time: ms,
+            priority: ThreadPriority::Normal,
+            interference: Interference {
+                preemptions: milliseconds,
+                ..Interference::default()
+            },
+            self_check: self_check.to_vec(),
+        }
+    }
+
+    #[test]
+    fn what_threads_leave_behind_is_added_up_and_what_each_of_them_says_is_said_once() {
+        let late = |by| ThreadNote::BeganLate { by: Nanos::new(by) };
+        let point = |at, ahead| SelfCheckPoint {
+            at: Nanos::from_millis(at),
+            ahead,
+            ..SelfCheckPoint::default()
+        };
+        let first = || ended(3, &[late(1)], &[point(100, 5)]);
+        let mut second = ended(5, &[late(1), late(2)], &[point(100, 7)]);
+        (second.early, second.abandoned) = (Some(EndedEarly::Errors), true);
+        let all = together(vec![first(), second]);
+        let notes: Vec<Note> = [1, 2].map(late).into_iter().map(Note::from).collect();
+        assert_eq!(all.notes, notes);
+        assert_eq!(
+            (all.at, all.processor_time),
+            (Nanos::from_millis(5), Nanos::from_millis(8))
+        );
+        assert_eq!((all.record_stalls, all.interference.preemptions), (8, 8));
+        assert_eq!((all.early, all.abandoned), (Some(EndedEarly::Errors), true));
+        assert_eq!(all.self_check, [point(100, 12)]);
+        // One thread's points stay as they are.
+        let one = together(vec![first()]);
+        assert_eq!(
+            (one.record_stalls, one.self_check),
+            (3, vec![point(100, 5)])
+        );
+        assert_eq!((one.early, one.abandoned), (None, false));
+    }
+}

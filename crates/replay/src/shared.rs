@@ -240,4 +240,39 @@ mod tests {
         assert!(shared.is_over());
         assert_eq!(shared.why_early(false), None, "it did not end, it broke");
     }
+
+    #[test]
+    fn what_is_asked_twice_is_urgent() {
+        let stop = StopRequest::default();
+        for (is_asked, is_urgent) in [(false, false), (true, false), (true, true), (true, true)] {
+            assert_eq!((stop.is_asked(), stop.is_urgent()), (is_asked, is_urgent));
+            stop.ask();
+        }
+        (0..300).for_each(|_| stop.ask());
+        assert!(stop.is_urgent(), "however often");
+    }
+
+    #[test]
+    fn a_replay_breaks_off_if_a_thread_of_it_panics() {
+        let (options, stop, progress) = (
+            Options::default(),
+            StopRequest::default(),
+            Progress::default(),
+        );
+        for panics in [false, true] {
+            let shared = Shared::new(&options, &stop, &progress, 1);
+            let ended = std::thread::scope(|scope| {
+                let thread = scope.spawn(|| {
+                    let _breaks_off = shared.breaks_off_on_panic();
+                    if panics {
+                        // Without a message.
+                        std::panic::resume_unwind(Box::new(()));
+                    }
+                });
+                thread.join()
+            });
+            assert_eq!(ended.is_err(), panics);
+            assert_eq!((shared.is_broken(), shared.is_over()), (panics, panics));
+        }
+    }
 }

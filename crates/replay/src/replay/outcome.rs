@@ -7,7 +7,6 @@ use iosonar_units::Nanos;
 use crate::error::Failure;
 use crate::fake::{Fake, FakeOf};
 use crate::feeder::Fed;
-use crate::lane::Lane;
 use crate::note::{TargetNote, VerificationNote};
 use crate::results::Counts;
 use crate::session::Ended;
@@ -130,18 +129,18 @@ pub(super) fn summarise(
         let (most, limit) = places[i];
         let verdict = lane.watch.verdict(at, most as usize, limit);
         let watch = &lane.watch;
-        summary.verdict = match i {
-            0 => verdict,
-            _ => summary.verdict.or(verdict),
-        };
+        // That there is nothing to judge is said at the end (`mark`).
+        summary.verdict = summary.verdict.or(verdict);
         summary.pushed_back += watch.pushed_back;
         summary.ordered_waits += watch.ordered_waits;
         summary.elapsed = summary.elapsed.max(watch.last_completion);
         summary.demanded += watch.missed_when_due;
         summary.own_lateness.merge(&watch.own_lateness);
-        summary
-            .fakes
-            .extend(target_fakes(&targets[i], &lane, targets.len()));
+        summary.fakes.extend(target_fakes(
+            &targets[i],
+            lane.contents.only_zeros(),
+            targets.len(),
+        ));
         let mut target = target_summary(&targets[i], verdict, watch, fed);
         target.skipped = skipped[i];
         if let Some(verifier) = lane.take_verifier() {
@@ -161,15 +160,13 @@ pub(super) fn summarise(
     summary
 }
 
-fn target_fakes<'a>(
-    target: &'a Target,
-    lane: &Lane<'_>,
+/// What speaks against the results of one of so many targets, which returned only zeros at this number of places.
+fn target_fakes(
+    target: &Target,
+    zeros: Option<usize>,
     targets: usize,
-) -> impl Iterator<Item = FakeOf> + use<'a> {
-    let zeros = lane
-        .contents
-        .only_zeros()
-        .filter(|_| target.device_number().is_some());
+) -> impl Iterator<Item = FakeOf> {
+    let zeros = zeros.filter(|_| target.device_number().is_some());
     let zeros = zeros.map(|places| Fake::OnlyZeros { places });
     let of = (targets > 1).then(|| target.path().to_owned());
     let fakes = target.fakes().iter().copied().chain(zeros);
@@ -391,5 +388,27 @@ mod tests {
         );
         let summary = counted(&loads[..1], 1, counts());
         assert_eq!((summary.intended, summary.first_error_on), (secs(10), None));
+    }
+
+    #[test]
+    fn a_fake_names_its_target_where_there_are_several() {
+        use crate::target::imagined::Disk;
+        let (disk, none) = (
+            Disk::target(8),
+            Target::imaginary(Bytes::new(512), Bytes::new(512)),
+        );
+        let fake = Fake::OnlyZeros { places: 9 };
+        for (target, zeros, targets, expected) in [
+            (&disk, Some(9), 1, vec![None]),
+            (&disk, Some(9), 2, vec![Some(disk.path().to_owned())]),
+            (&disk, Some(9), 3, vec![Some(disk.path().to_owned())]),
+            (&disk, None, 2, vec![]),
+            // A file may well hold zeros.
+            (&none, Some(9), 1, vec![]),
+        ] {
+            let found: Vec<_> = target_fakes(target, zeros, targets).collect();
+            let expected = expected.into_iter().map(|target| FakeOf { target, fake });
+            assert_eq!(found, expected.collect::<Vec<_>>());
+        }
     }
 }

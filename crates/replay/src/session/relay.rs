@@ -195,7 +195,7 @@ impl<'r, 's, 'a, E: Engine> Relay<'r, 's, 'a, E> {
             return Some(turn);
         }
         let now = pacing::monotonic();
-        let alarm = turn.alarm(now.saturating_add(time), number);
+        let alarm = free_alarm(&turn.alarms, now.saturating_add(time), number);
         turn.alarms[number] = alarm;
         drop(turn);
         thread::sleep(alarm.saturating_sub(now).into());
@@ -206,25 +206,53 @@ impl<'r, 's, 'a, E: Engine> Relay<'r, 's, 'a, E> {
 }
 
 impl<E: Engine> Turn<'_, '_, '_, E> {
-    /// The first time from `wanted` on at which no other thread wakes up.
-    fn alarm(&self, wanted: Nanos, number: usize) -> Nanos {
-        let others = || {
-            let alarms = self.alarms.iter().enumerate();
-            alarms
-                .filter(move |(other, _)| *other != number)
-                .map(|(_, alarm)| *alarm)
-        };
-        let is_taken =
-            |at: Nanos| others().any(|alarm| alarm.get().abs_diff(at.get()) < STAGGER.get());
-        let mut alarm = wanted;
-        while is_taken(alarm) {
-            alarm += STAGGER;
-        }
-        alarm
-    }
-
     #[inline]
     fn round(&mut self) -> Result<After, Failure> {
         self.session.round(self.engine)
+    }
+}
+
+/// The first time from `wanted` on at which no thread but this one wakes up.
+fn free_alarm(alarms: &[Nanos], wanted: Nanos, number: usize) -> Nanos {
+    let others = || {
+        let alarms = alarms.iter().enumerate();
+        alarms
+            .filter(|(other, _)| *other != number)
+            .map(|(_, alarm)| *alarm)
+    };
+    let is_taken = |at: Nanos| others().any(|alarm| alarm.get().abs_diff(at.get()) < STAGGER.get());
+    let mut alarm = wanted;
+    while is_taken(alarm) {
+        alarm += STAGGER;
+    }
+    alarm
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_threads_wake_up_within_fifty_microseconds() {
+        // Those of three threads; what the last wants, and what it gets.
+        for (others, wanted, alarm) in [
+            ([0, 0], 1000, 1000),
+            ([1000, 0], 1000, 1050),
+            ([1001, 0], 1000, 1050 + 50),
+            ([1049, 0], 1000, 1100),
+            ([1050, 0], 1000, 1000),
+            ([951, 0], 1000, 1050),
+            ([950, 0], 1000, 1000),
+            // Between two others there is too little time.
+            ([990, 1060], 1000, 1150),
+            ([1060, 990], 1000, 1150),
+            ([940, 1060], 1000, 1000),
+        ] {
+            let us = Nanos::from_micros;
+            // Its own is the one before, which does not matter.
+            let alarms = [us(others[0]), us(others[1]), us(1000)];
+            let free = free_alarm(&alarms, us(wanted), 2);
+            assert_eq!(free, us(alarm), "{others:?}");
+        }
     }
 }
