@@ -123,4 +123,17 @@ mod tests {
         table.release(a);
         assert_eq!(claim(&mut table), Some(a));
     }
+
+    #[test]
+    fn a_table_is_empty_when_every_place_was_released() {
+        let mut table = Accepted::new(2);
+        assert!(table.is_empty());
+        let claimed = [(); 2].map(|()| table.claim(Request::default(), Nanos::ZERO));
+        assert!(!table.is_empty());
+        for (slot, is_empty) in claimed.into_iter().flatten().zip([false, true]) {
+            table.release(slot);
+            assert_eq!(table.is_empty(), is_empty);
+        }
+        assert!(Accepted::new(0).is_empty());
+    }
 }

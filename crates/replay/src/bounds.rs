@@ -155,4 +155,19 @@ mod tests {
             assert_eq!(notes.len(), 1);
         }
     }
+
+    #[test]
+    fn lanes_share_the_threads_of_a_pool() {
+        // 128 threads.
+        for (lanes, in_flight) in [(1, 128), (4, 32), (100, 1), (128, 1), (1000, 1)] {
+            let bounds = Bounds::of(
+                &Options::default(),
+                EngineKind::Threads,
+                4096,
+                lanes,
+                &mut Vec::new(),
+            );
+            assert_eq!(bounds.in_flight, in_flight, "{lanes}");
+        }
+    }
 }

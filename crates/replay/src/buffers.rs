@@ -276,4 +276,14 @@ mod tests {
         buffers.free();
         assert!(buffers.free.is_empty());
     }
+
+    #[test]
+    fn a_request_as_long_as_the_one_before_finds_its_data_made() {
+        let mut buffer = Buffer::new(8192).unwrap();
+        let mut unique = Unique::new(1);
+        unique.make(&mut buffer, 6000, 1, 0);
+        let before = buffer.to_vec();
+        unique.make(&mut buffer, 6000, 1, 0);
+        assert_eq!(buffer[..], before[..]);
+    }
 }

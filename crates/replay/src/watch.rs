@@ -1059,4 +1059,33 @@ mod tests {
         assert_eq!(seen[8], [(8, 5), (4, 3)]);
         assert_eq!(watch.marks.map(|mark| mark.planned), [us(8), us(4)]);
     }
+
+    #[test]
+    fn a_device_is_behind_below_98_percent_if_at_least_half_of_the_lateness_was_a_wait_for_it() {
+        let us = Nanos::from_micros;
+        // 100 ms were wanted: 98 % of the rate are 102.04 ms.
+        for (lateness, wait, is_behind) in [
+            (0, 0, false),
+            (2_040, 2_040, false),
+            (2_041, 2_041, true),
+            (3_000, 1_500, true),
+            (3_000, 1_499, false),
+            (3_000, 0, false),
+            (3_000, 3_000, true),
+            (100_000, 50_000, true),
+            (100_000, 49_999, false),
+        ] {
+            let watch = Watch {
+                planned: Some((us(7_000), us(107_000))),
+                last: (us(lateness), us(wait)),
+                ..Watch::default()
+            };
+            assert_eq!(watch.is_behind(), is_behind, "{lateness} {wait}");
+        }
+        let nothing = Watch {
+            last: (us(3_000), us(3_000)),
+            ..Watch::default()
+        };
+        assert!(!nothing.is_behind());
+    }
 }

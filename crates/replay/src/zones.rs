@@ -578,4 +578,20 @@ mod tests {
             assert_eq!(zones(None).ordered(&write(sector, 1)), ordered);
         }
     }
+
+    #[test]
+    fn a_place_and_a_length_that_are_amiss_by_the_same_do_not_make_up_for_each_other() {
+        let begun = Zone {
+            start: 100,
+            next: 200,
+            end: 200,
+            writable: Writable::At(102),
+            is_active: true,
+        };
+        let mut zones = Zones::new(vec![begun], None, 4);
+        for length in [2, 4, 6] {
+            let refused = zones.write(&write(102, length), false);
+            assert_eq!(refused, Err(Misplaced::NotGranular { granularity: 4 }));
+        }
+    }
 }

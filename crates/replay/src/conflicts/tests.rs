@@ -280,3 +280,12 @@ fn a_flush_is_in_no_requests_way_wherever_it_is_said_to_be() {
         }
     }
 }
+
+#[test]
+fn modes_are_called_as_they_are_written() {
+    for (mode, name, peer) in Conflicts::ALL {
+        assert_eq!(mode.name(), name);
+        assert_eq!(serde_json::to_value(mode).unwrap(), name);
+        assert_eq!([name, peer].map(str::parse), [Ok(mode), Ok(mode)]);
+    }
+}

@@ -10,7 +10,7 @@ pub(crate) struct Contents {
     reads: u64,
     places: [Sector; Contents::MOST_PLACES],
     /// How many of those are known.
-    zeros: usize,
+    pub(super) zeros: usize,
 }
 
 impl Contents {

@@ -635,3 +635,65 @@ fn an_engine_that_waits_for_each_request_has_one_at_a_time() {
     assert_eq!(s.prepare(2), "blocked");
     assert_eq!(s.lane.in_flight(), 1);
 }
+
+#[test]
+fn a_write_is_durable_if_it_or_all_of_them_ask_for_it() {
+    use crate::Durability;
+    for (flags, sync, is_durable) in [
+        (Flags::default(), Durability::None, false),
+        (Flags::FUA, Durability::None, true),
+        (Flags::default(), Durability::Data, true),
+        (Flags::FUA, Durability::Full, true),
+    ] {
+        let options = Options {
+            sync,
+            ..options(Conflicts::Partial)
+        };
+        let verification = Verification {
+            level: Verify::Final,
+            ..Verification::default()
+        };
+        let mut s = setting(&options, |parts| {
+            parts.verifier = Some(Verifier::new(&verification, 1 << 16, None, false));
+        });
+        s.load(&[Request {
+            flags,
+            ..request(1, Op::Write, 16, 8)
+        }]);
+        s.prepare(1);
+        s.complete(0, 4096, 2, None);
+        let (tables, ..) = s.lane.take_verifier().unwrap().into_parts();
+        tables.entries(16..24, |_, entry| {
+            assert_eq!(tables.durable(&entry), u32::from(is_durable), "{sync:?}");
+        });
+    }
+}
+
+#[test]
+fn whether_a_target_holds_anything_but_zeros_is_seen_in_reads_that_are_done() {
+    let options = Options {
+        engine: EngineKind::Sync,
+        ..options(Conflicts::Allow)
+    };
+    let mut s = setting(&options, |_| {});
+    for (sector, op, result, byte, zeros) in [
+        // What is written, or was not read, says nothing.
+        (0, Op::Write, 4096, 7, 0),
+        (8, Op::Read, -5, 7, 0),
+        (8, Op::Read, 4096, 0, 1),
+        (16, Op::Read, 512, 7, 1),
+        (24, Op::Read, 4096, 0, 2),
+    ] {
+        s.load(&[request(1, op, sector, 8)]);
+        s.prepare(1);
+        s.engine.buffers.get_mut(&0).unwrap().fill(byte);
+        s.complete(0, result, 2, None);
+        let seen = (s.lane.contents.has_data, s.lane.contents.zeros);
+        assert_eq!(seen, (false, zeros), "{op:?} at {sector}");
+    }
+    s.load(&[request(1, Op::Read, 32, 8)]);
+    s.prepare(1);
+    s.engine.buffers.get_mut(&0).unwrap().fill(7);
+    s.complete(0, 4096, 2, None);
+    assert!(s.lane.contents.has_data);
+}

@@ -86,6 +86,18 @@ struct Waiting {
     has_ended: bool,
 }
 
+impl Waiting {
+    /// Whether nothing of it has to be written before its time.
+    fn is_idle(&self) -> bool {
+        self.bytes.len() < PIECE && !self.is_urgent && !self.is_closed
+    }
+}
+
+/// Whether a record behind so many bytes completes a piece, the first one.
+fn completes_a_piece(before: usize) -> bool {
+    before < PIECE && before + RECORD >= PIECE
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting
@@ -123,12 +135,10 @@ fn write_out(mut file: File, shared: &Shared, durable: bool) -> io::Result<()> {
     let mut synced = Instant::now();
     let mut is_dirty = false;
     loop {
-        let idle = |waiting: &mut Waiting| {
-            waiting.bytes.len() < PIECE && !waiting.is_urgent && !waiting.is_closed
-        };
-        let waiting = shared
-            .for_writer
-            .wait_timeout_while(shared.lock(), LONGEST_WAIT, idle);
+        let waiting =
+            shared
+                .for_writer
+                .wait_timeout_while(shared.lock(), LONGEST_WAIT, |waiting| waiting.is_idle());
         let (mut waiting, _) = waiting.expect("no thread panics while it holds the buffer");
         std::mem::swap(&mut bytes, &mut waiting.bytes);
         waiting.is_being_written = true;
@@ -249,7 +259,7 @@ impl TableLog {
         let before = waiting.bytes.len();
         waiting.bytes.extend_from_slice(&record);
         waiting.is_urgent |= is_urgent;
-        let wakes = is_urgent || before < PIECE && before + RECORD >= PIECE;
+        let wakes = is_urgent || completes_a_piece(before);
         drop(waiting);
         if wakes {
             shared.for_writer.notify_one();
@@ -778,6 +788,38 @@ mod tests {
             (Op::WriteZeroes, false),
         ] {
             assert_eq!(log.started(1, &request(op, 0, 8)).is_ok(), begins, "{op:?}");
+        }
+    }
+
+    #[test]
+    fn the_writer_is_woken_by_what_is_urgent_or_a_piece() {
+        for (bytes, is_urgent, is_closed, is_idle) in [
+            (0, false, false, true),
+            (PIECE - 1, false, false, true),
+            (PIECE, false, false, false),
+            (0, true, false, false),
+            (0, false, true, false),
+            (PIECE + 1, true, true, false),
+        ] {
+            let waiting = Waiting {
+                bytes: vec![0; bytes],
+                is_urgent,
+                is_closed,
+                ..Waiting::default()
+            };
+            assert_eq!(waiting.is_idle(), is_idle, "{bytes} {is_urgent}");
+        }
+        // It is told of a piece once, by the record that completes it.
+        let told = |before: &usize| completes_a_piece(*before);
+        let records = (0..MOST_WAITING).step_by(RECORD);
+        assert_eq!(records.filter(told).collect::<Vec<_>>(), [PIECE - RECORD]);
+        for (before, completes) in [
+            (PIECE - RECORD - 1, false),
+            (PIECE - RECORD, true),
+            (PIECE - 1, true),
+            (PIECE, false),
+        ] {
+            assert_eq!(completes_a_piece(before), completes, "{before}");
         }
     }
 }

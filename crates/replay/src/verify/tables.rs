@@ -321,4 +321,43 @@ mod tests {
             assert_eq!(tables.disturbances(), expected, "{op:?} {done}");
         }
     }
+
+    #[test]
+    fn tables_spill_when_the_next_piece_of_memory_exceeds_their_limit() {
+        let extent = EXTENT_CHUNKS as u64 * CHUNK_SECTORS;
+        // What cannot be spilled, as there is no such folder, fails.
+        for (memory, makes_one, makes_two) in [
+            (EXTENT_BYTES - 1, false, false),
+            (EXTENT_BYTES, true, false),
+            (2 * EXTENT_BYTES - 1, true, false),
+            (2 * EXTENT_BYTES, true, true),
+        ] {
+            let nowhere = PathBuf::from("/nowhere/at/all");
+            let mut tables = Tables::new(Bytes::new(memory as u64), nowhere);
+            assert_eq!(tables.make(&(0..extent)).is_ok(), makes_one, "{memory}");
+            let second = tables.make(&(extent..extent + 1));
+            assert_eq!(second.is_ok(), makes_two, "{memory}");
+        }
+    }
+
+    #[test]
+    fn of_writes_that_overlap_in_time_the_first_may_stay_until_all_are_done() {
+        let mut tables = tables();
+        let write = request(Op::Write, 8, 1);
+        let seen = |tables: &Tables| {
+            let mut all = Vec::new();
+            tables.entries(8..9, |_, entry| all.push((entry.floor, entry.started)));
+            all[0]
+        };
+        let [first, second] = [(); 2].map(|()| tables.write_starts(&write).unwrap());
+        assert_eq!((first, second), (1, 2));
+        tables.write_ends(second, &write, true, false);
+        assert_eq!(seen(&tables), (0, 2), "nothing is sure yet");
+        tables.write_ends(first, &write, true, false);
+        assert_eq!(seen(&tables), (1, 2));
+        let third = tables.write_starts(&write).unwrap();
+        assert_eq!(seen(&tables), (1, 3));
+        tables.write_ends(third, &write, true, false);
+        assert_eq!(seen(&tables), (3, 3));
+    }
 }
