@@ -89,3 +89,20 @@ pub(crate) enum Failure {
     },
     Load(TraceError),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_concerns_the_engine_names_all_targets() {
+        let error = ReplayError::Engine {
+            targets: vec!["/dev/sda".into(), "/dev/sdb".into()],
+            action: "set up the engine",
+            source: std::io::Error::other("no ring"),
+        };
+        let text = "/dev/sda, /dev/sdb: cannot set up the engine: no ring";
+        assert_eq!(error.to_string(), text);
+        assert!(!error.is_refusal());
+    }
+}

@@ -52,31 +52,7 @@ pub fn look_at(host: &Host, path: &Path) -> std::io::Result<Listed> {
     if !metadata.file_type().is_block_device() {
         return Err(std::io::Error::other("it is not a block device"));
     }
-    let rdev = metadata.rdev();
-    let attribute = |name: &str| host.queue_attribute(rdev, name);
-    let number = |name: &str| attribute(name)?.parse::<u64>().ok();
-    let mut listed = Listed {
-        path: path.to_owned(),
-        size: Bytes::new(host.sectors(rdev).unwrap_or(0) * SECTOR_BYTES),
-        block: Bytes::new(number("logical_block_size").unwrap_or(SECTOR_BYTES)),
-        kind: match host.partition(rdev) {
-            Some(_) => "partition",
-            None => "disk",
-        },
-        rotational: number("rotational").map(|n| n == 1),
-        scheduler: attribute("scheduler").map(|text| {
-            let active = text.split('[').nth(1).and_then(|t| t.split(']').next());
-            active.unwrap_or(&text).to_owned()
-        }),
-        write_cache: attribute("write_cache"),
-        zoned: attribute("zoned").filter(|model| model != "none"),
-        character_device: host.character_device_at(rdev),
-        no_reads: None,
-        is_in_use: false,
-        no_writes: None,
-        consent_helps: false,
-        fakes: Vec::new(),
-    };
+    let mut listed = described(host, path, metadata.rdev());
     if listed.size.get() == 0 {
         listed.no_reads = Some("it has no backing device".to_owned());
         return Ok(listed);
@@ -107,6 +83,34 @@ pub fn look_at(host: &Host, path: &Path) -> std::io::Result<Listed> {
     Ok(listed)
 }
 
+/// What the kernel says of the device with this number, which is at `path`.
+fn described(host: &Host, path: &Path, rdev: u64) -> Listed {
+    let attribute = |name: &str| host.queue_attribute(rdev, name);
+    let number = |name: &str| attribute(name)?.parse::<u64>().ok();
+    Listed {
+        path: path.to_owned(),
+        size: Bytes::new(host.sectors(rdev).unwrap_or(0) * SECTOR_BYTES),
+        block: Bytes::new(number("logical_block_size").unwrap_or(SECTOR_BYTES)),
+        kind: match host.partition(rdev) {
+            Some(_) => "partition",
+            None => "disk",
+        },
+        rotational: number("rotational").map(|n| n == 1),
+        scheduler: attribute("scheduler").map(|text| {
+            let active = text.split('[').nth(1).and_then(|t| t.split(']').next());
+            active.unwrap_or(&text).to_owned()
+        }),
+        write_cache: attribute("write_cache"),
+        zoned: attribute("zoned").filter(|model| model != "none"),
+        character_device: host.character_device_at(rdev),
+        no_reads: None,
+        is_in_use: false,
+        no_writes: None,
+        consent_helps: false,
+        fakes: Vec::new(),
+    }
+}
+
 /// The reason without the path, and without what one does about it.
 fn short(message: &str, path: &Path) -> String {
     let message = message.strip_prefix("refused: ").unwrap_or(message);
@@ -121,6 +125,7 @@ fn short(message: &str, path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::imagined::Disk;
 
     #[test]
     fn only_block_devices_are_looked_at() {
@@ -155,5 +160,41 @@ mod tests {
         ] {
             assert_eq!(short(message, Path::new("/dev/sda")), reason, "{message}");
         }
+    }
+
+    #[test]
+    fn a_device_is_described_by_what_the_kernel_says_of_it() {
+        let disk = Disk::new(&[
+            // In sectors of 512 bytes, whatever its blocks.
+            ("size", "2048"),
+            ("queue/logical_block_size", "4096"),
+            ("queue/rotational", "1"),
+            ("queue/scheduler", "none [mq-deadline] kyber"),
+            ("queue/write_cache", "write back"),
+            ("queue/zoned", "host-managed"),
+        ]);
+        let listed = described(&disk.host(), Path::new("/dev/x"), Disk::NUMBER);
+        assert_eq!(listed.size, Bytes::new(1 << 20));
+        assert_eq!(listed.block, Bytes::new(4096));
+        assert_eq!((listed.kind, listed.rotational), ("disk", Some(true)));
+        let texts = [listed.scheduler, listed.write_cache, listed.zoned];
+        let texts = texts.map(Option::unwrap_or_default);
+        assert_eq!(texts, ["mq-deadline", "write back", "host-managed"]);
+        disk.write("queue/rotational", "0");
+        disk.write("queue/zoned", "none");
+        disk.write("queue/scheduler", "none");
+        for (name, content) in [("partition", "1"), ("start", "64"), ("../dev", "8:16")] {
+            disk.write(name, content);
+        }
+        let listed = described(&disk.host(), Path::new("/dev/x"), Disk::NUMBER);
+        assert_eq!((listed.kind, listed.rotational), ("partition", Some(false)));
+        assert_eq!(
+            (listed.zoned, listed.scheduler),
+            (None, Some("none".to_owned()))
+        );
+        // Of a device that is not there, nothing is known.
+        let none = described(&disk.host(), Path::new("/dev/x"), Disk::NUMBER + 1);
+        assert_eq!((none.size, none.block), (Bytes::new(0), Bytes::new(512)));
+        assert_eq!((none.rotational, none.scheduler), (None, None));
     }
 }

@@ -386,4 +386,15 @@ mod tests {
         // A thread may always ask for less slack.
         assert_eq!(machine.timer_slack, Some(Nanos::new(1)));
     }
+
+    #[test]
+    fn a_ring_that_is_permitted_reads_writes_and_syncs() {
+        let facts = ring_facts();
+        assert_eq!(facts.is_ok(), ring_is_permitted().is_ok());
+        // All kernels that permit one have these; commands came later.
+        let later = |name: &&str| *name == "IORING_OP_URING_CMD";
+        if let Ok(facts) = facts {
+            assert!(facts.lacking.iter().all(later), "{facts:?}");
+        }
+    }
 }

@@ -192,4 +192,13 @@ mod tests {
             assert!(meaning(code).contains(part), "{code:#x}: {}", meaning(code));
         }
     }
+
+    #[test]
+    fn what_is_no_namespace_has_no_number() {
+        let null = File::open("/dev/null").unwrap();
+        for file in [tempfile::tempfile().unwrap(), null] {
+            assert!(Namespace::id_of(&file).is_err());
+            assert!(Namespace::of(&file).is_err());
+        }
+    }
 }

@@ -310,4 +310,34 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn options_that_the_engine_found_has_no_use_for_are_noted() {
+        use crate::RingOptions;
+        let file = tempfile::tempfile().unwrap();
+        let device = File::open("/dev/null").unwrap();
+        let plain = |engine| Options {
+            engine,
+            ring: RingOptions {
+                plain_buffers: true,
+                ..RingOptions::default()
+            },
+            ..Options::default()
+        };
+        let unused = Note::from(EngineNote::OptionsUnused {
+            options: vec!["--engine-opt buffers=plain"],
+            engine: EngineKind::Passthrough,
+        });
+        let found = plain(EngineKind::Auto).engine_for(&[&device]);
+        assert_eq!(found, (EngineKind::Passthrough, vec![unused]));
+        let found = Options::default().engine_for(&[&device]);
+        assert_eq!(found, (EngineKind::Passthrough, Vec::new()));
+        let is_of_options =
+            |note: &Note| matches!(note, Note::Engine(EngineNote::OptionsUnused { .. }));
+        let (_, notes) = Options::default().engine_for(&[&file]);
+        assert!(!notes.iter().any(is_of_options), "{notes:?}");
+        // One that the user chose has been checked.
+        let chosen = plain(EngineKind::Threads).engine_for(&[&file]);
+        assert_eq!(chosen, (EngineKind::Threads, Vec::new()));
+    }
 }

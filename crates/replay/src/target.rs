@@ -719,4 +719,45 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn a_character_device_is_that_of_a_namespace_or_no_target() {
+        let path = Path::new("/dev/null");
+        let refused = Target::open(path, &Intent::default(), &Host::default()).unwrap_err();
+        assert!(matches!(refused, ReplayError::Refused(_)), "{refused:?}");
+        let text = refused.to_string();
+        assert!(text.contains("not that of an NVMe namespace"), "{text}");
+    }
+
+    #[test]
+    fn only_a_device_writes_through() {
+        let folder = tempfile::tempdir().unwrap();
+        // A file has the number zero, which is that of no device.
+        let queue = folder.path().join("sys/dev/block/0:0/queue");
+        std::fs::create_dir_all(&queue).unwrap();
+        std::fs::write(queue.join("write_cache"), "write through\n").unwrap();
+        let host = Host::at(folder.path().join("proc"), folder.path().join("sys"));
+        assert!(host.is_write_through(0));
+        let path = full(&folder, "full");
+        let target = Target::open(&path, &buffered(false, &path), &host).unwrap();
+        assert!(!target.is_write_through());
+        for write_through in [false, true] {
+            let file = File::open(&path).unwrap();
+            let (size, block) = (Bytes::new(512), Bytes::new(512));
+            let target = Target::simulated(file, size, block, write_through);
+            assert_eq!(target.is_write_through(), write_through);
+        }
+    }
+
+    #[test]
+    fn a_target_that_nobody_has_opened_since_is_ours_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = full(&folder, "full");
+        for write in [false, true] {
+            let intent = buffered(write, &path);
+            let target = Target::open(&path, &intent, &Host::default()).unwrap();
+            assert!(!target.was_opened_by_another(), "{write}");
+        }
+        assert!(!Disk::target(8).was_opened_by_another());
+    }
 }

@@ -274,4 +274,15 @@ mod tests {
     fn no_two_numbers_of_runs_are_the_same() {
         assert_ne!(unique(), unique());
     }
+
+    #[test]
+    fn the_time_of_day_is_that_of_the_system() {
+        let now = || {
+            let now = std::time::SystemTime::now();
+            now.duration_since(std::time::UNIX_EPOCH).unwrap()
+        };
+        let before = now();
+        let at = std::time::Duration::from(time::since_1970());
+        assert!(before <= at && at <= now());
+    }
 }

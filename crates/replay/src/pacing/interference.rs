@@ -199,4 +199,18 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn what_others_cost_two_threads_is_added_up() {
+        let of = |preemptions, run_delay: Option<u64>, timeslices| Interference {
+            preemptions,
+            run_delay: run_delay.map(Nanos::new),
+            timeslices,
+        };
+        let both = of(3, Some(70), 5).and(of(4, Some(30), 6));
+        assert_eq!(both, of(7, Some(100), 11));
+        // What is not known of one is not known of both.
+        assert_eq!(of(3, None, 5).and(of(4, Some(30), 6)), of(7, None, 11));
+        assert_eq!(of(0, Some(1), 0).and(of(4, None, 6)), of(4, None, 6));
+    }
 }

@@ -283,4 +283,29 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn only_a_thread_that_sleeps_and_is_not_limited_suits_real_time() {
+        // The kernel's own words, in microseconds.
+        let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+        let line = limits
+            .lines()
+            .find_map(|l| l.strip_prefix("Max realtime timeout"));
+        let soft = line.unwrap().split_whitespace().next().unwrap();
+        let limit = soft.parse().ok().map(Nanos::from_micros);
+        assert_eq!(limit.is_none(), soft == "unlimited");
+        assert_eq!(real_time_limit(), limit);
+        for (style, sleeps) in [
+            (Style::SleepThenSpin, true),
+            (Style::Sleep, true),
+            (Style::Spin, false),
+        ] {
+            let pacing = Pacing {
+                style,
+                ..Pacing::default()
+            };
+            let suits = sleeps && limit.is_none();
+            assert_eq!(suits_real_time(&pacing), suits, "{style:?}");
+        }
+    }
 }

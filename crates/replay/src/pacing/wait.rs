@@ -679,4 +679,32 @@ mod tests {
         margin.learn(Nanos::SECOND);
         assert_eq!(margin.get(), US(400));
     }
+
+    #[test]
+    fn a_thread_uses_too_much_only_beyond_its_share() {
+        use ThreadPriority::{Fifo, Nice, Normal};
+        // Of ten milliseconds each; rivals take two of them.
+        for (priority, has_rivals, processor_time, is_too_much) in [
+            (Fifo, false, 9_000_000, false),
+            (Fifo, false, 9_000_001, true),
+            (Nice, false, 10_000_000, false),
+            (Normal, true, 5_000_000, false),
+            (Normal, true, 5_000_001, true),
+            (Fifo, true, 5_000_001, true),
+        ] {
+            let share = if has_rivals { 0.5 } else { 0.9 };
+            let mut contention = Contention {
+                used: share,
+                ..contention(priority)
+            };
+            let usage = Usage {
+                processor_time: Nanos::new(processor_time),
+                run_delay: if has_rivals { MS(2) } else { Nanos::ZERO },
+                timeslices: 1,
+            };
+            contention.judge(MS(10), usage, None);
+            assert_eq!(contention.is_there, has_rivals);
+            assert_eq!(contention.uses_too_much, is_too_much, "{processor_time}");
+        }
+    }
 }

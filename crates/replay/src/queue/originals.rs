@@ -445,4 +445,43 @@ mod tests {
         assert_eq!(active("none [mq-deadline] kyber"), "mq-deadline");
         assert_eq!(active("0"), "0");
     }
+
+    #[test]
+    fn a_folder_that_takes_no_file_is_passed_over() {
+        let (folder, setting, _) = left_by(|_| ());
+        let good = folder.path().join("other");
+        let folders = Originals(vec![PathBuf::from("/proc"), good.clone()]);
+        let kept = folders.keep(&setting, "0", "2").unwrap();
+        assert_eq!(kept.0, good.join("nomerges-zram7"));
+        let refused = Originals(vec![PathBuf::from("/proc")]).keep(&setting, "0", "2");
+        let refused = refused.err().unwrap();
+        assert_ne!(refused.kind(), io::ErrorKind::AlreadyExists, "{refused}");
+    }
+
+    #[test]
+    fn what_is_kept_is_of_this_boot_and_of_the_disk() {
+        let (folder, setting, _) = left_by(|_| ());
+        let file = folder.path().join("run/nomerges-zram7");
+        let content = Content::of(&fs::read_to_string(file).unwrap()).unwrap();
+        assert_eq!(content.disk, "7");
+        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+        assert_eq!(content.boot, id.trim());
+        fs::remove_file(setting.with_file_name("../diskseq")).unwrap();
+        assert_eq!(disk_of(&setting), "", "before Linux 5.15");
+    }
+
+    #[test]
+    fn the_active_one_is_in_brackets() {
+        for (text, expected) in [
+            ("none [mq-deadline] kyber", "mq-deadline"),
+            ("[none]", "none"),
+            ("a [] b", ""),
+            ("2", "2"),
+            ("a ] b [ c", "a ] b [ c"),
+            ("a [ b", "a [ b"),
+            ("", ""),
+        ] {
+            assert_eq!(active(text), expected, "{text}");
+        }
+    }
 }

@@ -156,4 +156,39 @@ mod tests {
         assert!(matches!(refused, ReplayError::Refused(_)), "{refused:?}");
         assert!(refused.to_string().contains("below /dev"), "{refused}");
     }
+
+    #[test]
+    fn a_file_is_as_long_as_it_is_to_be_and_holds_data_to_its_end() {
+        const PIECE: u64 = 1 << 20;
+        let folder = tempfile::tempdir().unwrap();
+        for (size, written) in [
+            (4096, vec![4096]),
+            (PIECE, vec![PIECE]),
+            (PIECE + 4096, vec![PIECE, PIECE + 4096]),
+        ] {
+            let path = folder.path().join(format!("{size}"));
+            let mut seen = Vec::new();
+            create_file(&path, Bytes::new(size), |bytes| {
+                seen.push(bytes);
+                true
+            })
+            .unwrap();
+            assert_eq!(seen, written);
+            let data = std::fs::read(&path).unwrap();
+            assert_eq!(data.len() as u64, size);
+            let holds_data = |block: &[u8]| block.iter().any(|byte| *byte != 0);
+            assert!(data.chunks(512).all(holds_data));
+        }
+    }
+
+    #[test]
+    fn a_file_that_there_is_no_room_for_is_not_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("target");
+        let size = Bytes::new(1 << 60);
+        let refused = create_file(&path, size, |_| false).unwrap_err();
+        assert!(matches!(refused, ReplayError::Refused(_)), "{refused:?}");
+        assert!(refused.to_string().contains("is free"), "{refused}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }
