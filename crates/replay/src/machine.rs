@@ -20,8 +20,8 @@ use rustix::process::{Resource, geteuid, getrlimit};
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
 use crate::engine::{MOST_REGISTERED, ring_is_permitted};
-use crate::look_at;
 use crate::pacing::{Pacing, ThreadPriority, granted};
+use crate::{Listed, look_at};
 
 /// `CAP_IPC_LOCK` of `linux/capability.h`: no limit on locked memory.
 const CAP_IPC_LOCK: u32 = 14;
@@ -190,13 +190,18 @@ impl Machine {
 
 /// Whether a replay may read the device at `path`, as `iosonar targets` has it; `None` where it has no medium, or is gone.
 fn accessed(host: &Host, path: PathBuf) -> Option<(PathBuf, DeviceAccess)> {
-    let listed = look_at(host, &path).ok()?;
+    let access = access_to(&look_at(host, &path).ok()?)?;
+    Some((path, access))
+}
+
+/// Whether it may read this device; `None` without a medium.
+fn access_to(listed: &Listed) -> Option<DeviceAccess> {
     let access = match listed.no_reads {
         None => DeviceAccess::Readable,
         Some(_) if listed.is_in_use => DeviceAccess::InUse,
         Some(_) => DeviceAccess::Denied,
     };
-    (listed.size.get() > 0).then_some((path, access))
+    (listed.size.get() > 0).then_some(access)
 }
 
 /// Probes `io_uring` for what a replay submits.
@@ -395,6 +400,36 @@ mod tests {
         let later = |name: &&str| *name == "IORING_OP_URING_CMD";
         if let Ok(facts) = facts {
             assert!(facts.lacking.iter().all(later), "{facts:?}");
+        }
+    }
+
+    #[test]
+    fn a_device_with_a_medium_is_readable_in_use_or_denied() {
+        let why = || Some("it is mounted".to_owned());
+        for (bytes, no_reads, is_in_use, access) in [
+            (512, None, false, Some(DeviceAccess::Readable)),
+            (512, why(), true, Some(DeviceAccess::InUse)),
+            (512, why(), false, Some(DeviceAccess::Denied)),
+            (0, why(), false, None),
+            (0, None, false, None),
+        ] {
+            let listed = Listed {
+                path: "/dev/sda".into(),
+                size: Bytes::new(bytes),
+                block: Bytes::new(512),
+                kind: "disk",
+                rotational: None,
+                scheduler: None,
+                write_cache: None,
+                zoned: None,
+                character_device: None,
+                no_reads,
+                is_in_use,
+                no_writes: None,
+                consent_helps: false,
+                fakes: Vec::new(),
+            };
+            assert_eq!(access_to(&listed), access, "{bytes} {is_in_use}");
         }
     }
 }

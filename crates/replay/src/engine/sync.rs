@@ -79,12 +79,13 @@ const IN_MEMORY: [&str; 3] = ["zram", "pmem", "ram"];
 
 /// The devices, by the kernel's names, that synchronous calls suit better than a ring.
 pub(super) fn suited(files: &[&File]) -> Vec<String> {
-    let suits = |file: &&File| {
-        let name = driver(file)?;
-        let is_in_memory = IN_MEMORY.iter().any(|memory| name.starts_with(memory));
-        (is_in_memory && !can_say_no(file)).then_some(name)
-    };
+    let suits = |file: &&File| driver(file).filter(|name| is_suited(name, || can_say_no(file)));
     files.iter().filter_map(suits).collect()
+}
+
+/// Whether synchronous calls suit a device of this name better, which may say that a request would have to wait.
+fn is_suited(name: &str, can_say_no: impl FnOnce() -> bool) -> bool {
+    IN_MEMORY.iter().any(|memory| name.starts_with(memory)) && !can_say_no()
 }
 
 /// The kernel's name of a block device.
@@ -178,5 +179,20 @@ mod tests {
         // A pipe has no places, so it refuses that; but not because it would have to wait.
         let (reader, _writer) = std::io::pipe().unwrap();
         assert!(can_say_no(&File::from(std::os::fd::OwnedFd::from(reader))));
+    }
+
+    #[test]
+    fn synchronous_calls_suit_memory_that_cannot_be_asked_without_waiting() {
+        for (name, is_in_memory) in [
+            ("zram0", true),
+            ("pmem1s", true),
+            ("ram15", true),
+            ("sda", false),
+            ("nvme0n1", false),
+            ("dm-0", false),
+        ] {
+            assert_eq!(is_suited(name, || false), is_in_memory, "{name}");
+            assert!(!is_suited(name, || true), "{name}");
+        }
     }
 }
