@@ -6,6 +6,8 @@ mod frame;
 mod growing;
 mod packing;
 mod reader;
+#[cfg(test)]
+mod testing;
 mod writer;
 
 pub(crate) use block::{BlockColumns, BlockDecoder, Encoder};

@@ -154,12 +154,11 @@ impl Reader {
     /// Takes the next frame, which is there; damage is left out where that is allowed.
     pub(super) fn step(&mut self) -> Result<(), TraceError> {
         match self.next_frame() {
-            Ok(_) => Ok(()),
             Err(e) if self.lenient => {
                 self.leave_out(&e);
                 Ok(())
             }
-            Err(e) => Err(e),
+            outcome => outcome,
         }
     }
 
@@ -266,21 +265,8 @@ impl Reader {
         Ok(header)
     }
 
-    /// Goes on to the next block that is whole and wanted, or to the end.
-    fn go_to_block(&mut self) -> Result<(), TraceError> {
-        while !self.ended {
-            match self.next_frame() {
-                Ok(true) => return Ok(()),
-                Ok(false) => {}
-                Err(e) if self.lenient => self.leave_out(&e),
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes the next frame. Returns whether it is a block to be read.
-    fn next_frame(&mut self) -> Result<bool, TraceError> {
+    /// Takes the next frame.
+    fn next_frame(&mut self) -> Result<(), TraceError> {
         let header = self.next_header()?;
         let at = self.offset - FRAME_HEADER as u64;
         let length = u32::from_le_bytes([header[4], header[5], header[6], header[7]]) as usize;
@@ -337,27 +323,23 @@ impl Reader {
                     )
                 })?;
                 self.metadata.remarks = remarks;
-                Ok(false)
+                Ok(())
             }
             DATA if block_header(self.decoder.bytes_mut())
                 .is_some_and(|(_, _, max)| max < self.skip_before) =>
             {
-                Ok(false)
+                Ok(())
             }
             DATA => {
                 self.block_at = at;
-                if self.decoder.begin() {
-                    Ok(self.decoder.left() > 0)
-                } else {
-                    Err(self.nonsense())
+                match self.decoder.begin() {
+                    true => Ok(()),
+                    false => Err(self.nonsense()),
                 }
             }
-            INDEX => {
-                self.behind_index()?;
-                Ok(false)
-            }
+            INDEX => self.behind_index(),
             // Kinds of later minor versions.
-            _ => Ok(false),
+            _ => Ok(()),
         }
     }
 
@@ -455,7 +437,7 @@ impl TraceReader for Reader {
         batch.clear();
         loop {
             while self.decoder.left() == 0 && !self.ended {
-                self.go_to_block()?;
+                self.step()?;
             }
             if self.decoder.left() == 0 {
                 break;
@@ -484,10 +466,10 @@ impl TraceReader for Reader {
             let index = self.index().unwrap_or_default();
             self.none_before = Some(NoneBefore::of(&index));
         }
-        let next = match (self.decoder.left(), &self.header) {
-            (0, None) => self.offset,
-            (0, Some(header)) => self.offset - header.len() as u64,
-            _ => self.block_at,
+        // A header is kept only before the first block, where `block_at` is 0.
+        let next = match self.decoder.left() == 0 && self.header.is_none() {
+            true => self.offset,
+            false => self.block_at,
         };
         let known = self.none_before.as_ref();
         known.map_or(Nanos::ZERO, |known| known.from(next))
@@ -522,5 +504,327 @@ impl TraceReader for Reader {
             self.header = None;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use super::super::testing::{block, file_header, file_of, frame_of};
+    use super::*;
+
+    fn source(bytes: &[u8]) -> Source {
+        Source {
+            input: Box::new(Cursor::new(bytes.to_vec())),
+            path: "x.ios".into(),
+            file: None,
+            cut: CutOff::default(),
+        }
+    }
+
+    /// A reader of a file in which it can jump.
+    fn of_file(bytes: &[u8]) -> Reader {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file.rewind().unwrap();
+        let source = Source {
+            input: Box::new(file.try_clone().unwrap()),
+            file: Some(file),
+            ..source(b"")
+        };
+        Reader::new(source, &ReadOptions::default()).unwrap()
+    }
+
+    fn starts_of(reader: &mut Reader) -> Result<Vec<u64>, (Vec<u64>, String)> {
+        let (mut batch, mut starts) = (Batch::default(), Vec::new());
+        loop {
+            match reader.next_batch(&mut batch) {
+                Ok(0) => return Ok(starts),
+                Ok(_) => starts.extend(batch.starts().iter().map(|start| start.get())),
+                Err(error) => return Err((starts, error.to_string())),
+            }
+        }
+    }
+
+    /// The starts before the first damage with what it is, and all that are read leniently with the number of blocks that are
+    /// left out then.
+    type Outcome = (Result<Vec<u64>, (Vec<u64>, String)>, (Vec<u64>, u64));
+
+    fn read(bytes: &[u8]) -> Outcome {
+        let strictly = match Reader::new(source(bytes), &ReadOptions::default()) {
+            Ok(mut reader) => starts_of(&mut reader),
+            Err(error) => Err((Vec::new(), error.to_string())),
+        };
+        let lenient = ReadOptions {
+            lenient: true,
+            ..ReadOptions::default()
+        };
+        let mut reader = Reader::new(source(bytes), &lenient).unwrap();
+        let starts = starts_of(&mut reader).unwrap();
+        let left_out = reader.metadata().remarks.iter().map(|r| r.count).sum();
+        (strictly, (starts, left_out))
+    }
+
+    /// Checks what is read before the damage, the place and the words of the error, and what is read leniently.
+    fn is_damaged(bytes: &[u8], before: &[u64], at: usize, words: &str, leniently: (&[u64], u64)) {
+        let (strictly, (starts, left_out)) = read(bytes);
+        let (seen, error) = strictly.expect_err(words);
+        let place = format!("x.ios: byte {at}: ");
+        assert!(
+            error.starts_with(&place) && error.contains(words),
+            "{place}{words}: {error}"
+        );
+        assert_eq!(seen, before, "{error}");
+        assert_eq!((&starts[..], left_out), leniently, "{error}");
+    }
+
+    const BLOCKS: [&[u64]; 3] = [&[5, 9], &[2, 4], &[7]];
+    const STARTS: [u64; 5] = [5, 9, 2, 4, 7];
+
+    #[test]
+    fn a_file_that_is_cut_anywhere_is_read_up_to_its_last_whole_block() {
+        let (file, frames) = file_of(&BLOCKS);
+        assert_eq!(read(&file), (Ok(STARTS.to_vec()), (STARTS.to_vec(), 0)));
+        let end_mark = frames[5];
+        for cut in 0..file.len() {
+            // Blocks begin with the second frame.
+            let whole = frames[2..=4].iter().filter(|end| **end <= cut).count();
+            let starts = BLOCKS[..whole].concat();
+            if cut < frame::FILE_HEADER {
+                let words = format!("the file has {cut} bytes, expected at least 16");
+                is_damaged(&file[..cut], &[], 0, &words, (&[], 0));
+                continue;
+            }
+            let at = *frames.iter().rfind(|begin| **begin <= cut).unwrap();
+            let got = cut - at;
+            let words = match got.checked_sub(FRAME_HEADER) {
+                _ if at == end_mark => "the end mark is missing".to_owned(),
+                None => "the file ends here, before its index".to_owned(),
+                Some(got) => format!("the file ends after {got} of the "),
+            };
+            // All blocks were there where only the end mark is cut.
+            let left_out = u64::from(at == end_mark);
+            is_damaged(&file[..cut], &starts, at, &words, (&starts, left_out));
+        }
+    }
+
+    #[test]
+    fn behind_a_file_stands_another_or_nothing() {
+        let (file, _) = file_of(&BLOCKS);
+        let twice = [&file[..], &file].concat();
+        let all = [STARTS, STARTS].concat();
+        assert_eq!(read(&twice), (Ok(all.clone()), (all.clone(), 0)));
+        let (right, later) = (file_header(frame::MAJOR), file_header(frame::MAJOR + 1));
+        let mut wrong = right.clone();
+        wrong[3] ^= 1;
+        for tail in [
+            &b"x"[..],
+            &right[..15],
+            &right[..8],
+            &wrong,
+            &later,
+            &[0; 40],
+        ] {
+            let bytes = [&file[..], tail].concat();
+            let words =
+                "the data after the end of the trace is not an .ios file; --lenient ignores it";
+            is_damaged(&bytes, &STARTS, file.len(), words, (&STARTS, 1));
+        }
+        // It may be cut off like the first.
+        let words = "before its index";
+        let cut = [&file[..], &right].concat();
+        is_damaged(&cut, &STARTS, cut.len(), words, (&STARTS, 0));
+    }
+
+    #[test]
+    fn a_file_of_another_version_or_kind_is_refused_leniently_too() {
+        let later = file_header(frame::MAJOR + 1);
+        let mut other = file_header(frame::MAJOR);
+        other[7] = b'\r';
+        for (bytes, words) in [
+            (later, "x.ios: byte 8: field 'version' is 2, expected 1"),
+            (other, "x.ios: byte 0: field 'magic' is [89, 49"),
+        ] {
+            for lenient in [false, true] {
+                let options = ReadOptions {
+                    lenient,
+                    ..ReadOptions::default()
+                };
+                let error = Reader::new(source(&bytes), &options).err().unwrap();
+                assert!(error.to_string().starts_with(words), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_is_refused_by_its_length_and_checksum_but_not_by_its_kind() {
+        let (begin, data) = (file_header(frame::MAJOR), frame_of(DATA, &block(&[3])));
+        let at = begin.len() + data.len();
+        let with = |frame: &[u8]| [&begin[..], &data, frame, &data].concat();
+        for kind in [METADATA, DATA, b'Z'] {
+            // Kinds of later versions are stepped over, and so is an empty block.
+            let payload = match kind {
+                METADATA => b"{}".to_vec(),
+                DATA => block(&[]),
+                _ => b"any".to_vec(),
+            };
+            let fine = frame_of(kind, &payload);
+            let end = with(&fine).len();
+            let words = "the file ends here, before its index";
+            is_damaged(&with(&fine), &[3, 3], end, words, (&[3, 3], 0));
+            // A length that no frame has ends the reading, one that only this has not is that of a cut file.
+            let longest = frame::longest(kind) as u32;
+            for (length, words) in [
+                (longest, "the file ends after"),
+                (longest + 1, "a frame of kind"),
+                (u32::MAX, "a frame of kind"),
+            ] {
+                let mut long = fine.clone();
+                long[4..8].copy_from_slice(&length.to_le_bytes());
+                is_damaged(&with(&long), &[3], at, words, (&[3], 0));
+            }
+            for zero in 1..4 {
+                let mut other = fine.clone();
+                other[zero] = 1;
+                is_damaged(&with(&other), &[3], at, "a frame of kind", (&[3], 0));
+            }
+            // What has the wrong checksum alone is left out.
+            for byte in 8..fine.len() {
+                let mut damaged = fine.clone();
+                damaged[byte] ^= 0x40;
+                is_damaged(&with(&damaged), &[3], at, "the checksum", (&[3, 3], 1));
+            }
+        }
+        let nonsense = with(&frame_of(DATA, &[1, 0, 0]));
+        let words = "the columns of this block are invalid";
+        is_damaged(&nonsense, &[3], at, words, (&[3, 3], 1));
+        let no_json = with(&frame_of(METADATA, b"[]"));
+        is_damaged(&no_json, &[3], at, "not valid JSON", (&[3, 3], 1));
+    }
+
+    #[test]
+    fn rows_to_come_start_no_earlier_than_the_index_says() {
+        let (file, _) = file_of(&BLOCKS);
+        let mut reader = of_file(&file);
+        let mut batch = Batch::default();
+        for (least, block) in [2, 2, 7].into_iter().zip(BLOCKS) {
+            assert_eq!(reader.none_before(), Nanos::new(least));
+            assert_eq!(reader.next_batch(&mut batch).unwrap(), block.len());
+        }
+        assert_eq!(reader.none_before(), Nanos::MAX);
+        // A block of two batches counts until its last row has been read.
+        let mut long = vec![9; Batch::ROWS + 1];
+        long[0] = 1;
+        let (file, _) = file_of(&[&long, &[8]]);
+        let mut reader = of_file(&file);
+        for (least, rows) in [(1, Batch::ROWS), (1, 1), (8, 1)] {
+            assert_eq!(reader.none_before(), Nanos::new(least));
+            assert_eq!(reader.next_batch(&mut batch).unwrap(), rows);
+        }
+        assert_eq!(reader.none_before(), Nanos::MAX);
+        // Without an index, and of two files, nothing is known.
+        for bytes in [&file[..file.len() - 1], &[&file[..], &file].concat()] {
+            assert_eq!(of_file(bytes).none_before(), Nanos::ZERO);
+        }
+        let pipe = Reader::new(source(&file), &ReadOptions::default());
+        assert_eq!(pipe.unwrap().none_before(), Nanos::ZERO);
+    }
+
+    #[test]
+    fn an_index_that_does_not_fit_the_file_is_not_used() {
+        let (file, frames) = file_of(&BLOCKS);
+        let (index, end) = (frames[4], frames[5]);
+        let is_used = |bytes: &[u8]| of_file(bytes).index().is_some();
+        assert!(is_used(&file));
+        // The index begins at another place, or has another kind, length or content.
+        for at in [
+            index - 1,
+            index + 1,
+            end,
+            end + 16,
+            usize::MAX >> 1,
+            frames[1],
+        ] {
+            let mut other = file.clone();
+            other[end..end + 8].copy_from_slice(&(at as u64).to_le_bytes());
+            assert!(!is_used(&other), "{at}");
+        }
+        for byte in (index..end).chain(end + 8..file.len()) {
+            let mut other = file.clone();
+            other[byte] ^= 1;
+            assert!(!is_used(&other), "{byte}");
+        }
+        let between = [&file[..end], &[0; 4], &file[end..]].concat();
+        assert!(!is_used(&between));
+        // A part of an entry.
+        let mut short = file[..index].to_vec();
+        short.extend(frame_of(INDEX, &[0; frame::INDEX_ENTRY + 1]));
+        short.extend(&file[end..]);
+        assert!(!is_used(&short));
+    }
+
+    #[test]
+    fn blocks_that_end_before_a_time_are_not_read() {
+        let (file, _) = file_of(&BLOCKS);
+        // What is left of the blocks that have a start at this time or later.
+        for (time, starts) in [
+            (0, &STARTS[..]),
+            (4, &STARTS),
+            (5, &[5, 9, 7]),
+            (7, &[5, 9, 7]),
+            (8, &[5, 9]),
+            (9, &[5, 9]),
+            (10, &[]),
+        ] {
+            for can_jump in [false, true] {
+                let mut reader = match can_jump {
+                    true => of_file(&file),
+                    false => Reader::new(source(&file), &ReadOptions::default()).unwrap(),
+                };
+                reader.skip_before(Nanos::new(time)).unwrap();
+                assert_eq!(starts_of(&mut reader).unwrap(), starts, "{time} {can_jump}");
+            }
+        }
+        // A jump reads on where the first block with such a start begins.
+        let (file, frames) = file_of(&[&[1], &[2], &[3], &[1], &[4]]);
+        for (time, block) in [(2, 2), (3, 3), (4, 5), (5, 5)] {
+            let mut reader = of_file(&file);
+            reader.skip_before(Nanos::new(time)).unwrap();
+            assert_eq!(reader.offset, frames[block] as u64, "{time}");
+        }
+    }
+
+    #[test]
+    fn what_the_end_says_of_the_trace_is_known_after_a_jump() {
+        let (mut file, frames) = file_of(&[&[1], &[2]]);
+        let end = frames[3];
+        file.truncate(end);
+        let about = br#"{"devices":["sda"]}"#;
+        file.extend(frame_of(METADATA, about));
+        let at = file.len() as u64;
+        let mut index = Vec::new();
+        for (offset, count, start) in [
+            (frames[0], 0, 0),
+            (frames[1], 1, 1),
+            (frames[2], 1, 2),
+            (end, 0, 0),
+        ] {
+            let entry = IndexEntry {
+                offset: offset as u64,
+                count,
+                min: start,
+                max: start,
+            };
+            entry.put(&mut index);
+        }
+        file.extend(frame_of(INDEX, &index));
+        file.extend(at.to_le_bytes());
+        file.extend(frame::END);
+        let mut reader = of_file(&file);
+        assert!(reader.metadata().devices.is_empty());
+        reader.skip_before(Nanos::new(2)).unwrap();
+        assert_eq!(reader.metadata().devices, ["sda"]);
+        assert_eq!(starts_of(&mut reader).unwrap(), [2]);
     }
 }
