@@ -381,7 +381,7 @@ impl BlockDecoder {
         if let Some(values) = rest(columns, THINK, u64::MAX, bytes, values)? {
             batch.think.extend(values.iter().map(time));
         }
-        if let Some(values) = rest(columns, STATUS, ERROR + short, bytes, values)? {
+        if let Some(values) = rest(columns, STATUS, u64::MAX, bytes, values)? {
             let statuses: Result<Vec<Status>, Nonsense> =
                 values.iter().map(|&v| status_of(v)).collect();
             batch.status.extend(statuses?.into_iter());
@@ -442,5 +442,262 @@ impl Column {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Outcome, Record, Request};
+
+    /// Number, encoding and bytes of each column of a block, in their order.
+    fn columns_of(block: &[u8]) -> Vec<(usize, u8, Vec<u8>)> {
+        let (mut columns, mut rest) = (Vec::new(), &block[BLOCK_HEADER..]);
+        while !rest.is_empty() {
+            let length = u32::from_le_bytes(rest[4..8].try_into().unwrap()) as usize;
+            assert_eq!(rest[2..4], [0; 2]);
+            columns.push((usize::from(rest[0]), rest[1], rest[8..8 + length].to_vec()));
+            rest = &rest[8 + length..];
+        }
+        columns
+    }
+
+    fn encoded(batch: &Batch) -> Vec<u8> {
+        let (mut columns, mut bytes) = (BlockColumns::default(), Vec::new());
+        columns.extend(batch, 0, batch.len());
+        assert_eq!(columns.len(), batch.len());
+        columns.encode(&mut Encoder::default(), &mut bytes);
+        bytes
+    }
+
+    fn decoded(block: &[u8]) -> Option<Batch> {
+        let (mut decoder, mut batch) = (BlockDecoder::default(), Batch::default());
+        decoder.bytes_mut().extend_from_slice(block);
+        if !decoder.begin() {
+            assert_eq!(decoder.left(), 0);
+            return None;
+        }
+        decoder.next(&mut batch).map(|()| batch)
+    }
+
+    /// A block of `rows` rows with these columns.
+    fn block_of(rows: u32, columns: &[(usize, u8, &[u8])]) -> Vec<u8> {
+        let mut block = rows.to_le_bytes().to_vec();
+        block.resize(BLOCK_HEADER, 0);
+        for (column, encoding, bytes) in columns {
+            put_column(*column, *encoding, bytes.len(), &mut block);
+            block.extend_from_slice(bytes);
+        }
+        block
+    }
+
+    #[test]
+    fn a_block_has_its_columns_once_each_with_the_lengths_before_the_sectors() {
+        let mut batch = Batch::default();
+        for i in 0..2_u16 {
+            batch.push(&Record {
+                request: Request {
+                    start: Nanos::new(10 + u64::from(i)),
+                    sector: Sector::new(7 + u64::from(i)),
+                    sectors: Sectors::new(1 + u32::from(i)),
+                    op: Op::ALL[usize::from(i)],
+                    flags: Flags::from_bits(1 + i as u8),
+                    device: i,
+                    class: i,
+                    group: i.into(),
+                },
+                outcome: Outcome {
+                    delay: Some(Nanos::new(i.into())),
+                    latency: Some(Nanos::new(i.into())),
+                    status: Status::Error(i),
+                    pushed_back: i == 1,
+                },
+            });
+            batch.set_think(batch.len() - 1, Some(Nanos::new(i.into())));
+        }
+        let block = encoded(&batch);
+        assert_eq!(block_header(&block), Some((2, 10, 11)));
+        let numbers: Vec<usize> = columns_of(&block).iter().map(|(n, ..)| *n).collect();
+        assert_eq!(numbers, [0, 2, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+        let read = decoded(&block).unwrap();
+        assert!(read.records().eq(batch.records()));
+        assert_eq!(
+            (read.think(0), read.think(1)),
+            (Some(Nanos::ZERO), Some(Nanos::new(1)))
+        );
+    }
+
+    #[test]
+    fn a_column_has_the_shortest_encoding_and_none_if_all_is_zero() {
+        let encodings = |starts: &[u64], requests: &[(u64, u32)]| {
+            let mut batch = Batch::default();
+            for (start, (sector, sectors)) in starts.iter().zip(requests) {
+                let mut record = Record::default();
+                record.request.start = Nanos::new(*start);
+                record.request.sector = Sector::new(*sector);
+                record.request.sectors = Sectors::new(*sectors);
+                batch.push(&record);
+            }
+            let block = encoded(&batch);
+            let read = decoded(&block).unwrap();
+            assert!(read.records().eq(batch.records()));
+            let columns = columns_of(&block).into_iter();
+            columns.map(|(n, e, _)| (n, e)).collect::<Vec<_>>()
+        };
+        // All starts are 0; lengths are the same; each begins where the one before ends.
+        let rows = [(8, 8), (16, 8), (24, 8), (32, 8)];
+        assert_eq!(
+            encodings(&[0; 4], &rows),
+            [(SECTORS, CONSTANT), (SECTOR, DELTA)]
+        );
+        // Starts with steps of 1 or 2 far from 0; ends are met although lengths vary.
+        let starts: Vec<u64> = (0..100).map(|i| (1 << 40) + 3 * i / 2).collect();
+        let mut end = 0;
+        let rows: Vec<(u64, u32)> = (0..100)
+            .map(|i| {
+                let (sector, length) = (end, 1 + i * i % 97);
+                end += u64::from(length);
+                (sector, length)
+            })
+            .collect();
+        assert_eq!(
+            encodings(&starts, &rows),
+            [(START, DELTA), (SECTORS, PLAIN), (SECTOR, GAP)]
+        );
+        // Random within a few bits: differences have one more.
+        let random: Vec<(u64, u32)> = (0..100_u64)
+            .map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60, 1))
+            .collect();
+        assert_eq!(
+            encodings(&[7; 100], &random),
+            [(START, CONSTANT), (SECTORS, CONSTANT), (SECTOR, PLAIN)]
+        );
+    }
+
+    #[test]
+    fn values_of_a_column_are_within_its_type() {
+        for (column, most, read) in [
+            (SECTORS, u64::from(u32::MAX), u64::from(u32::MAX)),
+            (OP, Op::ALL.len() as u64 - 1, Op::ALL.len() as u64 - 1),
+            (FLAGS, 15, 15),
+            (DEVICE, 0xffff, 0xffff),
+            (CLASS, 0xffff, 0xffff),
+            (GROUP, u64::from(u32::MAX), u64::from(u32::MAX)),
+            (STATUS, ERROR + 0xffff, 0xffff),
+            (PUSHED_BACK, 1, 1),
+        ] {
+            let with =
+                |value: u64| decoded(&block_of(1, &[(column, CONSTANT, &value.to_le_bytes())]));
+            let Record { request, outcome } = with(most).unwrap().record(0);
+            let seen = match column {
+                SECTORS => request.sectors.get().into(),
+                OP => request.op as u64,
+                FLAGS => request.flags.bits().into(),
+                DEVICE => request.device.into(),
+                CLASS => request.class.into(),
+                GROUP => request.group.into(),
+                STATUS => match outcome.status {
+                    Status::Error(errno) => errno.into(),
+                    other => panic!("{other:?}"),
+                },
+                _ => outcome.pushed_back.into(),
+            };
+            assert_eq!(seen, read, "column {column}");
+            for beyond in [most + 1, u64::MAX] {
+                assert!(with(beyond).is_none(), "column {column}: {beyond}");
+            }
+        }
+        // Numbers of statuses end below those of errors.
+        for (number, status) in STATUSES.into_iter().enumerate() {
+            assert_eq!(status_number(status), number as u64);
+            assert_eq!(status_of(number as u64), Ok(status));
+        }
+        for number in [STATUSES.len() as u64, ERROR - 1] {
+            assert_eq!(status_of(number), Err(Nonsense), "{number}");
+        }
+        assert_eq!(status_of(ERROR), Ok(Status::Error(0)));
+        // Times are one more than they are, so that 0 is none; the largest is read as the one before.
+        let longest = optional(Some(Nanos::MAX));
+        assert_eq!((optional(None), longest), (0, u64::MAX));
+        for column in [DELAY, LATENCY, THINK] {
+            let batch =
+                decoded(&block_of(1, &[(column, CONSTANT, &longest.to_le_bytes())])).unwrap();
+            let outcome = batch.outcome(0);
+            let times = [outcome.delay, outcome.latency, batch.think(0)];
+            let mut expected = [None; 3];
+            expected[column - DELAY] = Some(Nanos::new(u64::MAX - 1));
+            assert_eq!(times, expected);
+        }
+    }
+
+    #[test]
+    fn a_block_has_at_most_65536_rows_and_whole_columns() {
+        let most = BlockColumns::MOST as u32;
+        let of_rows = |rows| {
+            let mut decoder = BlockDecoder::default();
+            decoder.bytes_mut().extend(block_of(rows, &[]));
+            decoder.begin().then(|| decoder.left())
+        };
+        assert_eq!(of_rows(most), Some(BlockColumns::MOST));
+        assert_eq!(of_rows(most + 1), None);
+        let eight = [7; 8];
+        let fine = block_of(
+            2,
+            &[(START, CONSTANT, &eight), (99, 77, b"of a later version")],
+        );
+        assert_eq!(
+            decoded(&fine).unwrap().starts(),
+            [Nanos::new(0x0707_0707_0707_0707); 2]
+        );
+        for cut in 0..fine.len() {
+            // The second column is one that this version steps over.
+            let is_whole = matches!(cut, BLOCK_HEADER) || cut == BLOCK_HEADER + 16;
+            assert_eq!(decoded(&fine[..cut]).is_some(), is_whole, "{cut}");
+        }
+        // A base of 7 and no bits; twice a step of 1 (2 as a zigzag).
+        let (seven, one) = ([0, 0, 7], [0, 0, 2]);
+        for (column, encoding, bytes, values) in [
+            (START, PLAIN, &seven[..], Some([7, 7])),
+            (START, DELTA, &one, Some([1, 2])),
+            (SECTOR, DELTA, &one, Some([1, 2])),
+            // Each begins one behind the end of the one before.
+            (SECTOR, GAP, &one, Some([1, 5])),
+            (START, GAP, &one, None),
+            (START, GAP + 1, &one, None),
+            (START, CONSTANT, &seven, None),
+            (START, CONSTANT, &[7; 9], None),
+            (START, PLAIN, &seven[..2], None),
+        ] {
+            let three = 3_u64.to_le_bytes();
+            let block = block_of(2, &[(SECTORS, CONSTANT, &three), (column, encoding, bytes)]);
+            let read = decoded(&block).map(|batch| match column {
+                START => [0, 1].map(|row| batch.start[row].get()),
+                _ => [0, 1].map(|row| batch.sector[row].get()),
+            });
+            assert_eq!(read, values, "column {column}, encoding {encoding}");
+        }
+    }
+
+    #[test]
+    fn rows_are_decoded_a_batch_at_a_time() {
+        let rows = 2 * Batch::ROWS + 3;
+        let mut batch = Batch::default();
+        for i in 0..rows as u64 {
+            let mut record = Record::default();
+            record.request.start = Nanos::new(i * i);
+            record.request.sector = Sector::new(i * 7919 % 10_007);
+            record.request.sectors = Sectors::new(1 + i as u32 % 3);
+            batch.push(&record);
+        }
+        let block = encoded(&batch);
+        let mut decoder = BlockDecoder::default();
+        decoder.bytes_mut().extend(block);
+        assert!(decoder.begin());
+        let mut read = Batch::default();
+        for left in [rows, rows - Batch::ROWS, 3, 0] {
+            assert_eq!(decoder.left(), left);
+            decoder.next(&mut read).unwrap();
+        }
+        assert!(read.records().eq(batch.records()));
     }
 }

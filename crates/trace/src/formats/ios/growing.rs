@@ -92,3 +92,94 @@ impl Growing {
         self.reader.has_ended()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::super::frame::{DATA, LONGEST, METADATA};
+    use super::super::testing::{file_header, file_of, frame_of};
+    use super::*;
+
+    fn starts_of(growing: &mut Growing) -> Vec<u64> {
+        let (mut batch, mut starts) = (Batch::default(), Vec::new());
+        while growing.next_batch(&mut batch).unwrap() > 0 {
+            starts.extend(batch.starts().iter().map(|start| start.get()));
+        }
+        starts
+    }
+
+    #[test]
+    fn a_frame_is_read_when_all_of_it_is_there() {
+        const BLOCKS: [&[u64]; 3] = [&[5, 9], &[2, 4], &[7]];
+        let (file, frames) = file_of(&BLOCKS);
+        for cut in 0..=file.len() {
+            let mut growing_file = tempfile::tempfile().unwrap();
+            growing_file.write_all(&file[..cut]).unwrap();
+            let reader = || Growing::of(growing_file.try_clone().unwrap(), Path::new("x.ios"));
+            let Some(mut growing) = reader().unwrap() else {
+                assert!(cut < frame::FILE_HEADER, "{cut}");
+                continue;
+            };
+            assert!(cut >= frame::FILE_HEADER, "{cut}");
+            let whole = frames[2..=4].iter().filter(|end| **end <= cut).count();
+            assert_eq!(starts_of(&mut growing), BLOCKS[..whole].concat(), "{cut}");
+            let is_whole = cut == file.len();
+            assert_eq!(growing.has_ended(), is_whole, "{cut}");
+            assert_eq!(growing.is_complete(), is_whole, "{cut}");
+            growing_file.seek(SeekFrom::End(0)).unwrap();
+            growing_file.write_all(&file[cut..]).unwrap();
+            // The reader has a place in the file of its own.
+            let mut input = &growing.file;
+            input
+                .seek(SeekFrom::Start(growing.reader.offset()))
+                .unwrap();
+            assert_eq!(starts_of(&mut growing), BLOCKS[whole..].concat(), "{cut}");
+            assert!(growing.is_complete(), "{cut}");
+            assert!(growing.metadata().remarks.is_empty(), "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_longer_than_any_ends_the_file() {
+        for (kind, longest) in [(DATA, LONGEST), (METADATA, Metadata::MOST_JSON)] {
+            for (length, ends) in [
+                (longest, false),
+                (longest + 1, true),
+                (u32::MAX as usize, true),
+            ] {
+                let mut frame = frame_of(kind, b"{}");
+                frame[4..8].copy_from_slice(&(length as u32).to_le_bytes());
+                let mut file = tempfile::tempfile().unwrap();
+                file.write_all(&file_header(frame::MAJOR)).unwrap();
+                file.write_all(&frame).unwrap();
+                let mut growing = Growing::of(file, Path::new("x.ios")).unwrap().unwrap();
+                assert_eq!(starts_of(&mut growing), [0; 0]);
+                assert_eq!(growing.has_ended(), ends, "{kind} {length}");
+                assert!(!growing.is_complete(), "{kind} {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_is_the_one_that_is_read_until_it_becomes_shorter() {
+        let (bytes, frames) = file_of(&[&[5], &[7]]);
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&bytes[..frames[3]]).unwrap();
+        let mut growing = Growing::of(file.try_clone().unwrap(), Path::new("x.ios"))
+            .unwrap()
+            .unwrap();
+        assert_eq!(starts_of(&mut growing), [5, 7]);
+        let other = tempfile::tempfile().unwrap();
+        other.set_len(bytes.len() as u64).unwrap();
+        assert!(!growing.is_of(&other.metadata().unwrap()));
+        for (length, is_it) in [
+            (frames[3] + 1, true),
+            (frames[3], true),
+            (frames[3] - 1, false),
+        ] {
+            file.set_len(length as u64).unwrap();
+            assert_eq!(growing.is_of(&file.metadata().unwrap()), is_it, "{length}");
+        }
+    }
+}
