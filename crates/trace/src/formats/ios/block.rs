@@ -572,6 +572,23 @@ mod tests {
             encodings(&[7; 100], &random),
             [(START, CONSTANT), (SECTORS, CONSTANT), (SECTOR, PLAIN)]
         );
+        // Of encodings of one length the plainest: 0 and 1 take a byte as they are and as steps; gaps behind no length are
+        // steps.
+        assert_eq!(encodings(&[0, 1], &[(0, 0); 2]), [(START, PLAIN)]);
+        let steps: Vec<(u64, u32)> = (0..100).map(|i| (1000 * i, 0)).collect();
+        assert_eq!(encodings(&[0; 100], &steps), [(SECTOR, DELTA)]);
+        // Operations and flags are never steps, also where these would be shorter.
+        let mut batch = Batch::default();
+        for i in 0..128 {
+            let mut record = Record::default();
+            record.request.op = Op::ALL[3 + i / 64];
+            record.request.flags = Flags::from_bits(3 + i as u8 / 64);
+            record.request.device = 3 + i as u16 / 64;
+            batch.push(&record);
+        }
+        let columns = columns_of(&encoded(&batch)).into_iter();
+        let encodings: Vec<(usize, u8)> = columns.map(|(n, e, _)| (n, e)).collect();
+        assert_eq!(encodings, [(OP, PLAIN), (FLAGS, PLAIN), (DEVICE, DELTA)]);
     }
 
     #[test]
@@ -586,8 +603,9 @@ mod tests {
             (STATUS, ERROR + 0xffff, 0xffff),
             (PUSHED_BACK, 1, 1),
         ] {
+            // Two rows: what is wrong in both is wrong.
             let with =
-                |value: u64| decoded(&block_of(1, &[(column, CONSTANT, &value.to_le_bytes())]));
+                |value: u64| decoded(&block_of(2, &[(column, CONSTANT, &value.to_le_bytes())]));
             let Record { request, outcome } = with(most).unwrap().record(0);
             let seen = match column {
                 SECTORS => request.sectors.get().into(),

@@ -168,3 +168,76 @@ impl TraceWriter for Writer {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use iosonar_units::Nanos;
+
+    use super::*;
+    use crate::testing::Given;
+    use crate::{Status, WriteOptions};
+
+    #[test]
+    fn metadata_may_have_the_most_bytes_and_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ios");
+        let with = |letters: usize| Metadata {
+            notices: vec!["n".repeat(letters)],
+            ..Metadata::default()
+        };
+        let others = with(0).to_json().unwrap().len();
+        let most = Metadata::MOST_JSON - others;
+        let create = |metadata: &Metadata| {
+            let output = crate::whole_file::open(&path, &WriteOptions::default()).unwrap();
+            let path = path.clone();
+            Writer::new(Sink { output, path }, metadata)
+        };
+        let error = create(&with(most + 1)).err().unwrap().to_string();
+        assert!(error.contains("take 1048577 bytes of metadata"), "{error}");
+        let mut writer = create(&with(most)).unwrap();
+        writer.write(&Given::reads([(7, Status::Done)])).unwrap();
+        Box::new(writer).finish().unwrap();
+        let mut reader = crate::input::open(&path).unwrap();
+        assert_eq!(reader.metadata().notices[0].len(), most);
+        reader.skip_before(Nanos::new(7)).unwrap();
+        assert_eq!(reader.metadata().notices[0].len(), most);
+    }
+
+    #[test]
+    fn a_block_ends_when_it_is_full_or_flushed_and_what_is_new_is_said_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ios");
+        let rows = |n: usize| Given::reads((0..n as u64).map(|start| (start, Status::Done)));
+        let output = crate::whole_file::open(&path, &WriteOptions::default()).unwrap();
+        let sink = Sink {
+            output,
+            path: path.clone(),
+        };
+        let mut writer = Writer::new(sink, &Metadata::default()).unwrap();
+        let counts =
+            |writer: &Writer| -> Vec<u32> { writer.index.iter().map(|e| e.count).collect() };
+        let most = BlockColumns::MOST as u32;
+        writer.write(&rows(BlockColumns::MOST - 1)).unwrap();
+        assert_eq!(counts(&writer), [0]);
+        writer.write(&rows(3)).unwrap();
+        assert_eq!((counts(&writer), writer.block.len()), (vec![0, most], 2));
+        let mut metadata = Metadata::default();
+        metadata.devices.push("sda".to_owned());
+        writer.update(&metadata);
+        writer.flush().unwrap();
+        writer.flush().unwrap();
+        assert_eq!(counts(&writer), [0, most, 0, 2]);
+        writer.update(&metadata);
+        Box::new(writer).finish().unwrap();
+        let mut reader = crate::input::open(Path::new(&path)).unwrap();
+        assert!(reader.metadata().devices.is_empty());
+        let (mut batch, mut read) = (Batch::default(), 0);
+        while reader.next_batch(&mut batch).unwrap() > 0 {
+            read += batch.len();
+        }
+        assert_eq!(read, BlockColumns::MOST + 2);
+        assert_eq!(reader.metadata().devices, ["sda"]);
+    }
+}

@@ -283,3 +283,376 @@ impl<E: Events> TraceReader for Paired<E> {
         &self.metadata
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Status, TraceError};
+
+    /// Given events, which one may have to wait for.
+    #[derive(Default)]
+    struct Given {
+        events: VecDeque<Event>,
+        waits: bool,
+        from_beginning: bool,
+        begins: Option<Action>,
+        wall_clock: Option<(u64, u64)>,
+        metadata: Metadata,
+    }
+
+    impl Events for Given {
+        fn next_event(&mut self) -> Result<Option<Event>, TraceError> {
+            Ok(self.events.pop_front())
+        }
+
+        fn begins(&self, _: (u32, u32)) -> Option<Action> {
+            self.begins
+        }
+
+        fn would_wait(&self) -> bool {
+            self.waits
+        }
+
+        fn metadata(&mut self) -> &mut Metadata {
+            &mut self.metadata
+        }
+
+        fn wall_clock(&self) -> Option<(u64, u64)> {
+            self.wall_clock
+        }
+
+        fn counts_from_beginning(&self) -> bool {
+            self.from_beginning
+        }
+    }
+
+    fn event(time: u64, letter: &str, sector: u64, sectors: u32) -> Event {
+        Event {
+            time,
+            action: Action::of_letter(letter.as_bytes()).unwrap(),
+            device: (8, 0),
+            sector,
+            sectors,
+            op: if sectors == 0 { Op::Flush } else { Op::Write },
+            flags: Flags::SYNC,
+            errno: 0,
+            place: time,
+        }
+    }
+
+    fn given(events: impl IntoIterator<Item = Event>) -> Given {
+        Given {
+            events: events.into_iter().collect(),
+            ..Given::default()
+        }
+    }
+
+    fn starting_with(start_event: StartEvent) -> ReadOptions {
+        ReadOptions {
+            start_event,
+            ..ReadOptions::default()
+        }
+    }
+
+    /// Start, first sector, sectors, delay and latency of each request, and how often each kind of remark was made.
+    type Read = (
+        Vec<(u64, u64, u32, Option<u64>, Option<u64>)>,
+        Vec<(RemarkKind, u64)>,
+    );
+
+    fn read(mut reader: Paired<Given>) -> Read {
+        let (mut batch, mut rows) = (Batch::default(), Vec::new());
+        while reader.next_batch(&mut batch).unwrap() > 0 {
+            rows.extend(batch.records().map(|Record { request, outcome }| {
+                let [delay, latency] = [outcome.delay, outcome.latency].map(|t| t.map(Nanos::get));
+                let (sector, sectors) = (request.sector.get(), request.sectors.get());
+                (request.start.get(), sector, sectors, delay, latency)
+            }));
+        }
+        let remarks = reader.metadata.remarks.iter().map(|r| (r.kind, r.count));
+        (rows, remarks.collect())
+    }
+
+    #[test]
+    fn the_most_frequent_event_of_requests_is_their_start() {
+        let unknown = "complete (C), so latencies are not known";
+        for (letters, name) in [
+            ("DC", "issue (D)"),
+            ("QGIDC", "queue (Q)"),
+            ("GIDC", "get (G)"),
+            ("IDC", "insert (I)"),
+            ("QDDCC", "issue (D)"),
+            ("GIIC", "insert (I)"),
+            // What is issued again counts once, and merges begin nothing.
+            ("QDRDC", "queue (Q)"),
+            ("QDDRDC", "issue (D)"),
+            ("DRC", unknown),
+            ("MFC", unknown),
+            ("C", unknown),
+            ("", unknown),
+        ] {
+            let events = letters
+                .char_indices()
+                .map(|(time, letter)| event(time as u64, letter.encode_utf8(&mut [0; 4]), 8, 8));
+            let mut reader = Paired::new(given(events), &ReadOptions::default());
+            reader.look_ahead().unwrap();
+            assert_eq!(reader.metadata.about["start event"], name, "{letters}");
+        }
+        // Flushes do not count: the kernel makes some of its own.
+        let flushes = (0..9).map(|time| event(time, "I", 0, 0));
+        let events = flushes.chain([event(9, "D", 8, 8)]);
+        let mut reader = Paired::new(given(events), &ReadOptions::default());
+        assert_eq!(reader.look_ahead().unwrap(), Action::Issue);
+        for (wanted, action) in [
+            (StartEvent::Queue, Action::Queue),
+            (StartEvent::Get, Action::Get),
+            (StartEvent::Insert, Action::Insert),
+            (StartEvent::Issue, Action::Issue),
+            (StartEvent::Complete, Action::Complete),
+        ] {
+            let mut reader = Paired::new(given([]), &starting_with(wanted));
+            assert_eq!(reader.look_ahead().unwrap(), action);
+        }
+    }
+
+    #[test]
+    fn time_zero_is_the_earliest_of_the_events_that_are_read_ahead() {
+        let events = || [10, 5].map(|time| event(time, "C", time, 1));
+        for (most_ahead, from_beginning, starts, too_early) in [
+            (AHEAD, false, &[5, 0][..], 0),
+            (2, false, &[5, 0], 0),
+            (1, false, &[0], 1),
+            (1, true, &[10, 5], 0),
+        ] {
+            let given = Given {
+                from_beginning,
+                ..given(events())
+            };
+            let mut reader = match most_ahead {
+                1 => Paired::without_look_ahead(given, &ReadOptions::default()),
+                _ => Paired::new(given, &ReadOptions::default()),
+            };
+            reader.most_ahead = most_ahead;
+            let (rows, remarks) = read(reader);
+            let seen: Vec<u64> = rows.iter().map(|row| row.0).collect();
+            assert_eq!(seen, starts, "{most_ahead} {from_beginning}");
+            let counts: Vec<u64> = remarks.iter().map(|(_, count)| *count).collect();
+            assert_eq!(counts.into_iter().sum::<u64>(), too_early);
+        }
+    }
+
+    #[test]
+    fn no_more_events_are_read_ahead_than_wanted() {
+        for (most_ahead, left) in [(1, 4), (2, 3), (9, 0)] {
+            let events = (0..5).map(|time| event(time, "C", 8, 8));
+            let mut reader = Paired::new(given(events), &ReadOptions::default());
+            reader.most_ahead = most_ahead;
+            reader.look_ahead().unwrap();
+            assert_eq!(reader.events.events.len(), left, "{most_ahead}");
+        }
+    }
+
+    #[test]
+    fn the_time_of_day_is_known_where_the_events_know_it() {
+        for (wall_clock, origin) in [(None, None), (Some((30, 1000)), Some(1000 + 40 - 30))] {
+            let given = Given {
+                wall_clock,
+                ..given([event(40, "C", 8, 8)])
+            };
+            let mut reader = Paired::new(given, &ReadOptions::default());
+            reader.look_ahead().unwrap();
+            assert_eq!(reader.metadata().origin_ns, origin);
+        }
+    }
+
+    #[test]
+    fn a_batch_has_no_more_rows_than_any() {
+        let rows = Batch::ROWS as u64 + 1;
+        let completions = (0..rows).map(|i| event(i, "C", 8 * i, 8));
+        // All begin before the first ends, in their order or in reverse: then all are there at once.
+        let begins = (0..rows).map(|i| event(0, "D", 8 * i, 8));
+        let reverse = (0..rows).rev().map(|i| event(rows - i, "C", 8 * i, 8));
+        for events in [
+            completions.clone().collect::<Vec<_>>(),
+            begins.clone().chain(completions).collect(),
+            begins.chain(reverse).collect(),
+        ] {
+            let mut reader = Paired::new(given(events), &ReadOptions::default());
+            let mut batch = Batch::default();
+            for expected in [Batch::ROWS, 1, 0] {
+                assert_eq!(reader.next_batch(&mut batch).unwrap(), expected);
+                assert_eq!(batch.len(), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn who_looks_on_does_not_wait_for_a_full_batch() {
+        let events = || (0..6).map(|i| event(i, ["D", "C"][i as usize % 2], 8, 8));
+        for (waits, is_ahead, sizes) in [
+            (true, false, &[1, 1, 1, 0][..]),
+            (false, false, &[3, 0]),
+            // What is read ahead does not have to be waited for.
+            (true, true, &[3, 0]),
+            (false, true, &[3, 0]),
+        ] {
+            let given = Given {
+                waits,
+                begins: Some(Action::Issue),
+                ..given(events())
+            };
+            let mut reader = match is_ahead {
+                true => Paired::new(given, &ReadOptions::default()),
+                false => Paired::without_look_ahead(given, &ReadOptions::default()),
+            };
+            let mut batch = Batch::default();
+            for size in sizes {
+                let seen = reader.next_batch(&mut batch).unwrap();
+                assert_eq!(seen, *size, "{waits} {is_ahead}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_request_that_too_many_overtook_has_lost_its_completion() {
+        let begins = (0..=MOST_PENDING as u64).map(|i| event(i, "D", 8 * i, 8));
+        let given = Given {
+            waits: true,
+            ..given(begins.chain([event(0, "D", 8, 8)]))
+        };
+        let mut reader = Paired::without_look_ahead(given, &starting_with(StartEvent::Issue));
+        let mut batch = Batch::default();
+        // The first comes out when one more than the most are pending, and the event behind that is not taken.
+        assert_eq!(reader.next_batch(&mut batch).unwrap(), 1);
+        assert_eq!(batch.request(0).start, Nanos::ZERO);
+        assert_eq!(reader.pending.len(), MOST_PENDING);
+        assert_eq!(reader.events.events.len(), 1);
+        let counts = |kind| {
+            let of = reader.metadata.remarks.iter().find(|r| r.kind == kind);
+            of.map(|remark| remark.count)
+        };
+        assert_eq!(counts(RemarkKind::NoCompletion), Some(1));
+    }
+
+    #[test]
+    fn a_completion_alone_is_a_request_without_times() {
+        let data = event(5, "C", 800, 8);
+        let flush = event(6, "C", u64::MAX, 0);
+        let mut reader = Paired::new(given([data, flush]), &ReadOptions::default());
+        let mut batch = Batch::default();
+        assert_eq!(reader.next_batch(&mut batch).unwrap(), 2);
+        for (row, sector, sectors, op, flags) in [
+            (0, 800, 8, Op::Write, Flags::SYNC),
+            // The kernel's number for nowhere, and the flags of a flush, say nothing.
+            (1, 0, 0, Op::Flush, Flags::NONE),
+        ] {
+            let Record { request, outcome } = batch.record(row);
+            assert_eq!(request.sector.get(), sector);
+            assert_eq!((request.sectors.get(), request.op), (sectors, op));
+            assert_eq!(request.flags, flags);
+            assert_eq!(outcome, Outcome::default());
+            assert_eq!(outcome.status, Status::Done);
+        }
+    }
+
+    /// What is read of these events, each a time, a letter, the first sector and the sectors.
+    fn read_of(start_event: StartEvent, events: &[(u64, &str, u64, u32)]) -> Read {
+        let options = ReadOptions {
+            start_at_issue: true,
+            ..starting_with(start_event)
+        };
+        let events = events
+            .iter()
+            .map(|&(time, letter, sector, n)| event(time, letter, sector, n));
+        read(Paired::new(given(events), &options))
+    }
+
+    #[test]
+    fn bios_join_requests_that_wait_in_the_queue() {
+        use StartEvent::{Get, Insert, Issue, Queue};
+        let joined = [
+            (0, "I", 8, 8),
+            (1, "M", 16, 4),
+            (2, "F", 6, 2),
+            (9, "C", 6, 14),
+        ];
+        let allocated = [(0, "G", 8, 8), (1, "M", 16, 4), (9, "C", 8, 12)];
+        let queued = [(0, "Q", 8, 8), (1, "M", 16, 4), (9, "C", 8, 8)];
+        let issued = [(0, "D", 8, 8), (1, "F", 6, 2), (9, "C", 8, 8)];
+        for (start_event, events, (sector, sectors)) in [
+            (Insert, &joined[..], (6, 14)),
+            (Get, &allocated, (8, 12)),
+            // A bio itself stays as it is, and so does what is at the driver.
+            (Queue, &queued, (8, 8)),
+            (Issue, &issued, (8, 8)),
+        ] {
+            let request = (0, sector, sectors, Some(0), Some(9));
+            assert_eq!(
+                read_of(start_event, events),
+                (vec![request], vec![]),
+                "{start_event:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_the_driver_gives_back_is_issued_again() {
+        let again = [
+            (0, "D", 8, 8),
+            (1, "R", 8, 8),
+            (5, "D", 8, 8),
+            (9, "C", 8, 8),
+        ];
+        let rows = vec![(5, 8, 8, Some(0), Some(4))];
+        assert_eq!(read_of(StartEvent::Issue, &again), (rows, vec![]));
+        // Where a request begins earlier, only its latency does then.
+        let queued = [&[(0, "Q", 8, 8)], &again[..]].concat();
+        let rows = vec![(0, 8, 8, Some(5), Some(4))];
+        assert_eq!(read_of(StartEvent::Queue, &queued), (rows, vec![]));
+    }
+
+    #[test]
+    fn beginnings_and_completions_that_do_not_pair_are_counted() {
+        use RemarkKind::{Identical, NoCompletion, NoStart};
+        let issue = StartEvent::Issue;
+        // Of equal requests the first ends first.
+        let equal = [
+            (0, "D", 8, 8),
+            (1, "D", 8, 8),
+            (4, "C", 8, 8),
+            (9, "C", 8, 8),
+        ];
+        let rows = vec![(0, 8, 8, Some(0), Some(4)), (1, 8, 8, Some(0), Some(8))];
+        assert_eq!(read_of(issue, &equal), (rows, vec![(Identical, 1)]));
+        // A flush may be one of the kernel.
+        let without_start = [(0, "C", 8, 8), (1, "C", 0, 0)];
+        assert_eq!(read_of(issue, &without_start), (vec![], vec![(NoStart, 1)]));
+        let without_end = [(0, "D", 8, 8), (1, "D", 80, 8), (3, "C", 80, 8)];
+        let rows = vec![(0, 8, 8, None, None), (1, 80, 8, Some(0), Some(2))];
+        assert_eq!(
+            read_of(issue, &without_end),
+            (rows, vec![(NoCompletion, 1)])
+        );
+    }
+
+    #[test]
+    fn devices_beyond_those_that_have_a_number_are_left_out() {
+        let devices = u32::from(u16::MAX) + 1;
+        let events = (0..=devices).chain([7]).map(|minor| Event {
+            device: (259, minor),
+            ..event(0, "C", u64::from(minor), 1)
+        });
+        let mut reader = Paired::new(given(events), &ReadOptions::default());
+        let (mut batch, mut rows) = (Batch::default(), 0);
+        let mut last = 0;
+        while reader.next_batch(&mut batch).unwrap() > 0 {
+            rows += batch.len();
+            last = batch.request(batch.len() - 1).device;
+        }
+        assert_eq!((rows, last), (devices as usize + 1, 7));
+        assert_eq!(reader.metadata.devices.len(), devices as usize);
+        assert_eq!(reader.metadata.devices[65_535], "259,65535");
+        let remarks = &reader.metadata.remarks;
+        assert_eq!((remarks.len(), remarks[0].count), (1, 1));
+    }
+}

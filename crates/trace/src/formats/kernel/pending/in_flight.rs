@@ -300,3 +300,155 @@ impl InFlight {
         self.index = Some(index);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The requests with these first sectors, ends and whether they are issued, numbered in this order.
+    fn in_flight(requests: &[(u64, u64, bool)]) -> (InFlight, impl Fn(u64) -> State) {
+        let mut in_flight = InFlight::default();
+        for (number, &(sector, end, issued)) in (0..).zip(requests) {
+            let range = Range {
+                sector,
+                end,
+                number,
+            };
+            in_flight.insert(range, issued);
+        }
+        let states: Vec<State> = requests
+            .iter()
+            .map(|&(_, end, issued)| State { end, issued })
+            .collect();
+        (in_flight, move |number| states[number as usize])
+    }
+
+    #[test]
+    fn an_index_is_built_when_a_search_has_met_more_misfits_than_are_looked_at_one_by_one() {
+        const FIT: (u64, u64, bool) = (100, 108, false);
+        for misfits in [0, 1, ONE_BY_ONE - 1, ONE_BY_ONE, ONE_BY_ONE + 1, 1000] {
+            // They are issued already, so that nothing joins them.
+            let mut requests = vec![(100, 108, true); misfits];
+            for is_there in [true, false] {
+                if is_there {
+                    requests.push(FIT);
+                } else {
+                    requests.retain(|of| *of != FIT);
+                }
+                let found = is_there.then_some((100, misfits as u64));
+                let has_index = misfits > ONE_BY_ONE;
+                let (mut at, state) = in_flight(&requests);
+                assert_eq!(at.not_issued_at(100, &state), found, "{misfits}");
+                assert_eq!(at.index.is_some(), has_index, "{misfits}");
+                let (mut to, state) = in_flight(&requests);
+                assert_eq!(to.not_issued_to(108, &state), found, "{misfits}");
+                assert_eq!(to.index.is_some(), has_index, "{misfits}");
+                // Two searches look at each: for the very same range, then for any.
+                let (mut covered, state) = in_flight(&requests);
+                let numbers = covered.covered((100, 108), Of::NotIssued, &state);
+                let all: Vec<(u64, u64)> = found.iter().map(|(_, number)| (*number, 8)).collect();
+                assert_eq!(numbers, all, "{misfits}");
+                let looked_at = if is_there { misfits } else { 2 * misfits };
+                assert_eq!(covered.index.is_some(), looked_at > ONE_BY_ONE, "{misfits}");
+            }
+        }
+    }
+
+    #[test]
+    fn searches_find_the_same_with_an_index_and_without() {
+        let requests = [
+            (0, 8, false),
+            (8, 16, true),
+            (8, 16, false),
+            (16, 32, false),
+            (24, 32, true),
+            (40, 48, false),
+        ];
+        for has_index in [false, true] {
+            let (mut all, state) = in_flight(&requests);
+            if has_index {
+                all.build(&state);
+            }
+            for (sector, found) in [
+                (0, Some((0, 0))),
+                (8, Some((8, 2))),
+                (16, Some((16, 3))),
+                (24, None),
+                (32, None),
+                (41, None),
+            ] {
+                assert_eq!(all.not_issued_at(sector, &state), found, "{sector}");
+            }
+            for (end, found) in [
+                (8, Some((0, 0))),
+                (16, Some((8, 2))),
+                (32, Some((16, 3))),
+                (31, None),
+                (33, None),
+                (48, Some((40, 5))),
+            ] {
+                assert_eq!(all.not_issued_to(end, &state), found, "{end}");
+            }
+            for (from, to, of, numbers) in [
+                (8, 16, Of::All, &[(1, 8)][..]),
+                (8, 16, Of::NotIssued, &[(2, 8)]),
+                (8, 16, Of::Issued, &[(1, 8)]),
+                // Side by side, and only the sectors that are in the range.
+                (4, 20, Of::NotIssued, &[(0, 4), (2, 8), (3, 4)]),
+                (4, 12, Of::NotIssued, &[(0, 4), (2, 4)]),
+                (24, 32, Of::NotIssued, &[(3, 8)]),
+                (32, 40, Of::All, &[]),
+                (31, 41, Of::All, &[(3, 1), (5, 1)]),
+                (48, 60, Of::All, &[]),
+            ] {
+                let covered = all.covered((from, to), of, &state);
+                assert_eq!(covered, numbers, "{from} to {to} of {of:?}");
+            }
+            assert_eq!(all.index.is_some(), has_index);
+        }
+    }
+
+    #[test]
+    fn the_index_lasts_until_nothing_is_in_flight() {
+        let range = |number| Range {
+            sector: 8 * number,
+            end: 8 * number + 8,
+            number,
+        };
+        let (mut two, state) = in_flight(&[(0, 8, false), (8, 16, false)]);
+        two.build(state);
+        two.remove(range(0), false);
+        // A request that ended is removed once more when it comes out.
+        two.remove(range(0), false);
+        assert!(two.index.is_some() && two.begins_at(8) && !two.begins_at(0));
+        two.remove(range(1), false);
+        assert!(two.index.is_none() && !two.begins_at(8));
+        two.insert(range(3), true);
+        two.build(|_| State {
+            end: 32,
+            issued: true,
+        });
+        two.clear();
+        assert!(two.index.is_none() && !two.begins_at(24));
+    }
+
+    #[test]
+    fn flushes_are_found_in_the_order_in_which_they_began() {
+        let mut in_flight = InFlight::default();
+        for (number, issued) in [(5, true), (3, false), (4, false), (6, true)] {
+            in_flight.insert_flush(number, issued);
+        }
+        let firsts =
+            |of: &InFlight| [Of::All, Of::NotIssued, Of::Issued].map(|kind| of.first_flush(kind));
+        assert_eq!(firsts(&in_flight), [Some(3), Some(3), Some(5)]);
+        // Not of this kind.
+        in_flight.remove_flush(3, true);
+        in_flight.remove_flush(5, true);
+        assert_eq!(firsts(&in_flight), [Some(3), Some(3), Some(6)]);
+        in_flight.remove_flush(3, false);
+        in_flight.remove_flush(4, false);
+        assert_eq!(firsts(&in_flight), [Some(6), None, Some(6)]);
+        in_flight.clear();
+        assert_eq!(firsts(&in_flight), [None; 3]);
+    }
+}
