@@ -226,6 +226,16 @@ mod tests {
             .collect();
         let names: Vec<&str> = losses.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["ios", "fio", "csv", "jsonl", "blkreplay"]);
+        // What only this format, or few, cannot hold.
+        for ((name, loss), words) in losses.iter().zip([
+            "nothing",
+            "the position of flushes",
+            "wall clock, notices",
+            "wall clock, notices",
+            "zero and unmeasured times",
+        ]) {
+            assert!(loss.contains(words), "{name}: {loss}");
+        }
         let of = |wanted| losses.iter().find(|(name, _)| *name == wanted);
         // Both have the same fields.
         assert_eq!(

@@ -316,4 +316,111 @@ mod tests {
             );
         }
     }
+
+    fn of_text(text: &str, lenient: bool) -> Rows {
+        read(Box::new(std::io::Cursor::new(text.to_owned())), lenient)
+    }
+
+    #[test]
+    fn rows_of_one_layout_are_read_at_once_up_to_a_whole_batch() {
+        let row = |i: usize| {
+            format!("   1.000000345 ; {i:10} ;  16 ; R ;   0.000000007 ;   0.012345678\n")
+        };
+        let begin = |rows: usize| {
+            let text: String = (0..rows).map(row).collect();
+            let source = Source {
+                input: Box::new(std::io::Cursor::new(text)),
+                path: "x.load".into(),
+                file: None,
+                cut: CutOff::default(),
+            };
+            let mut reader = Reader::new(source, &ReadOptions::default()).unwrap();
+            // The layout is learned of the first two.
+            for _ in 0..2 {
+                assert!(reader.lines.advance().unwrap());
+                assert!(reader.record().unwrap().is_some());
+            }
+            reader
+        };
+        let mut batch = Batch::default();
+        let mut reader = begin(10);
+        reader.usual_rows(&mut batch);
+        // A row of 72 bytes with less than the window of 128 behind its beginning may not be whole.
+        assert_eq!(batch.len(), 7);
+        assert_eq!((reader.lines.number(), batch.place(6)), (9, 9));
+        assert_eq!(batch.record(6).request.sector.get(), 8);
+        // Where text between rows is an error, the next row must make it one.
+        let mut reader = begin(10);
+        reader.unread = Some(TraceError::Option("text".to_owned()));
+        batch.clear();
+        reader.usual_rows(&mut batch);
+        assert!(batch.is_empty());
+        let mut reader = begin(2 * Batch::ROWS);
+        for expected in [Batch::ROWS, Batch::ROWS - 2, 0] {
+            assert_eq!(reader.next_batch(&mut batch).unwrap(), expected);
+            assert_eq!(batch.len(), expected);
+        }
+    }
+
+    #[test]
+    fn between_rows_stand_comments_headers_and_what_is_above_them() {
+        let (row, header) = ("1.0 ; 5 ; 8 ; W\n", "start ; sector ; length ; op\n");
+        let dashes = format!("{}\n", "-".repeat(20));
+        let equals = format!("{}\n", "=".repeat(20));
+        let text = "Of another trace.\nAll of it.\n";
+        for (parts, rows, error) in [
+            (&[row, "# c\n\n \nWARNING: x\n", row][..], 2, None),
+            (&[row, "# c"], 1, None),
+            (&[row, "WARNING: x"], 1, None),
+            // The beginning of a row may be all that is there.
+            (&[row, "  "], 0, Some("x.load:2:3: field 'end of line'")),
+            (&[row, header, row], 2, None),
+            (&[row, text, header, row], 2, None),
+            (
+                &[row, text, row],
+                0,
+                Some("x.load:2:1: field 'start' is 'Of another trace.'"),
+            ),
+            (
+                &[row, text],
+                0,
+                Some("x.load:2:1: field 'start' is 'Of another trace.'"),
+            ),
+            (&[row, &dashes, row], 2, None),
+            // A summary follows, and no rows without a header.
+            (&[row, &equals], 1, None),
+            (&[row, &equals, text], 1, None),
+            (
+                &[row, &equals, row],
+                0,
+                Some("x.load:2:1: field 'start' is '===="),
+            ),
+            (&[row, &equals, header, row], 2, None),
+            (
+                &[row, &equals, header, row, text],
+                0,
+                Some("x.load:5:1: field"),
+            ),
+            (&[row, text, &equals], 0, Some("x.load:2:1: field")),
+            (
+                &[row, "a bell\u{7}\n", header, row],
+                0,
+                Some("x.load:2:1: field"),
+            ),
+        ] {
+            let (records, seen, _) = of_text(&parts.concat(), false);
+            assert_eq!(records.len(), rows, "{parts:?}: {seen:?}");
+            match (&seen, error) {
+                (None, None) => {}
+                (Some(seen), Some(words)) if seen.starts_with(words) => {}
+                _ => panic!("{parts:?}: {seen:?}"),
+            }
+        }
+        // Lines of the text above a repeated header are counted, once each.
+        let (_, _, metadata) = of_text(&[row, text, header, row].concat(), false);
+        let counted =
+            "kind: TextAboveHeader, what: \"lines of text above a repeated header were skipped\"";
+        assert!(metadata.contains(counted), "{metadata}");
+        assert!(metadata.contains("count: 2"), "{metadata}");
+    }
 }

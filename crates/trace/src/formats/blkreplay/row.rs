@@ -375,9 +375,9 @@ impl Fields<'_> {
             self.at += 1;
             let from = self.at;
             (nanos, fraction_digits) = self.digits();
-            if fraction_digits < 9 {
-                nanos *= 10_u64.pow(9 - fraction_digits as u32);
-            } else if fraction_digits > 9 {
+            if let Some(missing) = 9_u32.checked_sub(fraction_digits as u32) {
+                nanos *= 10_u64.pow(missing);
+            } else {
                 let digit = |i: usize| u64::from(self.line.0.bytes[from + i] - b'0');
                 nanos = (0..9).fold(0, |n, i| n * 10 + digit(i)) + u64::from(digit(9) >= 5);
             }
@@ -468,5 +468,249 @@ mod tests {
             assert_eq!(is_header(line.as_bytes()), header, "{line:?}");
             assert_eq!(is_our_header(line.as_bytes()), ours, "{line:?}");
         }
+    }
+
+    fn row(text: &str) -> Row<'_> {
+        Row(Line {
+            bytes: text.as_bytes(),
+            number: 7,
+            path: std::path::Path::new("x.load"),
+        })
+    }
+
+    #[test]
+    fn a_line_is_data_if_it_begins_with_a_number_and_has_fields() {
+        for (line, data) in [
+            ("1 ; 2 ; 3 ; R", true),
+            ("  .5\t;", true),
+            ("-1 ;", true),
+            ("+1;", true),
+            ("1e-05 ; 2 ; 3 ; R", true),
+            ("1e-05 ; 2 ; 3", false),
+            ("1 2 ; 3", false),
+            ("x ; 2 ; 3 ; R", false),
+            (" ; 2 ; 3 ; R", false),
+            ("1", false),
+            ("", false),
+        ] {
+            assert_eq!(is_data(line.as_bytes()), data, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn lines_between_rows_are_of_their_kind() {
+        let (dashes, equals) = ("-".repeat(20), "=".repeat(20));
+        let mixed = format!("{}=", &dashes[1..]);
+        // Damaged, a comment, a rule, a message that may be a request.
+        for (line, expected) in [
+            ("1,2,3,4", [true, false, false, false]),
+            (" 1|2;3\t4 ", [true, false, false, false]),
+            ("1,2,3", [false; 4]),
+            ("x,2,3,4", [false; 4]),
+            ("text\0", [true, false, false, false]),
+            ("#\0", [true, false, false, false]),
+            ("", [false, true, false, false]),
+            ("\t ", [false, true, false, false]),
+            (" # 1,2,3,4", [false, true, false, false]),
+            ("INFO: x", [false, true, false, true]),
+            (" INFO:", [false, true, false, true]),
+            ("INFO x", [false; 4]),
+            ("WARNING: x", [false, true, false, false]),
+            ("ABC:", [false, true, false, false]),
+            ("AB:", [false; 4]),
+            ("ABC", [false; 4]),
+            ("ABC x:", [false; 4]),
+            ("abc:", [false; 4]),
+            (&dashes, [false, false, true, false]),
+            (&equals, [false, false, true, false]),
+            (&dashes[1..], [false; 4]),
+            (&equals[1..], [false; 4]),
+            (&mixed, [false; 4]),
+        ] {
+            let of = line.as_bytes();
+            let seen = [is_damaged(of), is_comment(of), is_rule(of), is_info(of)];
+            assert_eq!(seen, expected, "{line:?}");
+        }
+        for (message, expected) in [
+            (" dropping", true),
+            (" verify-failed x", true),
+            (" failing", true),
+            (" whatever block=8", true),
+            (" whatever len=8 block=", true),
+            (" whatever a block", false),
+            (" whatever xblock=8", false),
+            ("", false),
+        ] {
+            assert_eq!(is_of_request(message.as_bytes()), expected, "{message:?}");
+        }
+    }
+
+    #[test]
+    fn a_header_names_the_columns_in_their_order() {
+        for fine in [
+            "start ; sector; length ; op",
+            " orig_start;SECTOR;sectors;Op;delay;latency",
+            "start;sector;length;op;replay_delay=0;replay_duration (guessed)",
+        ] {
+            assert!(row(fine).check_header().is_ok(), "{fine}");
+        }
+        // The column of the byte where the wrong name begins.
+        for (header, at, name) in [
+            ("start;colour;length;op", 7, "colour"),
+            ("start ;   colour;length;op", 11, "colour"),
+            ("start;sector;length;opx", 21, "opx"),
+            ("start;sector; length; op; x", 27, "x"),
+            ("start;sector;length;op;delay;latency; more", 39, "more"),
+            ("sector;start;length;op", 1, "sector"),
+        ] {
+            match row(header).check_header() {
+                Err(TraceError::Field { place, seen, .. }) => {
+                    assert_eq!((place.column, seen.as_str()), (at, name), "{header}");
+                }
+                other => panic!("{header}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_with_all_decimals_of_its_latency_is_complete() {
+        for (line, complete) in [
+            ("0;1;8;R;0;0.123456789", true),
+            ("0;1;8;R;0; 0.1234567891 ", true),
+            ("0;1;8;R;0;0.12345678", false),
+            ("0;1;8;R;0;5", false),
+            ("0;1;8;R;0.123456789", false),
+            ("0;1;8;R;0;0;0.123456789", false),
+        ] {
+            assert_eq!(row(line).is_complete(), complete, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_read_to_the_nanosecond_and_below_292_years() {
+        for (text, ns) in [
+            ("0", Some(0)),
+            ("1.", Some(1_000_000_000)),
+            (".5", Some(500_000_000)),
+            ("0.12345678", Some(123_456_780)),
+            ("0.123456789", Some(123_456_789)),
+            ("0.1234567894", Some(123_456_789)),
+            ("0.1234567895", Some(123_456_790)),
+            ("0.00000000049999999999999999999", Some(0)),
+            ("0.9999999995", Some(1_000_000_000)),
+            ("9223372035.999999999", Some(9_223_372_035_999_999_999)),
+            ("9223372036", None),
+            ("99999999999999999999999", None),
+            (".", None),
+            ("1.5x", None),
+            ("1.5.0", None),
+            ("x", None),
+        ] {
+            let line = format!("{text} ; 1 ; 8 ; R");
+            let start = row(&line).record().map(|record| record.request.start.get());
+            assert_eq!(start.ok(), ns, "{text}");
+        }
+        let delays = |rest: &str| {
+            let line = format!("0 ; 1 ; 8 ; R{rest}");
+            let outcome = row(&line).record().unwrap().outcome;
+            (outcome.delay, outcome.latency)
+        };
+        let (zero, one) = (Some(Nanos::ZERO), Some(Nanos::SECOND));
+        for (rest, expected) in [
+            ("", (None, None)),
+            (";0", (None, None)),
+            (";0;0", (None, None)),
+            (";1", (one, None)),
+            (";1;0", (one, zero)),
+            (";0;1", (zero, one)),
+            (" ; 1 ; 1 ", (one, one)),
+        ] {
+            assert_eq!(delays(rest), expected, "{rest}");
+        }
+    }
+
+    #[test]
+    fn only_a_flush_has_no_sectors_and_numbers_have_digits() {
+        for (line, expected) in [
+            ("0;0;0;F", Some((0, 0))),
+            ("0;0;;F", None),
+            ("0;;0;F", None),
+            ("0;0;0;R", None),
+            ("0;0;0;D", None),
+            (
+                "0;9223372036854775807;4294967295;R",
+                Some(((1 << 63) - 1, u32::MAX)),
+            ),
+            ("0;9223372036854775808;1;R", None),
+            ("0;99999999999999999999999;1;R", None),
+            ("0;1;4294967296;R", None),
+            ("0;1;8;", None),
+            ("0;1;8; ;0", None),
+        ] {
+            let request = row(line).record().ok().map(|record| record.request);
+            let seen = request.map(|of| (of.sector.get(), of.sectors.get()));
+            assert_eq!(seen, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_message_stands_for_a_request_with_all_that_it_names() {
+        let previous = Nanos::new(5);
+        let read = |message: &str| row(message).info(previous);
+        let record = |message: &str| read(message).unwrap().unwrap();
+        let all = record(
+            "INFO: failing block=9223372036854775807 len=4294967295 mode=wS start=9223372036.854775807 delay=2 \
+             latency=3 errno=65535",
+        );
+        let expected = Record {
+            request: Request {
+                start: Nanos::new(i64::MAX as u64),
+                sector: Sector::new(i64::MAX as u64),
+                sectors: Sectors::new(u32::MAX),
+                op: Op::Write,
+                flags: crate::Flags::SYNC,
+                ..Request::default()
+            },
+            outcome: Outcome {
+                delay: Some(Nanos::from_millis(2000)),
+                latency: Some(Nanos::from_millis(3000)),
+                status: Status::Error(65_535),
+                pushed_back: true,
+            },
+        };
+        assert_eq!(all, expected);
+        for (verb, status) in VERBS {
+            let few = record(&format!("INFO: {verb} block=0 len=1 mode=R"));
+            assert_eq!((few.request.start, few.outcome.status), (previous, status));
+            assert_eq!((few.outcome.delay, few.outcome.latency), (None, None));
+        }
+        assert_eq!(
+            record("INFO: failing block=1 len=0 mode=F").request.op,
+            Op::Flush
+        );
+        let begin = "INFO: failing block=1 len=1 mode=R";
+        for (message, field) in [
+            (
+                "INFO: failing block=9223372036854775808 len=1 mode=R".to_owned(),
+                "block",
+            ),
+            (
+                "INFO: failing block=1 len=4294967296 mode=R".to_owned(),
+                "len",
+            ),
+            ("INFO: failing block=1 len=0 mode=W".to_owned(), "len"),
+            ("INFO: other block=1 len=1 mode=R".to_owned(), "verb"),
+            (format!("{begin} errno=65536"), "errno"),
+            (format!("{begin} start=9223372036.854775808"), "start"),
+            (format!("{begin} delay=9223372036.854775808"), "delay"),
+            (format!("{begin} latency=x"), "latency"),
+            (format!("{begin} blocks=1"), "message"),
+        ] {
+            match read(&message) {
+                Err(TraceError::Field { field: seen, .. }) => assert_eq!(seen, field, "{message}"),
+                other => panic!("{message}: {other:?}"),
+            }
+        }
+        assert_eq!(read("INFO: whatever").unwrap(), None);
     }
 }

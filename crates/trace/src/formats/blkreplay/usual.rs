@@ -206,7 +206,7 @@ impl Number {
         padded(word | BLANKS.unbounded_shr(bits))
     }
 
-    /// Blanks and up to fifteen digits.
+    /// Blanks and up to sixteen digits.
     #[inline]
     fn read_long(self, text: &[u8; WINDOW]) -> Option<u64> {
         if self.width <= BYTES {
@@ -219,8 +219,8 @@ impl Number {
         if high == BLANKS {
             return padded(low);
         }
-        let high = padded(high).filter(|high| *high < TENS[7])?;
-        Some(high * 10 * TENS[7] + digits(low ^ ZEROS)?)
+        // Of both, 16 digits are below 2^63.
+        Some(padded(high)? * TENS[8] + digits(low ^ ZEROS)?)
     }
 }
 
@@ -439,6 +439,82 @@ mod tests {
                 let expected = expected.or(blank.filter(|_| value == b' '));
                 assert_eq!(padded(u64::from_le_bytes(text)), expected, "{text:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_layout_is_learned_of_two_rows_of_one_length_behind_each_other() {
+        let (short, long) = ("0.5 ; 1 ; 8 ; R", "0.5 ; 11 ; 8 ; R");
+        let mut usual = Usual::default();
+        let reads = |usual: &Usual| [short, long].map(|row| usual.row(&followed(row)).is_some());
+        for (row, expected) in [
+            (short, [false, false]),
+            (long, [false, false]),
+            (short, [false, false]),
+            (short, [true, false]),
+            (long, [true, false]),
+            (long, [false, true]),
+        ] {
+            usual.learn(row.as_bytes());
+            assert_eq!(reads(&usual), expected, "{row}");
+        }
+    }
+
+    #[test]
+    fn a_usual_row_leaves_two_words_of_the_window_behind_it() {
+        let of_length = |length: usize| {
+            let blanks = length - "0.5 ; 1 ; 8 ; R".len();
+            let row = format!("0.5 ; 1 ; 8 ; {}R", " ".repeat(blanks));
+            Layout::of(row.as_bytes()).is_some()
+        };
+        let longest = WINDOW - 2 * BYTES;
+        assert_eq!(longest, 112);
+        assert_eq!(
+            [100, longest, longest + 1, WINDOW, 2 * WINDOW].map(of_length),
+            [true, true, false, false, false]
+        );
+    }
+
+    #[test]
+    fn a_field_is_no_wider_than_what_is_read_of_it() {
+        // With the blanks in front of it.
+        for (row, is_usual) in [
+            ("12345678.5 ; 1 ; 8 ; R", true),
+            ("123456789.5 ; 1 ; 8 ; R", false),
+            ("1.123456789 ; 1 ; 8 ; R", true),
+            ("1.1234567890 ; 1 ; 8 ; R", false),
+            ("1. ; 1 ; 8 ; R", false),
+            ("1 ; 1 ; 8 ; R", false),
+            (".5 ; 1 ; 8 ; R", false),
+            ("1.5 ;1234567890123456 ; 8 ; R", true),
+            ("1.5 ; 1234567890123456 ; 8 ; R", false),
+            ("1.5 ; 1 ;12345678 ; R", true),
+            ("1.5 ; 1 ; 12345678 ; R", false),
+            ("1.5 ; 1 ; 8 ; R ; 0.0 ; 0.0", true),
+            ("1.5 ; 1 ; 8 ; R ; 0.0 ; 0.0 ; 7", false),
+            ("1.5 ; 1 ; 8 ; R ; 0 ; 0.0", false),
+            ("1.5 ; 1 ; 8", false),
+        ] {
+            assert_eq!(Layout::of(row.as_bytes()).is_some(), is_usual, "{row}");
+            let text = followed(row);
+            let read = usual(row.as_bytes()).row(&text);
+            assert_eq!(read.is_some(), is_usual, "{row}");
+            if is_usual {
+                assert_eq!(read, straightforward(&text), "{row}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_usual_row_without_sectors_is_a_flush() {
+        let layout = usual(b"0.5 ; 1 ; 8 ; R");
+        for (row, is_read) in [
+            ("0.5 ; 1 ; 8 ; R", true),
+            ("0.5 ; 1 ; 0 ; R", false),
+            ("0.5 ; 1 ; 0 ; F", true),
+            ("0.5 ; 1 ; 1 ; F", true),
+        ] {
+            assert_eq!(layout.row(&followed(row)).is_some(), is_read, "{row}");
         }
     }
 }
