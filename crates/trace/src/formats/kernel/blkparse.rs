@@ -112,21 +112,15 @@ impl EventLines for Plain {
             [sector, b"+", sectors_text] => {
                 let behind = line.behind(sectors_text);
                 check_rest(line, behind, action)?;
-                (
-                    if action == Action::Complete && sector.len() == 20 {
-                        whole(sector).unwrap_or_default()
-                    } else {
-                        line.sector("sector", sector)?
-                    },
-                    line.sectors("sectors", sectors_text)?,
-                )
+                let sectors = line.sectors("sectors", sectors_text)?;
+                // Without sectors, the kernel's number for nowhere may stand there.
+                let sector = match sectors {
+                    0 => line.number("sector", sector)?,
+                    _ => line.sector("sector", sector)?,
+                };
+                (sector, sectors)
             }
-            // A command to the drive, with its bytes.
-            [first, ..] if first.starts_with(b"(") && !letters.contains(&b'F') => return Ok(None),
-            // With -t, a flush has its duration there.
-            [_, second, _] if second.starts_with(b"(") && !letters.contains(&b'F') => {
-                return Ok(None);
-            }
+            // A flush, or a command to the drive, which has its bytes there.
             _ => (0, 0),
         };
         let error = words(line.bytes).last().and_then(error_in_brackets);
@@ -144,5 +138,143 @@ impl EventLines for Plain {
 
     fn counts_from_beginning(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Flags, Op};
+
+    fn event(text: &str) -> Result<Option<Event>, TraceError> {
+        let line = Line {
+            bytes: text.as_bytes(),
+            number: 7,
+            path: std::path::Path::new("x"),
+        };
+        Plain.event(&line)
+    }
+
+    #[test]
+    fn an_event_is_read_with_all_its_fields() {
+        use Action::{Complete, Issue, Queue};
+        for (rest, action, sector, sectors, op, errno) in [
+            ("C W 223490 + 8 [0]", Complete, 223_490, 8, Op::Write, 0),
+            ("C W 223490 + 8 [-5]", Complete, 223_490, 8, Op::Write, 5),
+            ("C R 8 + 8 ( 1234) [65531]", Complete, 8, 8, Op::Read, 5),
+            // Not an error, but the name of a process.
+            ("Q R 8 + 8 [5]", Queue, 8, 8, Op::Read, 0),
+            (
+                "D DS 9223372036854775807 + 4294967295 [x]",
+                Issue,
+                i64::MAX as u64,
+                u32::MAX,
+                Op::Discard,
+                0,
+            ),
+            ("Q FWS [x]", Queue, 0, 0, Op::Flush, 0),
+            (
+                "C FF 18446744073709551615 + 0 [-5]",
+                Complete,
+                u64::MAX,
+                0,
+                Op::Flush,
+                5,
+            ),
+            ("C FWS 0 [0]", Complete, 0, 0, Op::Flush, 0),
+            ("Q FF 0 + 0 [x]", Queue, 0, 0, Op::Flush, 0),
+            // With -t, a flush has its duration there.
+            ("C FF ( 1234) [0]", Complete, 0, 0, Op::Flush, 0),
+        ] {
+            let text = format!("259,12  3  11  0.009507758  697  {rest}");
+            let event = event(&text).unwrap().unwrap();
+            assert_eq!((event.time, event.device), (9_507_758, (259, 12)));
+            assert_eq!(
+                (event.action, event.sector, event.sectors),
+                (action, sector, sectors),
+                "{rest}"
+            );
+            assert_eq!(
+                (event.op, event.errno, event.place),
+                (op, errno, 7),
+                "{rest}"
+            );
+            assert_eq!(
+                event.flags.contains(Flags::SYNC),
+                rest[2..].contains("S "),
+                "{rest}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_event_of_a_request_is_stepped_over() {
+        for text in [
+            "CPU0 (8,0):",
+            " Reads Queued:  0",
+            "8,0 3 11 0.5 697 P N [fio]",
+            "8,0 3 11 0.5 697 UT N [fio] 1",
+            "8,0 3 11 0.5 697 A R 8 + 8 <- (8,1) 0",
+            "8,0 3 11 0.5 697 C N 0 [0]",
+            // Commands to the drive, with their bytes and, with -t, a duration.
+            "8,0 3 11 0.5 697 D N (35 00 00) [sg]",
+            "8,0 3 11 0.5 697 D R 36 (12 00 00) [sg]",
+        ] {
+            assert!(event(text).unwrap().is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_event_is_an_error_about_its_field() {
+        for (text, words) in [
+            (
+                "8 3 11 0.5 697 Q R 8 + 8 [x]",
+                "7:1: field 'device' is '8 3 11",
+            ),
+            (
+                "x,0 3 11 0.5 697 Q R 8 + 8 [x]",
+                "7:1: field 'device' is 'x,0 3",
+            ),
+            (
+                "8,x 3 11 0.5 697 Q R 8 + 8 [x]",
+                "7:1: field 'device' is '8,x', expected a device as major,minor",
+            ),
+            ("8,0 3 11 0.5 697", "before the field 'action'"),
+            ("8,0 3 11 0.5 697 Q", "before the field 'operation'"),
+            (
+                "8,0 3 11 0.5 697 LONG R 8 + 8 [x]",
+                "field 'action' is 'LONG'",
+            ),
+            ("8,0 3 11 0,5 697 Q R 8 + 8 [x]", "field 'time' is '0,5'"),
+            (
+                "8,0 3 11 0,5 697 D R 36 (12 00) [x]",
+                "field 'time' is '0,5'",
+            ),
+            ("8,0 3 11 0.5 697 Q R x + 8 [x]", "field 'sector' is 'x'"),
+            ("8,0 3 11 0.5 697 C F x + 0 [0]", "field 'sector' is 'x'"),
+            ("8,0 3 11 0.5 697 Q R 8 + x [x]", "field 'sectors' is 'x'"),
+            (
+                "8,0 3 11 0.5 697 Q R 8 + 4294967296 [x]",
+                "field 'sectors' is",
+            ),
+            (
+                "8,0 3 11 0.5 697 Q R 9223372036854775808 + 8 [x]",
+                "field 'sector' is",
+            ),
+            // Nowhere is no place for data, whatever the event.
+            (
+                "8,0 3 11 0.5 697 C R 18446744073709551615 + 8 [0]",
+                "field 'sector' is",
+            ),
+            (
+                "8,0 3 11 0.5 697 Q R 8 + 8 [x] 8,0",
+                "field 'end of line' is",
+            ),
+        ] {
+            let error = event(text).unwrap_err().to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+        assert!(Plain.counts_from_beginning());
+        assert!(Blkparse.extensions().is_empty());
     }
 }
