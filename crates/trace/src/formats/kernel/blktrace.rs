@@ -387,7 +387,6 @@ impl FileEvents {
                 wanted + 4,
                 way_out("; --lenient reads the complete records")
             ));
-            self.offset += 4 + got as u64;
             return Err(error);
         }
         let place = byte_offset(self.offset);
@@ -403,7 +402,7 @@ impl FileEvents {
             return Ok(Next::Other);
         }
         let event = raw.event(place);
-        if event.is_none() && raw.has(PC) && raw.action & 0xff == 8 {
+        if raw.has(PC) && raw.action & 0xff == 8 {
             metadata.remark(
                 RemarkKind::NoData,
                 [
@@ -545,12 +544,15 @@ mod tests {
         let mut file = file(&[
             record(1, 1 | command, 512, b""),
             record(2, 8 | command, 512, b""),
-            record(3, 8 | READ, 512, b""),
+            record(3, 8 | command, 0, b""),
+            record(4, 8 | READ, 512, b""),
+            // A completion of nothing is none of a command.
+            record(5, 8 | READ, 0, b""),
         ]);
         let mut metadata = Metadata::default();
         assert_eq!(events(&mut file, &mut metadata).len(), 1);
         let counts: Vec<u64> = metadata.remarks.iter().map(|r| r.count).collect();
-        assert_eq!(counts, [1]);
+        assert_eq!(counts, [2]);
     }
 
     #[test]
@@ -578,5 +580,246 @@ mod tests {
             assert_eq!(reader.next_batch(&mut batch).unwrap(), 1);
             assert_eq!(reader.metadata().origin_ns, origin, "{clock} {start}");
         }
+    }
+
+    #[test]
+    fn a_magic_number_says_the_byte_order_and_the_version() {
+        for (magic, order) in [
+            ([7, 0x74, 0x61, 0x65], Some((false, 7, 48))),
+            ([8, 0x74, 0x61, 0x65], Some((false, 8, 64))),
+            ([0x65, 0x61, 0x74, 7], Some((true, 7, 48))),
+            ([0x65, 0x61, 0x74, 8], Some((true, 8, 64))),
+            ([6, 0x74, 0x61, 0x65], None),
+            ([9, 0x74, 0x61, 0x65], None),
+            ([7, 0x75, 0x61, 0x65], None),
+            ([7, 0, 0, 0], None),
+            ([0, 0, 0, 7], None),
+        ] {
+            let seen = Order::of(magic).map(|of| (of.big, of.version, of.header()));
+            assert_eq!(seen, order, "{magic:x?}");
+            assert_eq!(Blktrace.recognises(&magic), order.is_some());
+        }
+        assert!(!Blktrace.recognises(&[7, 0x74, 0x61]));
+        let (small, big) = (
+            Order::of([7, 0x74, 0x61, 0x65]),
+            Order::of([0x65, 0x61, 0x74, 7]),
+        );
+        let bytes = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+        assert_eq!(small.unwrap().u64(&bytes), 0x0807_0605_0403_0201);
+        assert_eq!(big.unwrap().u64(&bytes), 0x0102_0304_0506_0708);
+        assert_eq!(
+            (small.unwrap().u16(&bytes), big.unwrap().u32(&bytes)),
+            (0x0201, 0x0102_0304)
+        );
+    }
+
+    #[test]
+    fn a_file_of_a_set_is_named_by_its_prefix_and_processor() {
+        for (name, prefix) in [
+            ("sda.blktrace.0", Some("sda")),
+            ("sda.blktrace.12.gz", Some("sda")),
+            ("a.blktrace.b.blktrace.3.zst", Some("a.blktrace.b")),
+            ("sda.blktrace.0.xz", Some("sda")),
+            ("sda.blktrace.0.bz2", Some("sda")),
+            (".blktrace.0", Some("")),
+            ("sda.blktrace.", None),
+            ("sda.blktrace.a", None),
+            ("sda.blktrace.1a", None),
+            ("sda.blktrace.0.zip", None),
+            ("sda.blktrace", None),
+            ("sda", None),
+        ] {
+            assert_eq!(processor_of(name), prefix, "{name}");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        for name in [
+            "a.blktrace.1",
+            "a.blktrace.0",
+            "b.blktrace.0.gz",
+            "b",
+            "c.txt",
+        ] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+        }
+        // A folder with the name of a file.
+        std::fs::create_dir(dir.path().join("a.blktrace.2")).unwrap();
+        let set = |name: &str| -> Vec<String> {
+            let files = set_of(&dir.path().join(name)).unwrap();
+            let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+            files.iter().map(name).collect()
+        };
+        let (a, b) = (["a.blktrace.0", "a.blktrace.1"], ["b.blktrace.0.gz"]);
+        assert_eq!(set(""), [&a[..], &b].concat());
+        assert_eq!(set("a"), a);
+        assert_eq!(set("a.blktrace.1"), a);
+        assert_eq!(set("b.blktrace.0.gz"), b);
+        // Another file with the name of a prefix is itself.
+        for other in ["b", "c.txt", "d", "d.blktrace.0", "absent/a"] {
+            assert_eq!(set(other), [""; 0], "{other}");
+        }
+    }
+
+    #[test]
+    fn the_kind_of_an_event_is_in_its_categories() {
+        let (w, r) = (1 << (16 + WRITE), READ);
+        let has = |category: u32| 1 << (16 + category);
+        // Discards and writes of zeros are in categories of their own.
+        let zeroes = 1_u64 << (16 + WRITE_ZEROES);
+        for (categories, bytes, kind) in [
+            (r.into(), 512, Some((Op::Read, Flags::NONE))),
+            (w.into(), 512, Some((Op::Write, Flags::NONE))),
+            (u64::from(r | has(SYNC)), 512, Some((Op::Read, Flags::SYNC))),
+            (
+                u64::from(w | has(META)),
+                512,
+                Some((Op::Write, Flags::META)),
+            ),
+            (
+                u64::from(r | has(AHEAD)),
+                512,
+                Some((Op::Read, Flags::READ_AHEAD)),
+            ),
+            (u64::from(w | has(FUA)), 512, Some((Op::Write, Flags::FUA))),
+            (
+                u64::from(w | has(FLUSH)),
+                512,
+                Some((Op::Write, Flags::FUA)),
+            ),
+            (u64::from(r | has(FUA)), 512, Some((Op::Read, Flags::NONE))),
+            (
+                u64::from(w | has(DISCARD)),
+                512,
+                Some((Op::Discard, Flags::NONE)),
+            ),
+            (
+                u64::from(w) | zeroes,
+                512,
+                Some((Op::WriteZeroes, Flags::NONE)),
+            ),
+            (u64::from(w | has(FLUSH)), 0, Some((Op::Flush, Flags::NONE))),
+            (has(FLUSH).into(), 511, Some((Op::Flush, Flags::NONE))),
+            // Nothing is read, written or discarded.
+            (r.into(), 0, None),
+            (w.into(), 511, None),
+            (u64::from(w | has(DISCARD)), 0, None),
+            (u64::from(r | has(PC)), 512, None),
+        ] {
+            let raw = Raw {
+                time: 1,
+                sector: 8,
+                bytes,
+                action: categories | 7,
+                device: 259 << 20 | 0xf_ffff,
+                error: 5,
+                payload: 0,
+            };
+            let event = raw.event(3);
+            let seen = event.map(|event| (event.op, event.flags));
+            assert_eq!(seen, kind, "{categories:x} {bytes}");
+            if let Some(event) = event {
+                assert_eq!(event.device, (259, 0xf_ffff));
+                assert_eq!(
+                    (event.errno, event.sectors, event.place),
+                    (5, bytes / 512, 3)
+                );
+            }
+        }
+    }
+
+    /// Gives one result after the other.
+    struct Results(VecDeque<io::Result<Vec<u8>>>);
+
+    impl Read for Results {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let bytes = self.0.pop_front().unwrap_or_else(|| Ok(Vec::new()))?;
+            buffer[..bytes.len()].copy_from_slice(&bytes);
+            Ok(bytes.len())
+        }
+    }
+
+    /// What is read of a file that gives these results: times of events with their places, the error, and the remarks.
+    fn read(
+        results: impl IntoIterator<Item = io::Result<Vec<u8>>>,
+        lenient: bool,
+    ) -> (Vec<(u64, u64)>, Option<String>, Vec<u64>) {
+        let input: Box<dyn Read + Send> = Box::new(Results(results.into_iter().collect()));
+        let mut file = FileEvents {
+            input: io::BufReader::new(input),
+            ..file(&[])
+        };
+        let (mut metadata, mut seen) = (Metadata::default(), Vec::new());
+        let error = loop {
+            match file.next(&mut metadata, lenient) {
+                Ok(Some(event)) => seen.push((event.time, event.place)),
+                Ok(None) => break None,
+                Err(error) => break Some(error.to_string()),
+            }
+        };
+        let counts = metadata.remarks.iter().map(|r| r.count).collect();
+        (seen, error, counts)
+    }
+
+    #[test]
+    fn behind_damage_the_next_record_is_found_at_its_place() {
+        let one = |time| record(time, 1 | READ, 512, b"");
+        for garbage in [&b"four"[..], b"five.", &[b'x'; 1000], &[7, 0x74, 0x61, 7]] {
+            let file = [&one(1)[..], garbage, &one(2), &one(3)].concat();
+            // In pieces, too, so that a record begins across their ends.
+            for piece in [file.len(), 7, 1] {
+                let pieces = || file.chunks(piece).map(|piece| Ok(piece.to_vec()));
+                let (seen, error, remarks) = read(pieces(), false);
+                assert_eq!((seen, remarks), (vec![(1, byte_offset(0))], vec![]));
+                let error = error.unwrap();
+                assert!(error.starts_with("x: byte 48: field 'magic'"), "{error}");
+                let (seen, error, remarks) = read(pieces(), true);
+                let behind = 48 + garbage.len() as u64;
+                let places = [(1, 0), (2, behind), (3, behind + 48)];
+                assert_eq!(seen, places.map(|(time, at)| (time, byte_offset(at))));
+                assert_eq!((error, remarks), (None, vec![1]));
+            }
+        }
+        // A damaged end, and one that is cut off.
+        let whole = [one(1), one(2)].concat();
+        for cut in 1..48 {
+            let end = &whole[..whole.len() - cut];
+            let (seen, error, remarks) = read([Ok(end.to_vec())], false);
+            assert_eq!((seen.len(), remarks.len()), (1, 0));
+            let error = error.unwrap();
+            assert!(error.starts_with("x: byte 48: "), "{cut}: {error}");
+            let words = match cut {
+                45.. => "field 'magic'".to_owned(),
+                _ => format!("the file ends after {} of the 48 bytes", 48 - cut),
+            };
+            assert!(error.contains(&words), "{cut}: {error}");
+            let (seen, error, remarks) = read([Ok(end.to_vec())], true);
+            assert_eq!((seen.len(), error, remarks), (1, None, vec![1]));
+        }
+        let file = [&one(1)[..], b"0123456789"].concat();
+        let (seen, error, remarks) = read([Ok(file)], true);
+        assert_eq!((seen.len(), error, remarks), (1, None, vec![1]));
+    }
+
+    #[test]
+    fn an_interruption_is_no_failure_and_a_failure_is_no_interruption() {
+        let one = |time| record(time, 1 | READ, 512, b"payload");
+        let parts = [&one(1)[..10], &one(1)[10..], b"garbage", &one(2)].map(<[u8]>::to_vec);
+        let with = |kind: io::ErrorKind, at: usize| {
+            let mut results: Vec<_> = parts.iter().cloned().map(Ok).collect();
+            results.insert(at, Err(kind.into()));
+            read(results, true)
+        };
+        for at in 0..=parts.len() {
+            let (seen, error, remarks) = with(io::ErrorKind::Interrupted, at);
+            assert_eq!((seen.len(), error, remarks), (2, None, vec![1]), "{at}");
+            // Nothing is read behind it.
+            let (seen, error, remarks) = with(io::ErrorKind::TimedOut, at);
+            let before = [0, 0, 1, 1, 2][at];
+            assert_eq!((seen.len(), error), (before, None), "{at}");
+            assert_eq!(remarks.len(), 1, "{at}");
+        }
+        let failing = || [Ok(one(1)), Err(io::ErrorKind::TimedOut.into()), Ok(one(2))];
+        let (seen, error, _) = read(failing(), false);
+        assert!(error.unwrap().starts_with("x: "));
+        assert_eq!(seen.len(), 1);
     }
 }

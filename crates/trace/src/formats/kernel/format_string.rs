@@ -266,4 +266,26 @@ mod tests {
         assert_eq!(event(b"C 1.5 8 512 R 0"), (Action::Complete, 1, 0));
         assert_eq!(event(b"D 1.5 8 4096 R -5"), (Action::Issue, 8, 0));
     }
+
+    #[test]
+    fn what_stands_around_events_is_stepped_over_whatever_the_format_makes_of_it() {
+        let event = |format: &str, text: &str| {
+            let line = Line {
+                bytes: text.as_bytes(),
+                number: 1,
+                path: Path::new("x"),
+            };
+            let event = FormatString::new(format).unwrap().event(&line);
+            event
+                .map(|event| event.is_some())
+                .map_err(|e| e.to_string())
+        };
+        let format = "%a %c %s %T.%t %p %d %S %n";
+        assert_eq!(event(format, "Q 3 1 1.5 697 R 8 8"), Ok(true));
+        // Another action, and a message that looks like an event whose action is a device.
+        assert_eq!(event(format, "UT 3 1 1.5 697 N 0 0"), Ok(false));
+        assert_eq!(event(format, "8,0 3 0 1.5 697 m N cfq697S"), Ok(false));
+        let error = event(format, "8,0 3 0 1.5 697 Q R 8").unwrap_err();
+        assert!(error.contains("field '%a' is '8,0'"), "{error}");
+    }
 }

@@ -291,4 +291,220 @@ mod tests {
             assert_eq!(is_other_action(action.as_bytes()), expected, "{action}");
         }
     }
+
+    fn line(text: &str) -> Line<'_> {
+        Line {
+            bytes: text.as_bytes(),
+            number: 7,
+            path: std::path::Path::new("x"),
+        }
+    }
+
+    #[test]
+    fn behind_its_length_an_event_has_durations_and_a_name_or_an_error() {
+        use Action::{Complete, Queue};
+        for (rest, action, problem) in [
+            ("", Queue, None),
+            ("", Complete, None),
+            (" [fio]", Queue, None),
+            (" [fifteen-bytes-x]", Queue, None),
+            (
+                " [sixteen-bytes-xx]",
+                Queue,
+                Some("a process name of at most 15 bytes"),
+            ),
+            (" ( 1234) [fio]", Queue, None),
+            (" be,0,4 ( 1234) [fio]", Queue, None),
+            (" be,0,4", Queue, None),
+            (" be,0 [fio]", Queue, Some("only [process] or [error]")),
+            (" be,0,4,5 [fio]", Queue, Some("only [process] or [error]")),
+            (" ( 1234", Queue, Some("only [process] or [error]")),
+            (" 8,0", Queue, Some("only [process] or [error]")),
+            (" [fio", Queue, Some("a process name of at most 15 bytes")),
+            (" [0]", Complete, None),
+            (" [-5]", Complete, None),
+            (" (1) [65531]", Complete, None),
+            (" [fio]", Complete, Some("an error number in brackets")),
+            (" [0", Complete, Some("an error number in brackets")),
+            (" [0] 8,0", Complete, Some("an error number in brackets")),
+        ] {
+            let text = format!("8 + 8{rest}");
+            let line = line(&text);
+            let checked = check_rest(&line, &line.bytes[5..], action);
+            match (checked.map_err(|e| e.to_string()), problem) {
+                (Ok(()), None) => {}
+                (Err(error), Some(words)) if error.contains(words) => {}
+                (checked, _) => panic!("{rest:?}: {checked:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_device_has_a_major_and_a_minor_number() {
+        for (text, numbers) in [
+            ("8,0", Some((8, 0))),
+            ("259:12", Some((259, 12))),
+            (" 8 , 1 ", Some((8, 1))),
+            ("4294967295,0", Some((u32::MAX, 0))),
+            ("4294967296,0", None),
+            ("8,4294967296", None),
+            ("8,0,0", None),
+            ("8", None),
+            ("8,", None),
+            (",0", None),
+            ("sda,0", None),
+        ] {
+            let of = line(text);
+            assert_eq!(device(&of, of.bytes).ok(), numbers, "{text}");
+        }
+        for (text, error) in [
+            ("[0]", Some(0)),
+            ("[-5]", Some(-5)),
+            ("[]", None),
+            ("0", None),
+            ("[0", None),
+            ("[x]", None),
+        ] {
+            assert_eq!(error_in_brackets(text.as_bytes()), error, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_completion_has_an_error() {
+        for (action, errno) in [(Action::Complete, 5), (Action::Issue, 0)] {
+            let fields = EventFields {
+                time: 1,
+                action,
+                device: b"8,0",
+                letters: b"R",
+                sector: 8,
+                sectors: 8,
+                error: Some(-5),
+            };
+            let event = fields.event(&line("")).unwrap().unwrap();
+            assert_eq!((event.errno, event.place), (errno, 7));
+            let without_data = EventFields {
+                sectors: 0,
+                ..fields
+            };
+            assert!(without_data.event(&line("")).unwrap().is_none());
+        }
+    }
+
+    /// Takes a line that begins with a digit for an event, and `!` for damage.
+    struct Digits(bool);
+
+    impl EventLines for Digits {
+        fn event(&mut self, line: &Line<'_>) -> Result<Option<Event>, TraceError> {
+            match line.bytes.first() {
+                Some(b'0'..=b'9') => Ok(Some(Event {
+                    time: line.number,
+                    action: Action::Queue,
+                    device: (8, 0),
+                    sector: 8,
+                    sectors: 8,
+                    op: crate::Op::Read,
+                    flags: crate::Flags::NONE,
+                    errno: 0,
+                    place: line.number,
+                })),
+                Some(b'!') => Err(line.wrong("line", line.bytes, "no exclamation")),
+                _ => Ok(None),
+            }
+        }
+
+        fn counts_from_beginning(&self) -> bool {
+            self.0
+        }
+    }
+
+    /// The lines of events, the error, and the kinds of remarks with their counts.
+    fn read(text: &str, lenient: bool) -> (Vec<u64>, Option<String>, Vec<(RemarkKind, u64)>) {
+        let source = Source {
+            input: Box::new(std::io::Cursor::new(text.to_owned())),
+            path: "x".into(),
+            file: None,
+            cut: crate::CutOff::default(),
+        };
+        let mut events = TextEvents::new(source, Digits(true), lenient, "digits");
+        let mut seen = Vec::new();
+        let error = loop {
+            match events.next_event() {
+                Ok(Some(event)) => seen.push(event.time),
+                Ok(None) => break None,
+                Err(error) => break Some(error.to_string()),
+            }
+        };
+        let remarks = events.metadata.remarks.iter().map(|r| (r.kind, r.count));
+        (seen, error, remarks.collect())
+    }
+
+    #[test]
+    fn a_text_ends_with_a_whole_line() {
+        use RemarkKind::LastRowCut;
+        for (end, is_whole, is_event) in [
+            ("1 + 8\n", true, true),
+            ("1 + 8", false, true),
+            ("1 + 8 [0]", true, true),
+            ("1 + 8 (12)", true, true),
+            ("1 + 8 [0", false, true),
+            ("other", false, false),
+            ("other\n", true, false),
+            ("CPU0 (8,0):", true, false),
+            ("# comment", true, false),
+        ] {
+            let text = format!("0\n{end}");
+            let (seen, error, remarks) = read(&text, false);
+            assert_eq!(error.is_none(), is_whole, "{end}: {error:?}");
+            assert_eq!(seen.len(), 1 + usize::from(is_whole && is_event), "{end}");
+            assert!(remarks.is_empty());
+            let (seen, error, remarks) = read(&text, true);
+            assert_eq!(
+                (seen.len(), error),
+                (1 + usize::from(is_event), None),
+                "{end}"
+            );
+            let cut = if is_whole {
+                vec![]
+            } else {
+                vec![(LastRowCut, 1)]
+            };
+            assert_eq!(remarks, cut, "{end}");
+        }
+    }
+
+    #[test]
+    fn events_that_were_lost_and_lines_that_are_damaged_are_counted() {
+        use RemarkKind::{LostEvents, Skipped};
+        let text = "0\nCPU:0 [LOST 3 EVENTS]\n!\n1\nCPU:1 [LOST 1 EVENTS]\n";
+        let (seen, error, remarks) = read(text, true);
+        assert_eq!((seen, error), (vec![1, 4], None));
+        assert_eq!(remarks, [(LostEvents, 2), (Skipped, 1)]);
+        let (seen, error, remarks) = read(text, false);
+        assert_eq!((seen, remarks), (vec![1], vec![(LostEvents, 1)]));
+        let error = error.unwrap();
+        assert!(
+            error.starts_with("x:3:1: field 'line' is '!'") && error.contains("--lenient"),
+            "{error}"
+        );
+        let (_, error, _) = read("0\n1 \0\n", false);
+        assert!(error.unwrap().contains("without null bytes"));
+        // A file of other lines is of another format, unless one is content with less.
+        for (lenient, is_error) in [(false, true), (true, false)] {
+            let (seen, error, _) = read("other\n", lenient);
+            assert_eq!((seen.len(), error.is_some()), (0, is_error));
+        }
+        for from_beginning in [false, true] {
+            let source = Source {
+                input: Box::new(std::io::empty()),
+                path: "x".into(),
+                file: None,
+                cut: crate::CutOff::default(),
+            };
+            let events = TextEvents::new(source, Digits(from_beginning), false, "digits");
+            assert_eq!(events.counts_from_beginning(), from_beginning);
+            assert_eq!(events.wall_clock(), None);
+            assert!(!events.would_wait());
+        }
+    }
 }

@@ -161,3 +161,56 @@ impl EventLines for Tracing {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_behind_a_time_or_within_the_name_of_an_event() {
+        for (word, expected) in [
+            ("1.5:", true),
+            ("1.5", false),
+            ("1:", false),
+            ("x.y:", false),
+            (":", false),
+        ] {
+            assert_eq!(is_time(word.as_bytes()), expected, "{word}");
+        }
+        for (line, expected) in [
+            ("fio-7 [000] 1.5:", true),
+            ("fio-7 [000] 1.5: bl", true),
+            ("fio-7 [000] 1.5: block:", true),
+            ("fio-7 [000] 1.5: block_rq_iss", true),
+            ("fio 7 1.5: block:block_rq_iss", true),
+            ("fio-7 [000] 1.5: sched_switch", false),
+            ("fio-7 [000] 1.5: sched_switch bl", false),
+            ("bl", false),
+            ("", false),
+        ] {
+            assert_eq!(is_cut(line.as_bytes()), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_an_event_stands_behind_a_blank_or_its_subsystem() {
+        for (line, expected) in [
+            ("1.5: block_rq_issue: 8,0", Some((5, Action::Issue, 20))),
+            (
+                "1.5: block:block_bio_queue: 8,0",
+                Some((11, Action::Queue, 27)),
+            ),
+            ("1.5:\tblock_getrq: 8,0", Some((5, Action::Get, 17))),
+            ("block_rq_issue: 8,0", None),
+            ("xblock_rq_issue: 8,0", None),
+            ("1.5: block_rq_issued: 8,0", None),
+            ("1.5: block_rq_issue 8,0", None),
+            (
+                "1.5: block_touch: block_rq_insert: 8,0",
+                Some((18, Action::Insert, 34)),
+            ),
+        ] {
+            assert_eq!(name(line.as_bytes()), expected, "{line}");
+        }
+    }
+}

@@ -134,4 +134,63 @@ mod tests {
             assert!(first != later && first < later);
         }
     }
+
+    /// A record of version 8 in the byte order of large machines: a read of a sector that was queued.
+    fn record(time: u64, sector: u64) -> Vec<u8> {
+        let mut record = 0x6561_7408_u32.to_be_bytes().to_vec();
+        record.extend(0_u32.to_be_bytes());
+        record.extend(time.to_be_bytes());
+        record.extend(sector.to_be_bytes());
+        record.extend(512_u32.to_be_bytes());
+        record.extend(0_u32.to_be_bytes());
+        record.extend((1_u64 << 16 | 1).to_be_bytes());
+        record.resize(64, 0);
+        record
+    }
+
+    /// The times and sectors of the events of these files.
+    fn merged(files: &[&[(u64, u64)]]) -> Vec<(u64, u64)> {
+        let source = |records: &&[(u64, u64)]| Source {
+            input: Box::new(io::Cursor::new(
+                records
+                    .iter()
+                    .flat_map(|(time, sector)| record(*time, *sector))
+                    .collect::<Vec<u8>>(),
+            )),
+            path: "x".into(),
+            file: None,
+            cut: crate::CutOff::default(),
+        };
+        let mut merged = Merged::new(files.iter().map(source).collect(), false);
+        let next = || merged.next_event().unwrap();
+        let all = std::iter::from_fn(next).map(|event| (event.time, event.sector));
+        all.collect()
+    }
+
+    #[test]
+    fn events_at_one_time_come_in_the_order_of_their_files_and_as_written() {
+        let (mut one, mut other) = (Vec::new(), Vec::new());
+        for sector in (0..100).rev() {
+            one.push((5, sector));
+            other.push((5, 1000 + sector));
+        }
+        let expected = [&one[..], &other].concat();
+        assert_eq!(merged(&[&one, &other]), expected);
+        let times = merged(&[&[(1, 0), (4, 0)], &[(2, 0), (3, 0), (9, 0)], &[]]);
+        assert_eq!(
+            times.iter().map(|e| e.0).collect::<Vec<_>>(),
+            [1, 2, 3, 4, 9]
+        );
+    }
+
+    #[test]
+    fn an_event_may_be_late_by_as_many_as_are_sorted() {
+        for (late, first) in [(REORDERED - 1, 0), (REORDERED, 10)] {
+            let mut file: Vec<(u64, u64)> = (0..late as u64).map(|i| (10 + i, 0)).collect();
+            file.push((0, 0));
+            let events = merged(&[&file]);
+            assert_eq!(events.len(), late + 1);
+            assert_eq!(events[0].0, first, "{late}");
+        }
+    }
 }
