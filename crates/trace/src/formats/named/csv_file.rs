@@ -2,12 +2,13 @@
 
 mod watched;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iosonar_units::Nanos;
 
 use super::{LOSES, device_text, texts};
 use crate::fields::{Building, COLUMNS, Field, WRITTEN, mapped, without_column};
+use crate::formats::COMPRESSED;
 use crate::text::{Context, Line, first_lines, skipped, unreadable_row};
 use crate::whole_file::Output;
 use crate::{
@@ -209,7 +210,7 @@ impl Reader {
     }
 }
 
-fn csv_error(path: &std::path::Path, error: csv::Error) -> TraceError {
+fn csv_error(path: &Path, error: csv::Error) -> TraceError {
     let line = error.position().map_or(0, csv::Position::line);
     match error.into_kind() {
         csv::ErrorKind::Io(e) => crate::decompress::read_error(path, e),
@@ -262,10 +263,9 @@ struct Writer {
 impl Writer {
     fn new(sink: Sink, metadata: &Metadata) -> Result<Self, TraceError> {
         let mut csv = csv::WriterBuilder::new()
-            .delimiter(if has_ending(&sink.path, "tsv") {
-                b'\t'
-            } else {
-                b','
+            .delimiter(match is_tsv(&sink.path) {
+                true => b'\t',
+                false => b',',
             })
             .from_writer(sink.output);
         csv.write_record(WRITTEN)
@@ -278,9 +278,14 @@ impl Writer {
     }
 }
 
-fn has_ending(path: &std::path::Path, ending: &str) -> bool {
+/// Whether the name of a file ends in `.tsv`, a compression's ending left aside.
+fn is_tsv(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.split('.').any(|part| part == ending)
+    let plain = COMPRESSED
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending));
+    let (_, ending) = plain.unwrap_or(&name).rsplit_once('.').unwrap_or_default();
+    ending == "tsv"
 }
 
 impl TraceWriter for Writer {
@@ -315,6 +320,43 @@ impl TraceWriter for Writer {
         match csv.into_inner() {
             Ok(output) => output.close().map_err(|e| error("complete", e)),
             Err(e) => Err(error("write", e.into_error())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output;
+
+    #[test]
+    fn the_name_of_a_file_says_what_is_between_its_fields() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, delimiter) in [
+            ("x.csv", ","),
+            ("x.tsv", "\t"),
+            ("tsv.csv", ","),
+            ("x.tsv.csv", ","),
+            ("x.csv.tsv", "\t"),
+        ] {
+            let path = dir.path().join(name);
+            let writer = output::create(&path, &Metadata::default()).unwrap();
+            writer.finish().unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert_eq!(text, format!("{}\n", WRITTEN.join(delimiter)), "{name}");
+        }
+        for (name, expected) in [("a/x.tsv.gz", true), ("tsv", false), ("x.tsv.x", false)] {
+            assert_eq!(is_tsv(Path::new(name)), expected, "{name}");
+        }
+        for (header, delimiter) in [
+            ("a,b;c,d", b','),
+            ("a;b;c,d", b';'),
+            ("a\tb,c\td", b'\t'),
+            ("a|b", b'|'),
+            ("a", b','),
+            ("a,b;c", b','),
+        ] {
+            assert_eq!(delimiter_of(header.as_bytes()), delimiter, "{header}");
         }
     }
 }
