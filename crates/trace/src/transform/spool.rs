@@ -189,10 +189,8 @@ impl Cursor {
             spool.read(self.next, &mut self.decoder)?;
             self.next += 1;
         }
-        if self.decoder.left() > 0 {
-            self.decoder.next(batch);
-        }
-        Ok(())
+        let read = self.decoder.next(batch);
+        read.ok_or_else(|| spool.error(io::ErrorKind::InvalidData.into()))
     }
 }
 
@@ -264,5 +262,25 @@ mod tests {
         }
         let expected: Vec<u64> = [10, 10, 10, 3].into_iter().flat_map(|n| 0..n).collect();
         assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn a_block_that_was_damaged_meanwhile_is_an_error() {
+        let mut spool = Spool::new(&Spill::default());
+        spool.push(&rows(10)).unwrap();
+        spool.end_block().unwrap();
+        let (mut cursor, mut batch) = (Cursor::over(0, 1), Batch::default());
+        cursor.next_batch(&spool, &mut batch).unwrap();
+        assert_eq!(batch.len(), 10);
+        // Behind the end there is nothing, and that is no error.
+        for _ in 0..2 {
+            cursor.next_batch(&spool, &mut batch).unwrap();
+            assert!(batch.is_empty());
+        }
+        // The last column is that of the lengths, which are all 1 and become larger than any.
+        *spool.memory[0].last_mut().unwrap() = 1;
+        let error = Cursor::over(0, 1).next_batch(&spool, &mut batch);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("temporary file"), "{error}");
     }
 }
