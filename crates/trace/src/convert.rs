@@ -1,6 +1,6 @@
 //! Traces in, traces out: merged, pasted, side by side, split, or cut into pieces that are dealt anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::ffi::OsStr;
 use std::fmt;
@@ -209,11 +209,12 @@ fn split(
                     Split::Range(_) => key.to_string(),
                 };
                 // Names that differ in special characters only would be the same file.
-                let taken = |path: &PathBuf| parts.values().any(|part: &Part| part.path == *path);
+                let taken: HashSet<&Path> =
+                    parts.values().map(|part| part.path.as_path()).collect();
                 let path = std::iter::once(named(out, &name))
-                    .chain((2..=MOST_OUTPUTS + 1).map(|n| named(out, &format!("{name}-{n}"))))
-                    .find(|path| !taken(path))
-                    .unwrap_or_else(|| out.to_owned());
+                    .chain((2..=MOST_OUTPUTS).map(|n| named(out, &format!("{name}-{n}"))))
+                    .find(|path| !taken.contains(path.as_path()))
+                    .expect("fewer outputs have names than are tried");
                 for input in inputs {
                     apart::refuse_same(input, &path)?;
                 }
@@ -334,6 +335,9 @@ mod tests {
             ("a/x.load.gz", "8,0", "a/x-8-0.load.gz"),
             ("x.ios", "read", "x-read.ios"),
             ("x", "../y", "x-..-y"),
+            // A point in front is none of an ending.
+            (".ios", "read", ".ios-read"),
+            ("a.b/x.ios.zst", "1", "a.b/x-1.ios.zst"),
         ] {
             assert_eq!(named(Path::new(out), part), PathBuf::from(name));
         }

@@ -238,3 +238,66 @@ fn what_cannot_be_converted_is_refused_with_the_reason() {
     let kind = cause.map(std::io::Error::kind);
     assert_eq!(kind, Some(std::io::ErrorKind::NotFound));
 }
+
+#[test]
+fn parts_whose_names_differ_in_special_characters_have_files_of_their_own() {
+    // Each of them is '-' in the name of a file.
+    const SPECIAL: &[u8] = b"!#$%&()*+/:;<=>?@[]^`{|}~";
+    let names = SPECIAL
+        .iter()
+        .flat_map(|one| SPECIAL.iter().map(move |other| [*one, *other]));
+    let names: Vec<String> = names
+        .map(|of| String::from_utf8(of.to_vec()).unwrap())
+        .collect();
+    let rows = |n: usize| -> String {
+        names[..n]
+            .iter()
+            .map(|name| format!("1,8,1,read,{name}\n"))
+            .collect()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let by_device = || ("x.csv", split(Split::Device));
+    let (outputs, done) = converted(dir.path(), &rows(512), by_device(), false).unwrap();
+    let numbered = (2..=512).map(|n| format!("x----{n}.csv"));
+    let expected: Vec<String> = std::iter::once("x---.csv".to_owned())
+        .chain(numbered)
+        .collect();
+    assert_eq!(outputs, expected);
+    assert_eq!(done.records, 512);
+    assert_eq!(
+        read(dir.path(), "x----512.csv"),
+        [format!("1 8+1 read {}", names[511])]
+    );
+    let error = converted(dir.path(), &rows(513), by_device(), false).unwrap_err();
+    assert!(
+        error.to_string().contains("more than 512 outputs"),
+        "{error}"
+    );
+}
+
+#[test]
+fn latencies_are_noticed_wherever_one_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("in.csv");
+    let (reading, options) = (Reading::default(), WriteOptions::default());
+    let (with, without) = ("1,8,1,read,7\n", "1,8,1,read,\n");
+    // A batch has 4096 rows.
+    for (rows, has_latencies) in [
+        (without.repeat(5000), false),
+        (without.repeat(5000) + with, true),
+        (with.to_owned() + &without.repeat(5000), true),
+    ] {
+        let header = "time_ns,sector,sectors,op,latency_ns\n";
+        fs::write(&path, format!("{header}{rows}")).unwrap();
+        for what in [ONE, split(Split::Op)] {
+            let inputs = [path.clone()];
+            let done = convert(
+                (&inputs, &dir.path().join("x.ios")),
+                what,
+                &reading,
+                &options,
+            );
+            assert_eq!(done.unwrap().has_latencies, has_latencies, "{what:?}");
+        }
+    }
+}
