@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::{self, File, Metadata, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -434,7 +434,8 @@ fn followed(name: &Path) -> io::Result<PathBuf> {
             break;
         }
         let folder = folder_of(&end);
-        if is_of_another(&link, &fs::metadata(folder)?, user()) {
+        let in_folder = fs::metadata(folder)?;
+        if is_of_another(link.uid(), (in_folder.uid(), in_folder.mode()), user()) {
             return Err(LinkOfAnother(end).into());
         }
         // The links of `/dev/stdout` and `/dev/fd` lead there.
@@ -446,11 +447,12 @@ fn followed(name: &Path) -> io::Result<PathBuf> {
     Ok(fs::canonicalize(&end).unwrap_or(end))
 }
 
-/// Whether a link may have been put into a folder by a user that is neither `user` nor the folder's owner. The kernel's
-/// `protected_symlinks` has the same rule, but does not apply to a file that is renamed.
-fn is_of_another(link: &Metadata, folder: &Metadata, user: Option<u32>) -> bool {
+/// Whether a link of user `link` may have been put into a folder, of which this is the owner and the mode, by a user that is
+/// neither `user` nor the folder's owner. The kernel's `protected_symlinks` has the same rule, but does not apply to a file
+/// that is renamed.
+fn is_of_another(link: u32, (owner, mode): (u32, u32), user: Option<u32>) -> bool {
     const OTHERS_WRITE: u32 = 0o022;
-    folder.mode() & OTHERS_WRITE != 0 && link.uid() != folder.uid() && Some(link.uid()) != user
+    mode & OTHERS_WRITE != 0 && link != owner && Some(link) != user
 }
 
 /// The effective user of this process, who owns its folder in /proc; `None` where that is not mounted.
@@ -625,7 +627,8 @@ mod tests {
         let may_write = |mode| fs::set_permissions(dir.path(), fs::Permissions::from_mode(mode));
         let seen = |user| {
             let link = fs::symlink_metadata(&link).unwrap();
-            is_of_another(&link, &fs::metadata(dir.path()).unwrap(), Some(user))
+            let folder = fs::metadata(dir.path()).unwrap();
+            is_of_another(link.uid(), (folder.uid(), folder.mode()), Some(user))
         };
         let own = rustix::process::geteuid().as_raw();
         assert_eq!(user(), Some(own));
@@ -730,6 +733,52 @@ mod tests {
         assert!(sync_folder_of(&dir.path().join("x")).is_ok());
         let error = sync_folder_of(&dir.path().join("absent/x")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        // The kernel's own file system has nothing to sync, and says that it cannot.
+        let proc = Path::new("/proc/self");
+        if proc.exists() {
+            assert!(File::open("/proc").unwrap().sync_all().is_err());
+            assert!(sync_folder_of(proc).is_ok());
+        }
+    }
+
+    #[test]
+    fn who_may_have_put_a_link_depends_on_the_folder() {
+        const ROOT: u32 = 0;
+        for (link, folder, user, is_another) in [
+            (7, (ROOT, 0o777), Some(1), true),
+            (7, (ROOT, 0o1777), Some(1), true),
+            (7, (ROOT, 0o720), Some(1), true),
+            (7, (ROOT, 0o702), Some(1), true),
+            (7, (ROOT, 0o755), Some(1), false),
+            (7, (7, 0o777), Some(1), false),
+            (7, (ROOT, 0o777), Some(7), false),
+            (7, (ROOT, 0o777), None, true),
+        ] {
+            assert_eq!(
+                is_of_another(link, folder, user),
+                is_another,
+                "{link} {folder:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_written_stays_and_no_other_name_is_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        for (kept, failed) in [(false, false), (false, true), (true, false)] {
+            let file = WholeFile::create(&dir.path().join("x.txt")).unwrap();
+            let part = file.part.clone();
+            assert!(part.exists() && parts().contains(&part));
+            if kept {
+                file.keep().unwrap();
+            } else {
+                let mut file = file;
+                file.failed = failed;
+            }
+            assert_eq!(part.exists(), failed);
+            // What stays is not removed at the end of the process either.
+            assert!(!parts().contains(&part));
+        }
     }
 
     #[test]
