@@ -44,3 +44,54 @@ fn device_text(devices: &[String], number: u16) -> String {
         None => number.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Flags, Op, Outcome, Request, Status};
+    use iosonar_units::{Sector, Sectors};
+
+    #[test]
+    fn values_that_say_nothing_are_empty() {
+        let mut batch = Batch::default();
+        batch.push(&Record::default());
+        batch.push(&Record {
+            request: Request {
+                start: Nanos::new(1),
+                sector: Sector::new(2),
+                sectors: Sectors::new(3),
+                op: Op::Write,
+                flags: Flags::SYNC,
+                device: 4,
+                class: 5,
+                group: 6,
+            },
+            outcome: Outcome {
+                delay: Some(Nanos::ZERO),
+                latency: Some(Nanos::new(7)),
+                status: Status::Error(5),
+                pushed_back: true,
+            },
+        });
+        batch.set_think(1, Some(Nanos::new(8)));
+        let of = |row| texts(&batch, row, |number| format!("d{number}"));
+        let zero = [
+            "0", "0", "0", "read", "", "d0", "", "", "", "", "", "done", "",
+        ];
+        assert_eq!(of(0), zero);
+        let all = [
+            "1", "2", "3", "write", "sync", "d4", "5", "6", "0", "7", "8", "error:5", "1",
+        ];
+        assert_eq!(of(1), all);
+        // A single device without a name stays the only one.
+        let names = ["sda".to_owned()];
+        for (devices, number, text) in [
+            (&names[..0], 0, ""),
+            (&names[..0], 1, "1"),
+            (&names, 0, "sda"),
+            (&names, 1, "1"),
+        ] {
+            assert_eq!(device_text(devices, number), text, "{devices:?} {number}");
+        }
+    }
+}

@@ -221,6 +221,27 @@ mod tests {
         writer.output
     }
 
+    /// Keeps what it gets.
+    #[derive(Clone, Default)]
+    struct Kept(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Output for Kept {
+        fn close(self: Box<Self>) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
     fn read(packed: &[u8]) -> io::Result<Vec<u8>> {
         let mut plain = Vec::new();
         Reader::new(packed).read_to_end(&mut plain)?;
@@ -302,6 +323,108 @@ mod tests {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
             assert!(read(&damaged).is_err(), "byte {at}");
+        }
+    }
+
+    /// How many frames there are; none has the magic number within.
+    fn frames(packed: &[u8]) -> usize {
+        let magic = |bytes: &&[u8]| **bytes == [0x28, 0xb5, 0x2f, 0xfd];
+        packed.windows(4).filter(magic).count()
+    }
+
+    #[test]
+    fn a_file_has_a_frame_whatever_is_written_and_none_without_content_behind_others() {
+        for (parts, flushes, expected) in [
+            (&[][..], false, 1),
+            (&[&b""[..]][..], true, 1),
+            (&[b"one"], false, 1),
+            (&[b"one"], true, 1),
+            (&[b"one", b"two"], false, 1),
+            (&[b"one", b"two"], true, 2),
+        ] {
+            let kept = Kept::default();
+            let mut writer = Box::new(Writer::new(kept.clone()));
+            for part in parts {
+                writer.write_all(part).unwrap();
+                if flushes {
+                    writer.flush().unwrap();
+                }
+            }
+            writer.close().unwrap();
+            let packed = kept.0.lock().unwrap();
+            assert_eq!(frames(&packed), expected, "{parts:?} {flushes}");
+            assert_eq!(read(&packed).unwrap(), parts.concat());
+        }
+    }
+
+    #[test]
+    fn a_frame_is_packed_when_it_has_its_length() {
+        let mut writer = Writer::new(Vec::new());
+        let zeros = vec![0; 3 * FRAME];
+        for (bytes, waiting, packed) in [
+            (FRAME - 1, FRAME - 1, 0),
+            (1, 0, 1),
+            (7, 7, 1),
+            (FRAME - 8, FRAME - 1, 1),
+            (2, 1, 2),
+            (2 * FRAME, 1, 4),
+            (0, 1, 4),
+        ] {
+            writer.write_all(&zeros[..bytes]).unwrap();
+            assert_eq!(writer.plain.len(), waiting, "{bytes}");
+            assert_eq!(frames(&writer.output), packed, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn a_frame_is_read_back_if_it_has_the_same_content() {
+        let mut writer = Writer::new(Vec::new());
+        writer.plain = b"the same content".to_vec();
+        let mut is_read_back = |plain: &[u8]| {
+            let packed = compress_to_vec(plain, CompressionLevel::Fastest);
+            writer.is_read_back(&packed)
+        };
+        assert!(is_read_back(b"the same content"));
+        for other in [
+            &b"the same Content"[..],
+            b"the same conten",
+            b"the same contents",
+            b"",
+        ] {
+            assert!(!is_read_back(other));
+        }
+        let packed = compress_to_vec(&b"the same content"[..], CompressionLevel::Fastest);
+        assert!(!writer.is_read_back(&packed[..packed.len() - 1]));
+        assert!(!writer.is_read_back(b"no frame"));
+        // What was read back before is not taken for it.
+        assert!(!writer.is_read_back(&[]));
+    }
+
+    /// Fails behind its bytes.
+    struct Failing<'a>(&'a [u8]);
+
+    impl Read for Failing<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.is_empty() {
+                true => Err(io::ErrorKind::TimedOut.into()),
+                false => self.0.read(buffer),
+            }
+        }
+    }
+
+    #[test]
+    fn a_failure_of_the_input_is_not_its_end() {
+        let whole = packed(&[b"a frame with some bytes in it", b"another"]);
+        for cut in [0, 1, 3, 10, whole.len() / 2, whole.len()] {
+            let mut reader = Reader::new(Failing(&whole[..cut]));
+            let mut plain = Vec::new();
+            let error = reader.read_to_end(&mut plain).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{cut}: {error}");
+            // The rest of a frame is given only where that is all there is.
+            assert!(reader.cut_off.is_none());
+            if cut == 10 {
+                assert_eq!(plain, b"");
+            }
         }
     }
 }

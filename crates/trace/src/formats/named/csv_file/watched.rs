@@ -140,3 +140,101 @@ impl<R: std::io::Read> std::io::Read for Watched<R> {
         Ok(n)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Read};
+
+    use super::*;
+
+    /// Gives a text so many bytes at a time.
+    struct Pieces<'a>(&'a [u8], usize);
+
+    impl Read for Pieces<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let n = buffer.len().min(self.1);
+            self.0.read(&mut buffer[..n])
+        }
+    }
+
+    /// Reads all of a text.
+    fn watched(text: &[u8], at_once: usize) -> std::io::Result<Watched<Pieces<'_>>> {
+        let mut watched = Watched::new(Pieces(text, at_once), b',');
+        let mut buffer = vec![0; at_once];
+        while watched.read(&mut buffer)? > 0 {
+            assert!(!watched.ends_within_row() && !watched.ends_quoted());
+        }
+        Ok(watched)
+    }
+
+    #[test]
+    fn an_input_ends_with_a_line_and_not_within_quotes() {
+        for (text, within_row, quoted) in [
+            ("", false, false),
+            ("a,b\n", false, false),
+            ("a,b\r", false, false),
+            ("a,b\r\n", false, false),
+            ("a,b", true, false),
+            ("a,", true, false),
+            ("a,\"b", true, true),
+            ("a,\"b\n", false, true),
+            ("a,\"b\"", true, false),
+            ("a,\"b\"\n", false, false),
+            ("a,\"b\"\"", true, true),
+            ("a,\"b\"\"c\"", true, false),
+            ("\"a,b", true, true),
+            ("\"a\nb", true, true),
+            ("\"a\",\"b", true, true),
+            // A quote within a plain field is a part of it.
+            ("a\"b", true, false),
+            ("a\"b\"c,\"d", true, true),
+        ] {
+            for at_once in [1, 2, 3, 100] {
+                let watched = watched(text.as_bytes(), at_once).unwrap();
+                let seen = (watched.ends_within_row(), watched.ends_quoted());
+                assert_eq!(seen, (within_row, quoted), "{text:?} {at_once}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_and_a_quoted_field_have_at_most_a_mebibyte() {
+        let line = vec![b'a'; LONGEST + 1];
+        let mut lines = b"\"a\n".repeat(LONGEST / 2);
+        lines.retain({
+            // One quote, and line ends within it.
+            let mut seen = false;
+            move |byte| *byte != b'"' || !std::mem::replace(&mut seen, true)
+        });
+        lines.truncate(LONGEST + 1);
+        assert_eq!(lines.len(), LONGEST + 1);
+        for (text, is_read) in [
+            (line[1..].to_vec(), true),
+            (line.clone(), false),
+            // The line end before a line counts with it.
+            ([b"x\n", &line[2..]].concat(), true),
+            ([b"x\n", &line[1..]].concat(), false),
+            (lines[..LONGEST].to_vec(), true),
+            (lines.clone(), false),
+            // Fields before it are others.
+            ([b"x,y\n\"z\",", &lines[..LONGEST]].concat(), true),
+            ([b"x,y\n\"z\",", &lines[..]].concat(), false),
+        ] {
+            for at_once in [1000, 4096] {
+                match watched(&text, at_once) {
+                    Ok(_) => assert!(is_read, "{} {at_once}", text.len()),
+                    Err(error) => {
+                        assert!(!is_read, "{error}");
+                        assert_eq!(error.kind(), ErrorKind::InvalidData);
+                        let what = if text.contains(&b'"') {
+                            "a quoted field"
+                        } else {
+                            "a line"
+                        };
+                        assert!(error.to_string().starts_with(what), "{error}");
+                    }
+                }
+            }
+        }
+    }
+}
