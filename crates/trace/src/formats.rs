@@ -213,6 +213,19 @@ mod tests {
         for (format, (name, description, column)) in ALL.iter().zip(known) {
             assert!(format.description().contains(description), "{name}");
             assert!(format.columns().contains(column), "{name}");
+            let endings: &[&str] = match name {
+                "ios" => &["ios"],
+                "fio" => &["fio", "iolog"],
+                "csv" => &["csv", "tsv"],
+                "jsonl" => &["jsonl", "ndjson"],
+                "blkreplay" => &["load", "replay"],
+                "fiu" => &["blkparse"],
+                "spc" => &["spc"],
+                "disksim" => &["ascii"],
+                // Found by content alone.
+                _ => &[],
+            };
+            assert_eq!(format.extensions(), endings, "{name}");
             // Only fio's logs have no place for a latency.
             assert_eq!(format.holds_latencies(), name != "fio", "{name}");
         }
@@ -277,5 +290,54 @@ mod tests {
         ] {
             assert_eq!(read(head), name, "{head}");
         }
+    }
+
+    #[test]
+    fn no_reader_has_more_rows_in_a_batch_than_any() {
+        use crate::{Batch, Metadata, Record, TraceReader, input, output};
+        use iosonar_units::{Nanos, Sectors};
+        let rows = Batch::ROWS as u64 + 1;
+        let mut batch = Batch::default();
+        for i in 0..rows {
+            let mut record = Record::default();
+            record.request.start = Nanos::from_micros(i);
+            record.request.sectors = Sectors::new(1);
+            batch.push(&record);
+            batch.set_think(batch.len() - 1, Some(Nanos::new(1 + i)));
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let sizes = |path: &std::path::Path, has_think: bool| {
+            let mut reader = input::open(path).unwrap();
+            let (mut batch, mut sizes) = (Batch::default(), Vec::new());
+            let mut row = 0;
+            while reader.next_batch(&mut batch).unwrap() > 0 {
+                sizes.push(batch.len());
+                for i in 0..batch.len() {
+                    row += 1;
+                    let think = has_think.then_some(Nanos::new(row));
+                    assert_eq!(batch.think(i), think, "{}", path.display());
+                }
+            }
+            sizes
+        };
+        for (name, has_think) in [
+            ("x.ios", true),
+            ("x.csv", true),
+            ("x.tsv", true),
+            ("x.jsonl", true),
+            ("x.load", false),
+            ("x.fio", false),
+        ] {
+            let path = dir.path().join(name);
+            let mut writer = output::create(&path, &Metadata::default()).unwrap();
+            writer.write(&batch).unwrap();
+            writer.finish().unwrap();
+            assert_eq!(sizes(&path, has_think), [Batch::ROWS, 1], "{name}");
+        }
+        // One of the formats of a request a line that have a reader in common.
+        let path = dir.path().join("x.msr");
+        let text = "128166372003061629,hm,1,Read,383496192,32768,413\n".repeat(Batch::ROWS + 1);
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(sizes(&path, false), [Batch::ROWS, 1]);
     }
 }

@@ -357,4 +357,45 @@ mod tests {
             assert!(starts == (0..rows).map(Nanos::new).collect::<Vec<_>>());
         }
     }
+
+    #[test]
+    fn a_sample_has_values_that_are_as_random_as_they_can_be() {
+        let largest = Largest {
+            // A sample has 2^14 rows.
+            start: Nanos::new(1 << 14),
+            sector: Sector::new(999_999),
+            sectors: Sectors::new(0),
+            device: 1,
+            class: 9,
+            group: 99,
+        };
+        // The mean lengths of the values, of CSV with 12 commas and a line end.
+        let start = f64::from(10 + 90 * 2 + 900 * 3 + 9000 * 4 + 6384 * 5) / 16_384.0;
+        let sector = f64::from(10 + 90 * 2 + 900 * 3 + 9000 * 4 + 90_000 * 5 + 900_000 * 6) / 1e6;
+        // Each of sync, fua, meta and read-ahead in every second row, and a + between two.
+        let flags = f64::from(4 + 3 + 4 + 10) / 2.0 + 2.0 - 15.0 / 16.0;
+        let read_or_write = 4.5;
+        // Nothing for the device, class and group 0.
+        let (device, class, group) = (0.5, 0.9, (9.0 + 2.0 * 90.0) / 100.0);
+        // Up to 10^11 ns: nine tenths have 11 digits, nine hundredths 10.
+        let time = 11.0 - 1.0 / 9.0;
+        let (zero_sectors, done, pushed_back) = (1.0, 4.0, 1.0);
+        let expected = start
+            + sector
+            + zero_sectors
+            + read_or_write
+            + flags
+            + (device + class + group)
+            + 2.0 * time
+            + done
+            + pushed_back
+            + 13.0;
+        let metadata = Metadata::default();
+        let estimate = bytes_per_record(Path::new("x.csv"), &metadata, &largest).unwrap();
+        // The standard error of the flags is 6 / 2^7, that of the others less.
+        assert!((estimate - expected).abs() < 0.15, "{estimate}: {expected}");
+        for name in ["x.xlsx", "x.csv.bz2"] {
+            assert_eq!(bytes_per_record(Path::new(name), &metadata, &largest), None);
+        }
+    }
 }

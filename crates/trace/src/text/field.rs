@@ -384,6 +384,10 @@ mod tests {
             // 26 zeros that are no digits of the number.
             ("0.000000000000000000000000001e27", 1, Some(1)),
             ("00000000000000000000000000007", 1, Some(7)),
+            // 28 digits before the point, and 28 behind it.
+            ("1000000000000000000000000000e-27", 1, Some(1)),
+            ("1234567890123456789012345678e-20", 1, Some(12_345_679)),
+            ("1.234567890123456789012345678e3", 1, Some(1235)),
             ("1e19", 1, Some(10_000_000_000_000_000_000)),
             ("1e20", 1, None),
             ("18446744073709551615", 1, Some(u64::MAX)),
@@ -402,6 +406,37 @@ mod tests {
             ("1 ", 1, None),
         ] {
             assert_eq!(decimal(text.as_bytes(), scale), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_has_the_bounds_of_its_field() {
+        for (text, number) in [
+            ("0", 0),
+            ("4294967295", u64::from(u32::MAX)),
+            ("4294967296", 1 << 32),
+            ("2199023255040", u64::from(u32::MAX) * 512),
+            ("2199023255041", u64::from(u32::MAX) * 512 + 1),
+            ("9223372036854775807", (1 << 63) - 1),
+            ("9223372036854775808", 1 << 63),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            let line = Line {
+                bytes: text.as_bytes(),
+                number: 1,
+                path: std::path::Path::new("x"),
+            };
+            let part = line.bytes;
+            let below_63_bits = number < 1 << 63;
+            assert_eq!(line.number("n", part).unwrap(), number);
+            assert_eq!(line.time("n", part, 1).is_ok(), below_63_bits, "{text}");
+            assert_eq!(line.sector("n", part).is_ok(), below_63_bits, "{text}");
+            let is_length = u32::try_from(number).is_ok();
+            assert_eq!(line.sectors("n", part).is_ok(), is_length, "{text}");
+            let is_length = number <= u64::from(u32::MAX) * 512;
+            assert_eq!(line.length_bytes("n", part).is_ok(), is_length, "{text}");
+            assert!(line.number_up_to("n", part, number).is_ok());
+            assert!(number == 0 || line.number_up_to("n", part, number - 1).is_err());
         }
     }
 }

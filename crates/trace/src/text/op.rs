@@ -78,3 +78,68 @@ pub(crate) fn direction(word: &[u8]) -> Option<Op> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_say_what_a_request_is_about() {
+        let (none, sync) = (Flags::NONE, Flags::SYNC);
+        for (letters, expected) in [
+            ("R", Some((Op::Read, none, false))),
+            ("W", Some((Op::Write, none, false))),
+            ("r", Some((Op::Read, none, true))),
+            ("w", Some((Op::Write, none, true))),
+            ("RR", Some((Op::Read, none, false))),
+            ("WW", Some((Op::Write, none, false))),
+            ("RW", None),
+            ("WR", None),
+            ("wr", None),
+            ("RS", Some((Op::Read, sync, false))),
+            ("SR", Some((Op::Read, sync, false))),
+            ("RA", Some((Op::Read, Flags::READ_AHEAD, false))),
+            ("WM", Some((Op::Write, Flags::META, false))),
+            ("FWFS", Some((Op::Write, sync.with(Flags::FUA), false))),
+            ("RF", Some((Op::Read, Flags::FUA, false))),
+            ("D", Some((Op::Discard, none, false))),
+            ("dS", Some((Op::Discard, sync, true))),
+            ("DE", Some((Op::Discard, none, false))),
+            ("DF", Some((Op::Discard, none, false))),
+            ("DW", Some((Op::Write, none, false))),
+            ("F", Some((Op::Flush, none, false))),
+            ("FN", Some((Op::Flush, none, false))),
+            ("f", Some((Op::Flush, none, true))),
+            ("Z", Some((Op::WriteZeroes, none, false))),
+            ("WZS", Some((Op::WriteZeroes, sync, false))),
+            ("RZ", Some((Op::Read, none, false))),
+            ("WU", Some((Op::Write, none, false))),
+            ("N", None),
+            ("S", None),
+            ("s", None),
+            ("X", None),
+            ("", None),
+        ] {
+            let seen = op_of_letters(letters.as_bytes());
+            let seen = seen.map(|of| (of.op, of.flags, of.pushed_back));
+            assert_eq!(seen, expected, "{letters}");
+        }
+    }
+
+    #[test]
+    fn a_direction_is_a_letter_or_a_word_in_any_case() {
+        for (word, expected) in [
+            ("R", Some(Op::Read)),
+            ("r", Some(Op::Read)),
+            ("READ", Some(Op::Read)),
+            ("W", Some(Op::Write)),
+            ("w", Some(Op::Write)),
+            ("wRite", Some(Op::Write)),
+            ("re", None),
+            ("rw", None),
+            ("", None),
+        ] {
+            assert_eq!(direction(word.as_bytes()), expected, "{word}");
+        }
+    }
+}

@@ -179,4 +179,35 @@ mod tests {
             assert_eq!(counts, [3]);
         }
     }
+
+    #[test]
+    fn time_zero_is_the_earliest_start_of_the_batches_that_are_read_ahead() {
+        let mut reader = with_early_rows(false);
+        assert_eq!(reader.look_ahead().unwrap(), Nanos::new(10));
+        // Not one more.
+        assert_eq!(reader.ahead.len(), AHEAD);
+        let mut empty = Rebased::new(Given::new([]), "x".into(), Axis::Arbitrary, false);
+        assert_eq!(empty.look_ahead().unwrap(), Nanos::ZERO);
+    }
+
+    #[test]
+    fn a_clock_that_counts_from_the_beginning_stays_as_it_is() {
+        let read = |start: u64, axis: Axis| {
+            let given = Given::new([Given::reads([(start, Status::Done)])]);
+            let mut reader = Rebased::new(given, "x".into(), axis, false);
+            let mut batch = Batch::default();
+            reader.next_batch(&mut batch).unwrap();
+            (batch.starts()[0].get(), reader.metadata().origin_ns)
+        };
+        for (start, axis, rebased, origin) in [
+            (7, Axis::Arbitrary, 0, None),
+            (7, Axis::Unix { ns: 0 }, 7, None),
+            (CALENDAR_NS - 1, Axis::Unix { ns: 0 }, CALENDAR_NS - 1, None),
+            (CALENDAR_NS, Axis::Unix { ns: 0 }, 0, Some(CALENDAR_NS)),
+            (7, Axis::Unix { ns: 3 }, 0, Some(10)),
+            (7, Axis::Unix { ns: -8 }, 0, None),
+        ] {
+            assert_eq!(read(start, axis), (rebased, origin), "{start}");
+        }
+    }
 }

@@ -295,6 +295,31 @@ mod tests {
     }
 
     #[test]
+    fn what_to_do_about_a_row_is_said_once() {
+        let error = TraceError::Option("another".to_owned());
+        assert_eq!(unreadable_row(error).to_string(), "another");
+        let line = Line {
+            bytes: b"x",
+            number: 1,
+            path: Path::new("x"),
+        };
+        for error in [
+            line.wrong("time", b"x", "a time"),
+            line.missing("time", "a time"),
+        ] {
+            let once = unreadable_row(error).to_string();
+            assert!(
+                once.ends_with(
+                    "a time; correct the row, or skip and count such rows with --lenient"
+                ),
+                "{once}"
+            );
+        }
+        let error = unreadable_row(unreadable_row(line.wrong("time", b"x", "a time")));
+        assert_eq!(error.to_string().matches("--lenient").count(), 1);
+    }
+
+    #[test]
     fn only_a_flush_has_no_length() {
         let line = Line {
             bytes: b"0",
