@@ -11,7 +11,7 @@ use crate::{Batch, Metadata, Op, Outcome, Record, Request, Status, TraceError, T
 /// A reader of given batches, of a trace with the device `sda`.
 pub(crate) struct Given {
     batches: VecDeque<Batch>,
-    metadata: Metadata,
+    pub(crate) metadata: Metadata,
     /// The last time that it was to skip to.
     pub(crate) skipped_before: Arc<AtomicU64>,
 }

@@ -435,4 +435,71 @@ mod tests {
         let reader = apply_all(&changes, load, Path::new("x"), &Spill::default(), true);
         assert_eq!(starts(&mut *reader.unwrap()).unwrap(), [1, 0]);
     }
+
+    #[test]
+    fn no_change_has_more_rows_in_a_batch_than_any() {
+        let most = Batch::ROWS;
+        let rows = |n: usize| (0..n as u64).map(|start| (start, Status::Done));
+        // All of a batch and one more.
+        let load = || {
+            Box::new(Given::new([
+                Given::reads(rows(most)),
+                Given::reads([(most as u64, Status::Done)]),
+            ]))
+        };
+        let sizes = |mut reader: Box<dyn TraceReader>| {
+            let (mut batch, mut sizes) = (Batch::default(), Vec::new());
+            while reader.next_batch(&mut batch).unwrap() > 0 {
+                sizes.push(batch.len());
+            }
+            sizes
+        };
+        let changed = |change: Change| {
+            let (path, spill) = (Path::new("x"), Spill::default());
+            sizes(change.apply(load(), path, &spill, true).unwrap())
+        };
+        let copies = Change::ScaleLoad(Copies::new(2).unwrap());
+        assert_eq!(changed(copies), [most, most, 2]);
+        let again = Repeat {
+            rounds: Rounds::Times(2),
+            offset: 0,
+        };
+        assert_eq!(changed(Change::Repeat(again)), [most, 1, most, 1]);
+        assert_eq!(
+            changed(Change::Reverse).into_iter().sum::<usize>(),
+            most + 1
+        );
+        let two: Vec<Box<dyn TraceReader>> = vec![load(), load()];
+        assert_eq!(sizes(Box::new(Merged::new(two))), [most, most, 2]);
+    }
+
+    #[test]
+    fn a_pasted_trace_is_moved_if_it_begins_before_the_end_of_the_one_before() {
+        let pasted = |loads: &[&[&[u64]]]| {
+            let load = |batches: &&[&[u64]]| -> Box<dyn TraceReader> {
+                let batches = batches
+                    .iter()
+                    .map(|starts| Given::reads(starts.iter().map(|start| (*start, Status::Done))));
+                Box::new(Given::new(batches))
+            };
+            starts(&mut Pasted::new(loads.iter().map(load).collect())).unwrap()
+        };
+        for (loads, expected) in [
+            (
+                &[&[&[1_u64, 5][..], &[6]][..], &[&[2], &[3]]][..],
+                &[1_u64, 5, 6, 8, 9][..],
+            ),
+            // On one axis of time already.
+            (&[&[&[1, 5]], &[&[5], &[7]]], &[1, 5, 5, 7]),
+            (
+                &[&[&[1, 5]], &[&[4], &[7]], &[&[6], &[8]]],
+                &[1, 5, 9, 12, 18, 20],
+            ),
+            // Only where the next one begins.
+            (&[&[&[9], &[4]], &[&[4], &[3]]], &[9, 4, 4, 3]),
+            (&[&[], &[&[4]]], &[4]),
+        ] {
+            assert_eq!(pasted(loads), expected, "{loads:?}");
+        }
+    }
 }

@@ -187,3 +187,60 @@ impl Drop for Piped {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::Status;
+    use crate::testing::Given;
+
+    fn given(starts: impl IntoIterator<Item = u64>) -> Box<Given> {
+        let rows = starts.into_iter().map(|start| (start, Status::Done));
+        let mut given = Given::new([Given::reads(rows)]);
+        given.metadata.notices.push("a notice".to_owned());
+        Box::new(given)
+    }
+
+    #[test]
+    fn a_command_sees_rows_without_notices_which_are_kept_beside_it() {
+        let mut piped = piped(given([1, 2]), Path::new("x"), "grep -v notice").unwrap();
+        assert_eq!(piped.metadata().notices, ["a notice"]);
+        assert!(piped.metadata().devices.is_empty());
+        let mut batch = Batch::default();
+        assert_eq!(piped.next_batch(&mut batch).unwrap(), 2);
+        assert_eq!(piped.next_batch(&mut batch).unwrap(), 0);
+        assert_eq!(piped.metadata().notices, ["a notice"]);
+        assert_eq!(piped.metadata().remarks, []);
+    }
+
+    #[test]
+    fn a_command_that_nobody_reads_any_more_is_ended() {
+        let piped = piped(given([1]), Path::new("x"), "exec sleep 60").unwrap();
+        let process = format!("/proc/{}", piped.child.id());
+        assert!(Path::new(&process).exists());
+        drop(piped);
+        assert!(!Path::new(&process).exists());
+    }
+
+    #[test]
+    fn what_fails_behind_a_command_is_an_error() {
+        for (command, words) in [
+            ("cat; exit 3", "ended with exit status: 3"),
+            ("true", "the file contains no requests"),
+            ("false", "ended with exit status: 1"),
+            ("echo '1 ; 2'", "output of --cmd"),
+        ] {
+            let mut piped = piped(given([1]), Path::new("x"), command).unwrap();
+            let mut batch = Batch::default();
+            let error = loop {
+                match piped.next_batch(&mut batch) {
+                    Ok(0) => panic!("{command}"),
+                    Ok(_) => {}
+                    Err(error) => break error.to_string(),
+                }
+            };
+            assert!(error.contains(words), "{command}: {error}");
+        }
+    }
+}

@@ -284,3 +284,39 @@ impl TraceReader for Scaled {
         self.inner.metadata()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::Status;
+    use crate::testing::Given;
+
+    #[test]
+    fn the_start_of_each_block_is_kept_however_batches_lie_in_blocks() {
+        let copies = Copies::new(Copies::MOST.into()).unwrap();
+        // 2^18 rows for 1000 copies.
+        let rows_a_block = 262;
+        for rows_a_batch in [1, 100, 261, 262, 263, 524, 1000] {
+            let mut kept = Kept::new(copies, &Spill::default());
+            assert_eq!(kept.rows_a_block, rows_a_block);
+            let starts: Vec<u64> = (0..2000).map(|i| 10 + 3 * i).collect();
+            for rows in starts.chunks(rows_a_batch) {
+                let rows = rows.iter().map(|start| (*start, Status::Done));
+                kept.push(&Given::reads(rows)).unwrap();
+            }
+            kept.spool.end_block().unwrap();
+            let expected: Vec<Nanos> = starts
+                .chunks(rows_a_block)
+                .map(|block| Nanos::new(block[0]))
+                .collect();
+            assert_eq!(kept.block_starts, expected, "{rows_a_batch}");
+            assert_eq!(kept.spool.blocks(), expected.len());
+            assert_eq!(kept.span(), 3 * 1999);
+        }
+        for (copies, rows) in [(2, Batch::ROWS), (64, 4096), (65, 4032), (1000, 262)] {
+            let kept = Kept::new(Copies::new(copies).unwrap(), &Spill::default());
+            assert_eq!(kept.rows_a_block, rows, "{copies}");
+        }
+    }
+}

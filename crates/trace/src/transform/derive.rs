@@ -188,12 +188,17 @@ mod tests {
         assert_eq!((derived.pieces(), derived.dropped()), (2, 2_000));
         assert_eq!(derived.metadata().devices, ["sda"]);
         for (output, expected) in [(0, 34_000), (1, 34_000), (2, 0)] {
-            let mut starts = Vec::new();
+            let (mut starts, mut sizes) = (Vec::new(), Vec::new());
             let rows = derived.output(output, |batch| {
                 starts.extend(batch.starts().iter().map(|start| start.get()));
+                sizes.push(batch.len());
                 Ok(())
             });
             assert_eq!(rows.unwrap(), expected, "{output}");
+            // All batches but the last are full.
+            let rest = expected as usize % Batch::ROWS;
+            assert_eq!(sizes.pop(), Some(rest));
+            assert!(sizes.iter().all(|rows| *rows == Batch::ROWS), "{sizes:?}");
             assert!(starts.into_iter().eq(0..expected), "{output}");
         }
     }
@@ -215,6 +220,26 @@ mod tests {
             };
             derived.output(output, write).unwrap();
             assert_eq!(starts, expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn pieces_without_requests_are_none() {
+        for (starts, pieces, dropped) in [
+            (&[25, 31][..], 1, 1),
+            (&[5, 65], 1, 1),
+            (&[25], 0, 1),
+            (&[], 0, 0),
+        ] {
+            let rows = starts.iter().map(|start| (*start, Status::Done));
+            let given = Box::new(Given::new([Given::reads(rows)]));
+            let (path, spill) = (Path::new("x"), Spill::default());
+            let derived = derive(given, path, Nanos::new(10), 2, &spill).unwrap();
+            assert_eq!(
+                (derived.pieces(), derived.dropped()),
+                (pieces, dropped),
+                "{starts:?}"
+            );
         }
     }
 }

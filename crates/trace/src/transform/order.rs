@@ -450,4 +450,35 @@ mod tests {
         }
         assert!("".parse::<OnBackstep>().is_err() && "Sort".parse::<OnBackstep>().is_err());
     }
+
+    #[test]
+    fn what_waits_is_looked_at_once_a_quarter_of_it_is_new() {
+        // Of 7 rows one is released; behind the next 2, a quarter of 8 is new.
+        let first = (vec![0, 9, 9, 9, 9, 9, 9], 1);
+        let rows = Rows::new(vec![first, (vec![2, 1], 3), (vec![4], 5), (vec![9], 9)]);
+        let (mut reader, mut batch) = (sorted(rows), Batch::default());
+        for expected in [&[0_u64][..], &[1, 2], &[4], &[9; 7], &[]] {
+            reader.next_batch(&mut batch).unwrap();
+            let starts: Vec<u64> = batch.starts().iter().map(|start| start.get()).collect();
+            assert_eq!(starts, expected);
+        }
+    }
+
+    #[test]
+    fn a_batch_of_merged_runs_has_no_more_rows_than_any() {
+        let most = Batch::ROWS;
+        let batches = [(vec![9; most], 0), (vec![7; most], 0), (vec![8], 0)];
+        let (mut reader, mut batch) = (sorted(Rows::new(batches.into())), Batch::default());
+        reader.run = most;
+        for (rows, start) in [(most, 7), (most, 8), (1, 9), (0, 0)] {
+            assert_eq!(reader.next_batch(&mut batch).unwrap(), rows);
+            assert!(
+                batch
+                    .starts()
+                    .first()
+                    .is_none_or(|first| *first == Nanos::new(start))
+            );
+        }
+        assert_eq!(reader.runs.len(), 3);
+    }
 }

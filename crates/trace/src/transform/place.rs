@@ -337,9 +337,10 @@ mod tests {
         Ok(batch.sector_column().iter().map(|s| s.get()).collect())
     }
 
+    const LAST: u64 = (1 << 63) - 1;
+
     #[test]
     fn a_request_is_moved_up_to_the_last_sector_there_can_be() {
-        const LAST: u64 = (1 << 63) - 1;
         let slip = |increment| {
             Slipping::new(Slip {
                 every: 1,
@@ -388,6 +389,117 @@ mod tests {
             let lengths = [resized, length].map(Sectors::new);
             assert_eq!(batch.lengths_mut(), lengths, "{length} {factor}");
             assert_eq!(metadata.remarks.len(), remarks, "{length} {factor}");
+        }
+    }
+
+    #[test]
+    fn parts_that_are_missing_have_their_defaults_and_none_is_too_many() {
+        let slip = |text: &str| text.parse::<Slip>().ok().map(|s| (s.every, s.increment));
+        for (text, expected) in [
+            ("7", Some((7, 256))),
+            ("7,0", Some((7, 0))),
+            (" 7 , 9 ", Some((7, 9))),
+            ("1,1099511627775", Some((1, (1 << 40) - 1))),
+            ("1,1099511627776", None),
+            ("0,1", None),
+            ("7,9,1", None),
+            ("7,", None),
+            (",9", None),
+            ("", None),
+            ("x", None),
+        ] {
+            assert_eq!(slip(text), expected, "{text}");
+        }
+        let spread = |text: &str| {
+            let spread = text.parse::<Spread>().ok()?;
+            Some((spread.factor.to_string(), spread.align, spread.offset))
+        };
+        for (text, expected) in [
+            ("3", Some(("3", 8, 0))),
+            ("3,1", Some(("3", 1, 0))),
+            ("3,1,9", Some(("3", 1, 9))),
+            ("3,1099511627775", Some(("3", (1 << 40) - 1, 0))),
+            ("3,1099511627776", None),
+            ("3,0", None),
+            ("3,8,4611686018427387903", Some(("3", 8, (1 << 62) - 1))),
+            ("3,8,4611686018427387904", None),
+            ("0,8,0", None),
+            ("3,8,0,1", None),
+            ("3,,0", None),
+        ] {
+            let expected =
+                expected.map(|(factor, align, offset)| (factor.to_owned(), align, offset));
+            assert_eq!(spread(text), expected, "{text}");
+        }
+        let scatter = |text: &str| text.parse::<Scatter>().ok().map(|s| (s.over(), s.chunk()));
+        for (text, expected) in [
+            ("4096", Some((4096, 2048))),
+            ("9,8", Some((9, 8))),
+            ("8,8", Some((8, 8))),
+            ("7,8", None),
+            ("8,0", None),
+            ("9223372036854775807,8", Some(((1 << 63) - 1, 8))),
+            ("9223372036854775808,8", None),
+            ("90,8,1", None),
+            ("90,", None),
+        ] {
+            assert_eq!(scatter(text), expected, "{text}");
+        }
+        for text in ["2,1,9,9", "2,,9", ""] {
+            assert!(text.parse::<Resize>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn places_are_moved_by_the_formulas_of_the_changes() {
+        // Requests 1 to 5: every second moves all from it on by 10.
+        let slip = Slipping::new("2,10".parse().unwrap());
+        assert_eq!(placed(slip, &[5; 5]).unwrap(), [5, 15, 15, 25, 25]);
+        // floor(s 1.5 / 4) 4 + s mod 4 + 7.
+        let spread: Spread = "1.5,4,7".parse().unwrap();
+        assert_eq!(
+            placed(spread, &[0, 3, 5, 8, 9]).unwrap(),
+            [7, 14, 12, 19, 20]
+        );
+        // 5 chunks of 2 sectors; m is 3, the highest number up to 5 / 1.618 without a factor in common with 5.
+        let scatter: Scatter = "10,2".parse().unwrap();
+        assert_eq!(
+            placed(scatter, &[0, 2, 5, 6, 8, 10]).unwrap(),
+            [0, 6, 3, 8, 4, 0]
+        );
+        for (change, fits, beyond) in [
+            ("1,8,0", LAST, None),
+            ("1,8,1", LAST - 1, Some(LAST)),
+            ("2,1,0", LAST / 2, Some(LAST / 2 + 1)),
+        ] {
+            let spread: Spread = change.parse().unwrap();
+            assert!(placed(spread, &[fits]).is_ok(), "{change}");
+            assert!(
+                beyond.is_none_or(|beyond| placed(spread, &[beyond]).is_err()),
+                "{change}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_replaced_operation_keeps_its_flags_unless_reads_have_none_of_the_kind() {
+        use crate::Flags;
+        for (from, to, flags) in [
+            (Op::Write, Op::Read, Flags::SYNC),
+            (Op::Write, Op::Discard, Flags::SYNC.with(Flags::FUA)),
+        ] {
+            let mut batch = Batch::default();
+            for op in [Op::Write, Op::Flush] {
+                let mut record = Record::default();
+                record.request.op = op;
+                record.request.flags = Flags::SYNC.with(Flags::FUA);
+                batch.push(&record);
+            }
+            let change = &mut Substitute { from, to };
+            assert!(change.apply(&mut batch, &mut Metadata::default()).unwrap());
+            assert_eq!(batch.ops(), [to, Op::Flush]);
+            assert_eq!(batch.request(0).flags, flags);
+            assert_eq!(batch.request(1).flags, Flags::SYNC.with(Flags::FUA));
         }
     }
 }

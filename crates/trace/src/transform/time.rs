@@ -84,3 +84,36 @@ impl Stream for Ramp {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_files_can_hold_is_below_2_to_63_ns() {
+        for (time, is_possible) in [
+            (Some(0), true),
+            (Some((1 << 63) - 1), true),
+            (Some(1 << 63), false),
+            (Some(u64::MAX), false),
+            (None, false),
+        ] {
+            match possible(time, "--shift") {
+                Ok(seen) => assert!(is_possible && Some(seen.get()) == time, "{seen}"),
+                Err(error) => assert!(!is_possible, "{error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_load_that_grows_has_its_next_request_sooner_and_sooner() {
+        let mut batch =
+            crate::testing::Given::reads([9, 9, 9, 9].map(|t| (t, crate::Status::Done)));
+        // The first second has one request; at 1 s and 2 a second, the next comes after 1/2 s, and the one behind 1.5 s after
+        // 1 / (2 1.5) s.
+        let mut ramp = Ramp::new(2.0);
+        assert!(ramp.apply(&mut batch, &mut Metadata::default()).unwrap());
+        let expected = [0, 1_000_000_000, 1_500_000_000, 1_833_333_333];
+        assert_eq!(batch.starts(), expected.map(Nanos::new));
+    }
+}
