@@ -338,6 +338,18 @@ impl FileEvents {
         }
     }
 
+    /// The error for data that lie on no device.
+    #[cold]
+    fn beyond(&self, event: &Event, way_out: &str) -> TraceError {
+        TraceError::Damaged {
+            place: Place::of(&self.path, event.place),
+            problem: format!(
+                "field 'sector' is {}, expected at most 2^63 - 1: the file is damaged here{way_out}",
+                event.sector
+            ),
+        }
+    }
+
     fn record(&mut self, metadata: &mut Metadata, lenient: bool) -> Result<Next, TraceError> {
         // Nothing, where it is done already.
         let way_out = |way_out: &'static str| if lenient { "" } else { way_out };
@@ -402,6 +414,9 @@ impl FileEvents {
             return Ok(Next::Other);
         }
         let event = raw.event(place);
+        if let Some(event) = event.filter(|of| of.sectors > 0 && of.sector >= 1 << 63) {
+            return Err(self.beyond(&event, way_out("; --lenient leaves the record out")));
+        }
         if raw.has(PC) && raw.action & 0xff == 8 {
             metadata.remark(
                 RemarkKind::NoData,
@@ -821,5 +836,38 @@ mod tests {
         let (seen, error, _) = read(failing(), false);
         assert!(error.unwrap().starts_with("x: "));
         assert_eq!(seen.len(), 1);
+    }
+
+    #[test]
+    fn data_lie_below_sector_2_to_63_and_a_flush_may_lie_nowhere() {
+        let at = |sector: u64, action: u32, bytes: u32| {
+            let mut record = record(1, action, bytes, b"");
+            record[16..24].copy_from_slice(&sector.to_le_bytes());
+            record
+        };
+        let flush = 1 << (16 + WRITE) | 1 << (16 + FLUSH) | 1;
+        for (record, is_fine) in [
+            (at((1 << 63) - 1, READ | 1, 512), true),
+            (at(1 << 63, READ | 1, 512), false),
+            (at(u64::MAX, READ | 8, 512), false),
+            (at(u64::MAX, flush, 0), true),
+            // No event of a request.
+            (at(u64::MAX, READ | 1, 0), true),
+        ] {
+            let file = [&record[..], &self::record(2, READ | 1, 512, b"")].concat();
+            let (seen, error, remarks) = read([Ok(file.clone())], false);
+            assert_eq!(error.is_none(), is_fine, "{error:?}");
+            assert!(remarks.is_empty());
+            if let Some(error) = error {
+                assert!(seen.is_empty());
+                assert!(
+                    error.starts_with("x: byte 0: field 'sector' is "),
+                    "{error}"
+                );
+            }
+            let (seen, error, remarks) = read([Ok(file)], true);
+            assert_eq!(seen.last(), Some(&(2, byte_offset(48))));
+            assert_eq!((error, remarks.len()), (None, usize::from(!is_fine)));
+        }
     }
 }
