@@ -713,4 +713,21 @@ mod tests {
         }
         assert_eq!(read("INFO: whatever").unwrap(), None);
     }
+
+    #[test]
+    fn the_field_in_front_of_a_missing_separator_is_named() {
+        for (line, field) in [
+            ("0 x;1;8;R;0;0", "start"),
+            ("0;1 x;8;R;0;0", "sector"),
+            ("0;1;8 x;R;0;0", "sectors"),
+            ("0;1;8;R x;0;0", "op"),
+            ("0;1;8;R;0 x;0", "delay"),
+            ("0;1;8;R;0;0 x", "end of line"),
+        ] {
+            match row(line).record() {
+                Err(TraceError::Field { field: seen, .. }) => assert_eq!(seen, field, "{line}"),
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+    }
 }
