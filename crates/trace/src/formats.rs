@@ -340,4 +340,37 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         assert_eq!(sizes(&path, false), [Batch::ROWS, 1]);
     }
+
+    #[test]
+    fn what_is_flushed_can_be_read_of_the_file_that_is_being_written() {
+        use crate::output::{self, written_so_far};
+        use crate::{Batch, Metadata, Record};
+        let dir = tempfile::tempdir().unwrap();
+        let mut batch = Batch::default();
+        let mut record = Record::default();
+        record.request.sectors = iosonar_units::Sectors::new(1);
+        batch.push(&record);
+        for (name, is_text) in [
+            ("x.ios", false),
+            ("x.csv", true),
+            ("x.jsonl", true),
+            ("x.load", true),
+            ("x.fio", true),
+        ] {
+            let path = dir.path().join(name);
+            let mut writer = output::create(&path, &Metadata::default()).unwrap();
+            writer.write(&batch).unwrap();
+            assert_eq!(written_so_far(&path), 0, "{name}");
+            writer.flush().unwrap();
+            let flushed = written_so_far(&path);
+            writer.finish().unwrap();
+            let all = path.metadata().unwrap().len();
+            assert!(flushed > 0, "{name}");
+            // The binary format has an index behind its blocks, and fio's logs close their files.
+            assert_eq!(flushed == all, is_text && name != "x.fio", "{name}");
+        }
+        let magic = [0x89, b'I', b'O', b'S', b'\r', b'\n', 0x1a, b'\n'];
+        assert_eq!(recognised(&magic).map(Format::name), Some("ios"));
+        assert!(recognised(&magic[..7]).is_none());
+    }
 }

@@ -387,4 +387,49 @@ mod tests {
             let _ = Unpacker::new(0, end).unpack(&bytes, &mut vec![0; n]);
         }
     }
+
+    #[test]
+    fn a_group_has_at_most_64_bits_and_lies_within_its_column() {
+        let unpacked = |bytes: &[u8], end: usize| {
+            let block = [bytes, &[0; 3 * PADDING]].concat();
+            let mut values = [0; 2];
+            let unpacked = Unpacker::new(0, end).unpack(&block, &mut values);
+            unpacked.ok().map(|()| values)
+        };
+        // Width, exceptions, the smallest number, the bits, then index and the bits above.
+        let wide = [
+            &[64, 0, 5][..],
+            &[1, 0, 0, 0, 0, 0, 0, 0],
+            &[2, 0, 0, 0, 0, 0, 0, 0],
+        ]
+        .concat();
+        assert_eq!(unpacked(&wide, wide.len()), Some([6, 7]));
+        assert_eq!(unpacked(&wide, wide.len() - 1), None);
+        for width in [65, 128, 255] {
+            let mut wider = wide.clone();
+            wider[0] = width;
+            assert_eq!(unpacked(&wider, 300), None, "{width}");
+        }
+        let exception = [4, 1, 0, 0x21, 1, 3];
+        assert_eq!(unpacked(&exception, 6), Some([1, 2 + (3 << 4)]));
+        for (bytes, end) in [
+            (&exception[..], 5),
+            (&exception, 3),
+            // An exception of a third number.
+            (&[4, 1, 0, 0x21, 2, 3], 6),
+            // An exception without room for its bits, of 4 and of 64.
+            (
+                &[
+                    4, 1, 0, 0x21, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1,
+                ],
+                15,
+            ),
+        ] {
+            assert_eq!(unpacked(bytes, end), None, "{bytes:?} to {end}");
+        }
+        let mut with_64 = wide.clone();
+        with_64[1] = 1;
+        with_64.extend([0, 0]);
+        assert_eq!(unpacked(&with_64, with_64.len()), None);
+    }
 }

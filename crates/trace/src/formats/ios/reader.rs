@@ -348,8 +348,9 @@ impl Reader {
         self.has_index = true;
         let at = self.offset;
         let mut trailer = [0; frame::TRAILER];
-        let n = self.fill(&mut trailer)?;
-        if n < trailer.len() || trailer[8..] != frame::END {
+        // What is cut off is zero.
+        self.fill(&mut trailer)?;
+        if trailer[8..] != frame::END {
             self.ended = true;
             return Err(self.damaged(
                 at,
@@ -755,6 +756,10 @@ mod tests {
             other[byte] ^= 1;
             assert!(!is_used(&other), "{byte}");
         }
+        let entries = &file[index + FRAME_HEADER..end];
+        let other_kind = frame_of(b'Z', entries);
+        let other_kind = [&file[..index], &other_kind, &file[end..]].concat();
+        assert!(!is_used(&other_kind));
         let between = [&file[..end], &[0; 4], &file[end..]].concat();
         assert!(!is_used(&between));
         // A part of an entry.
@@ -826,5 +831,66 @@ mod tests {
         reader.skip_before(Nanos::new(2)).unwrap();
         assert_eq!(reader.metadata().devices, ["sda"]);
         assert_eq!(starts_of(&mut reader).unwrap(), [2]);
+        // Where nothing is as late, the last block with records is the first that is looked at.
+        let mut reader = of_file(&file);
+        reader.skip_before(Nanos::new(9)).unwrap();
+        assert_eq!(reader.offset, frames[2] as u64);
+        assert_eq!(starts_of(&mut reader).unwrap(), [0; 0]);
+    }
+
+    #[test]
+    fn a_block_whose_values_make_no_sense_is_left_out_leniently() {
+        // One record with the operation 99, or with 2^32 sectors.
+        for (column, value) in [(3, 99_u64), (2, 1 << 32)] {
+            let mut nonsense = 1_u32.to_le_bytes().to_vec();
+            nonsense.resize(20, 0);
+            nonsense.extend([column, 0, 0, 0, 8, 0, 0, 0]);
+            nonsense.extend(value.to_le_bytes());
+            let (begin, fine) = (file_header(frame::MAJOR), frame_of(DATA, &block(&[3])));
+            let file = [&begin[..], &fine, &frame_of(DATA, &nonsense), &fine].concat();
+            let mut strict = Reader::new(source(&file), &ReadOptions::default()).unwrap();
+            let (seen, error) = starts_of(&mut strict).unwrap_err();
+            assert_eq!(seen, [3]);
+            let at = begin.len() + fine.len();
+            let words = format!("x.ios: byte {at}: the columns of this block are invalid");
+            assert!(error.starts_with(&words), "{error}");
+            let (_, (starts, left_out)) = read(&file);
+            assert_eq!((starts, left_out), (vec![3, 3], 1));
+        }
+    }
+
+    /// Gives one result after the other.
+    struct Results(std::collections::VecDeque<io::Result<Vec<u8>>>);
+
+    impl Read for Results {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let bytes = self.0.pop_front().unwrap_or_else(|| Ok(Vec::new()))?;
+            buffer[..bytes.len()].copy_from_slice(&bytes);
+            Ok(bytes.len())
+        }
+    }
+
+    #[test]
+    fn an_interruption_is_no_failure_and_a_failure_is_no_interruption() {
+        let (file, _) = file_of(&BLOCKS);
+        for at in 0..file.len() {
+            for (kind, is_failure) in [
+                (io::ErrorKind::Interrupted, false),
+                (io::ErrorKind::TimedOut, true),
+            ] {
+                let bytes = file.iter().map(|byte| Ok(vec![*byte]));
+                let mut results: std::collections::VecDeque<_> = bytes.collect();
+                results.insert(at, Err(kind.into()));
+                let source = Source {
+                    input: Box::new(Results(results)),
+                    ..source(b"")
+                };
+                let read = match Reader::new(source, &ReadOptions::default()) {
+                    Ok(mut reader) => starts_of(&mut reader).is_err(),
+                    Err(_) => true,
+                };
+                assert_eq!(read, is_failure, "{kind:?} at {at}");
+            }
+        }
     }
 }

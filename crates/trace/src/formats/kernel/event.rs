@@ -122,6 +122,10 @@ mod tests {
         assert_eq!(op("DE", 8), Some(Op::Discard));
         assert_eq!(op("N", 0), None);
         assert_eq!(op("NS", 8), Some(Op::WriteZeroes));
+        assert_eq!(
+            [op("S", 8), op("M", 8), op("", 8), op("FN", 8)],
+            [None, None, None, Some(Op::Flush)]
+        );
         assert_eq!(op("WZS", 8), Some(Op::WriteZeroes));
         assert_eq!(op("RA", 8), Some(Op::Read));
         assert_eq!(op("R", 0), None);

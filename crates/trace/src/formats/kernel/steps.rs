@@ -202,20 +202,20 @@ mod tests {
     #[test]
     fn requests_that_ended_behind_one_in_flight_are_dropped_when_they_are_too_many() {
         let mut requests = LiveRequests::new(0);
-        for hangs in 0..2 {
+        for hangs in 0..3 {
             steps(&mut requests, &event(0, LiveAction::Issue, hangs, 1, b'R'));
         }
         // Up to two for each in flight and some more wait with them.
-        let most = 2 * 2 + SPARE;
+        let most = 2 * 3 + SPARE;
         for ended in 1..=most {
             steps(&mut requests, &event(1, LiveAction::Issue, 8, 8, b'R'));
             // While it is in flight, two more may wait.
-            assert_eq!(requests.pending.len(), 2 + ended);
+            assert_eq!(requests.pending.len(), 3 + ended);
             steps(&mut requests, &event(2, LiveAction::Complete, 8, 8, b'R'));
             let waiting = requests.pending.len();
-            let expected = if 2 + ended > most { 2 } else { 2 + ended };
+            let expected = if 3 + ended > most { 3 } else { 3 + ended };
             assert_eq!(waiting, expected);
-            if waiting == 2 {
+            if waiting == 3 {
                 return;
             }
         }
