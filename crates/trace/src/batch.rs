@@ -339,9 +339,7 @@ impl Batch {
     /// Puts all rows on device `number`.
     pub fn set_devices(&mut self, number: u16) {
         self.device.clear();
-        if number != 0 && !self.is_empty() {
-            (0..self.len()).for_each(|row| self.device.set(row, number));
-        }
+        (0..self.len()).for_each(|row| self.device.set(row, number));
     }
 }
 

@@ -158,7 +158,8 @@ pub struct ReadOptions {
 pub fn one_byte(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"\\t" | b"tab" => Ok(b'\t'),
-        [byte] if byte.is_ascii() => Ok(*byte),
+        // A single byte of a text is ASCII.
+        [byte] => Ok(*byte),
         _ => Err("expected one character, or tab".to_owned()),
     }
 }
