@@ -286,4 +286,53 @@ mod tests {
             assert_eq!(appended.progress(), progress);
         }
     }
+
+    #[test]
+    fn a_file_with_a_temporary_name_is_written_while_it_grows_or_is_locked() {
+        let dir = tempfile::tempdir().unwrap();
+        let part = dir.path().join("a.ios.4194305-0.part");
+        let file = File::create(&part).unwrap();
+        // A time to come is no age, so that this does not depend on the clock.
+        let hour = Duration::from_secs(3600);
+        let (recent, old) = (SystemTime::now() + hour, SystemTime::now() - hour);
+        for (time, is_locked, expected) in [
+            (recent, false, Progress::Written),
+            (old, false, Progress::Abandoned),
+            (old, true, Progress::Written),
+            (recent, true, Progress::Written),
+        ] {
+            file.set_modified(time).unwrap();
+            if is_locked {
+                file.lock().unwrap();
+            }
+            assert_eq!(progress(&part), expected, "{time:?} {is_locked}");
+        }
+        file.unlock().unwrap();
+        std::fs::remove_file(&part).unwrap();
+        assert_eq!(progress(&part), Progress::Abandoned);
+        std::fs::write(dir.path().join("a.ios"), "").unwrap();
+        assert_eq!(progress(&part), Progress::Complete);
+    }
+
+    #[test]
+    fn a_file_that_is_damaged_before_its_end_is_abandoned_however_new_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = dir.path().join("a.ios");
+        let mut writer = output::create(&name, &Metadata::default()).unwrap();
+        writer.write(&records(0, 10)).unwrap();
+        writer.finish().unwrap();
+        let mut bytes = std::fs::read(&name).unwrap();
+        // The end mark says where the index begins: nothing of the kind is there any more.
+        let end = bytes.len() - 16;
+        let at = u64::from_le_bytes(bytes[end..end + 8].try_into().unwrap());
+        bytes[at as usize + 1] = 1;
+        std::fs::write(&name, bytes).unwrap();
+        let file = File::options().append(true).open(&name).unwrap();
+        file.set_modified(SystemTime::now() + Duration::from_secs(3600))
+            .unwrap();
+        let mut appended = Appended::open(&name).unwrap().unwrap();
+        assert_eq!(all(&mut appended).len(), 10);
+        assert!(appended.reader.has_ended());
+        assert_eq!(appended.progress(), Progress::Abandoned);
+    }
 }

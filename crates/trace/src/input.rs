@@ -545,4 +545,19 @@ mod tests {
             assert_eq!(can_be_read_again(path), again, "{path:?}");
         }
     }
+
+    #[test]
+    fn where_a_file_is_not_there_what_was_written_of_it_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.load");
+        let error = || open(&path).err().unwrap().to_string();
+        assert!(!error().contains(".part"), "{}", error());
+        std::fs::write(dir.path().join("x.load.4194305-0.part"), "").unwrap();
+        let error = error();
+        let words = [
+            "x.load.4194305-0.part",
+            "left behind by a process that was killed",
+        ];
+        assert!(words.iter().all(|words| error.contains(words)), "{error}");
+    }
 }

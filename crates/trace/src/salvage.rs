@@ -171,4 +171,43 @@ mod tests {
         reader.skip_before(Nanos::new(5)).unwrap();
         assert_eq!(skipped_before.load(Relaxed), 5);
     }
+
+    /// Two reads, of a trace whose input these cuts were found in.
+    fn salvaged(cuts: Vec<CutOff>) -> (Salvaged, Batch) {
+        let rows = |starts: [u64; 1]| Given::reads(starts.map(|t| (t, crate::Status::Done)));
+        let inner = Given::new([rows([1]), rows([2])]);
+        (Salvaged::new(Box::new(inner), cuts), Batch::default())
+    }
+
+    #[test]
+    fn where_an_input_stops_is_remarked_on_at_its_end_with_what_was_read() {
+        let (whole, cut, unfinished, complete) = Default::default();
+        let cuts: [CutOff; 4] = [whole, cut, unfinished, complete];
+        cuts[1].note(|| "here".to_owned());
+        cuts[1].note(|| "there".to_owned());
+        cuts[2].0.is_unfinished.store(true, Relaxed);
+        cuts[3].0.is_unfinished.store(true, Relaxed);
+        cuts[3].note_end();
+        let known: Vec<bool> = cuts.iter().map(CutOff::is_known).collect();
+        assert_eq!(known, [false, true, true, true]);
+        for (cut, remark) in cuts.iter().zip([
+            None,
+            Some((RemarkKind::CutOff, "later ones may be missing: here")),
+            Some((RemarkKind::CutOff, "later ones may be missing")),
+            Some((RemarkKind::NotRenamed, "still has its temporary name")),
+        ]) {
+            // The first that is known counts.
+            let (mut reader, mut batch) = salvaged(vec![CutOff::default(), cut.clone()]);
+            for rows in [1, 1, 0, 0] {
+                assert!(reader.metadata().remarks.is_empty() || rows == 0);
+                assert_eq!(reader.next_batch(&mut batch).unwrap(), rows);
+            }
+            let remarks = &reader.metadata().remarks;
+            assert_eq!(remarks.len(), usize::from(remark.is_some()));
+            if let Some((kind, words)) = remark {
+                assert_eq!((remarks[0].kind, remarks[0].count), (kind, 2));
+                assert!(remarks[0].what.ends_with(words), "{}", remarks[0].what);
+            }
+        }
+    }
 }
