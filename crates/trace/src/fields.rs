@@ -677,4 +677,53 @@ mod tests {
         assert_eq!(rows.metadata().devices, ["sdb", "12"]);
         assert_eq!(rows.metadata().origin_ns, Some(4));
     }
+
+    #[test]
+    fn a_length_in_bytes_is_that_of_up_to_the_most_sectors() {
+        const MOST: u64 = u32::MAX as u64 * 512;
+        let of = |bytes: u64| {
+            let cells = [
+                ("offset_bytes", Cell::Number(0)),
+                ("length_bytes", Cell::Number(bytes)),
+            ];
+            record(&cells).map(|(record, _)| record.request.sectors.get())
+        };
+        assert_eq!(of(MOST).unwrap(), u32::MAX);
+        for bytes in [MOST + 1, MOST + 512, u64::MAX] {
+            let error = of(bytes).unwrap_err().to_string();
+            assert!(error.contains("from 0 to 2199023255040"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_column_is_mapped_to_a_field_that_there_is() {
+        let names = ["a", "sector", "sectors", "op"];
+        let read = |ours: &str, theirs: &str| {
+            let mapping = [(ours.to_owned(), theirs.to_owned())];
+            let fields = mapped(
+                &names,
+                &mapping,
+                |_, name| Field::of(name),
+                TraceError::Option,
+            );
+            fields
+                .map(|fields| fields[0].clone())
+                .map_err(|e| e.to_string())
+        };
+        assert_eq!(
+            read("time_ns", "a"),
+            Ok(Some((Field::Start(1), "a".to_owned())))
+        );
+        for (ours, theirs, words) in [
+            ("colour", "a", "'colour' is not a field"),
+            (
+                "time_ns",
+                "b",
+                "the column 'b', which --columns maps to time_ns",
+            ),
+        ] {
+            let error = read(ours, theirs).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+    }
 }

@@ -407,4 +407,42 @@ mod tests {
         assert_eq!(longest(true, 100, 105), 105);
         assert_eq!(longest(true, u32::MAX, u32::MAX), u32::MAX);
     }
+
+    #[test]
+    fn a_load_of_the_size_of_its_target_is_not_scaled_and_ranges_grow_to_whole_blocks() {
+        let scale = Fit {
+            beyond: Beyond::Scale,
+            align: false,
+        };
+        for (load_end, sector, scaled) in [(1000, 500, 0), (1008, 500, 1), (2000, 252, 1)] {
+            let mut fitter = Fitter::new(scale, 1000, 8, load_end);
+            let mut request = Request {
+                sector: Sector::new(500),
+                sectors: Sectors::new(8),
+                ..Request::default()
+            };
+            // 500 is 4 sectors beyond a block, and stays so: half of it is 250, of the block at 248.
+            assert!(fitter.apply(&mut request));
+            assert_eq!(request.sector.get(), sector, "{load_end}");
+            assert_eq!(fitter.fitted().scaled, scaled, "{load_end}");
+        }
+        let align = Fit {
+            beyond: Beyond::Refuse,
+            align: true,
+        };
+        for (sector, sectors, aligned) in [
+            (5, 4, (0, 16)),
+            (3, 2, (0, 8)),
+            (8, 8, (8, 8)),
+            (8, 9, (8, 16)),
+            (7, 1, (0, 8)),
+            (7, 2, (0, 16)),
+        ] {
+            assert_eq!(
+                fitted(align, sector, sectors),
+                Some(aligned),
+                "{sector} {sectors}"
+            );
+        }
+    }
 }

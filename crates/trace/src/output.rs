@@ -398,4 +398,29 @@ mod tests {
             assert_eq!(bytes_per_record(Path::new(name), &metadata, &largest), None);
         }
     }
+
+    #[test]
+    fn what_is_written_once_is_not_of_a_record() {
+        let largest = Largest::default();
+        let with = |notices: Vec<String>| {
+            let metadata = Metadata {
+                notices,
+                ..Metadata::default()
+            };
+            bytes_per_record(Path::new("x.load"), &metadata, &largest).unwrap()
+        };
+        let long = "n".repeat(1 << 20);
+        assert_eq!(with(vec![long]), with(Vec::new()));
+    }
+
+    #[test]
+    fn a_format_that_is_only_read_is_refused_with_those_that_are_written() {
+        let options = WriteOptions {
+            format: Some("msr".to_owned()),
+            ..WriteOptions::default()
+        };
+        let error = create_with(Path::new("x"), &Metadata::default(), &options);
+        let error = error.err().unwrap().to_string();
+        assert!(error.contains("ios, fio, csv, jsonl, blkreplay"), "{error}");
+    }
 }

@@ -481,4 +481,17 @@ mod tests {
         }
         assert_eq!(reader.runs.len(), 3);
     }
+
+    #[test]
+    fn equal_starts_are_no_step_back() {
+        let mut shift = ShiftBacksteps::default();
+        let mut metadata = Metadata::default();
+        let rows = [5, 5, 4, 9, 9, 2].map(|start| (start, crate::Status::Done));
+        let mut batch = crate::testing::Given::reads(rows);
+        assert!(shift.apply(&mut batch, &mut metadata).unwrap());
+        // After the first step of 1 all is 1 later, after the next one of 7 all is 8 later.
+        assert_eq!(batch.starts(), [5, 5, 5, 10, 10, 10].map(Nanos::new));
+        let counts: Vec<u64> = metadata.remarks.iter().map(|r| r.count).collect();
+        assert_eq!(counts, [2]);
+    }
 }
