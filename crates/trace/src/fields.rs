@@ -726,4 +726,13 @@ mod tests {
             assert!(error.contains(words), "{error}");
         }
     }
+
+    #[test]
+    fn a_lower_case_letter_marks_a_request_that_was_pushed_back() {
+        for (letters, pushed_back) in [("w", true), ("W", false)] {
+            changed(&[("op", Cell::Text(letters.as_bytes()))], |r| {
+                r.outcome.pushed_back = pushed_back;
+            });
+        }
+    }
 }

@@ -445,4 +445,35 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn what_ends_at_the_end_of_the_target_fits() {
+        let wrap = Fit {
+            beyond: Beyond::Wrap,
+            align: false,
+        };
+        for (sector, sectors, place, wrapped, moved_back) in [
+            (992, 8, 992, 0, 0),
+            (993, 8, 992, 0, 1),
+            (999, 1, 999, 0, 0),
+            (1000, 8, 0, 1, 0),
+            (1999, 2, 998, 1, 1),
+            (0, 1000, 0, 0, 0),
+            (500, 1000, 0, 0, 1),
+        ] {
+            let mut fitter = Fitter::new(wrap, 1000, 8, 4000);
+            let mut request = Request {
+                sector: Sector::new(sector),
+                sectors: Sectors::new(sectors),
+                ..Request::default()
+            };
+            assert!(fitter.apply(&mut request), "{sector} {sectors}");
+            let fitted = fitter.fitted();
+            assert_eq!(
+                (request.sector.get(), fitted.wrapped, fitted.moved_back),
+                (place, wrapped, moved_back),
+                "{sector} {sectors}"
+            );
+        }
+    }
 }

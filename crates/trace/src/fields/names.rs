@@ -1,13 +1,12 @@
 //! The words for operations, flags and statuses.
 
-use crate::text::{Line, direction};
+use crate::text::Line;
 use crate::{Flags, Op, Status, TraceError};
 
 pub(super) fn op_named(text: &[u8]) -> Option<Op> {
     Op::ALL
         .into_iter()
         .find(|op| op.name().as_bytes().eq_ignore_ascii_case(text))
-        .or_else(|| direction(text).filter(|_| text.len() > 1))
 }
 
 const FLAG_NAMES: [(&str, Flags); 4] = [
@@ -69,6 +68,45 @@ pub fn status_text(status: Status) -> String {
         status => {
             let known = STATUS_NAMES.iter().find(|(_, s)| *s == status);
             known.map_or("done", |(name, _)| name).to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_has_its_name_in_any_case_and_no_letter() {
+        for op in Op::ALL {
+            assert_eq!(op_named(op.name().as_bytes()), Some(op));
+            assert_eq!(
+                op_named(op.name().to_ascii_uppercase().as_bytes()),
+                Some(op)
+            );
+        }
+        for other in ["r", "W", "re", "reads", ""] {
+            assert_eq!(op_named(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn flags_are_joined_by_plus() {
+        let named = |text: &str| {
+            let line = Line {
+                bytes: text.as_bytes(),
+                number: 1,
+                path: std::path::Path::new("x"),
+            };
+            flags_named(&line, "flags", line.bytes).ok()
+        };
+        for bits in 1..16 {
+            let flags = Flags::from_bits(bits);
+            assert_eq!(named(&flags_text(flags)), Some(flags), "{bits}");
+        }
+        assert_eq!(flags_text(Flags::NONE), "");
+        for other in ["", "sync+", "sync,fua", "Sync", "read_ahead"] {
+            assert_eq!(named(other), None, "{other}");
         }
     }
 }

@@ -126,4 +126,30 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_row_has_nine_fields_of_which_the_last_may_be_missing() {
+        for (line, process_end, md5) in [
+            (
+                "0 4892 sh 904265560 8 W 6 0 531e",
+                Some("904265560"),
+                "531e",
+            ),
+            ("0 4892 sh 904265560 8 W 6 0", Some("904265560"), ""),
+            // A name with blanks, and with a letter of its own.
+            (
+                "0 4892 sh -c R 904265560 8 R 6 0 531e",
+                Some("904265560"),
+                "531e",
+            ),
+            ("0 4892 904265560 8 W 6 0 531e", None, ""),
+            ("0 4892 sh 904265560 8 W 6", None, ""),
+            ("0 4892 sh 904265560 8 W 6 0 531e 7", None, ""),
+            ("0 4892 sh 904265560 8 X 6 0 531e", None, ""),
+        ] {
+            let seen = fields(line.as_bytes()).map(|f| (f[3], f[8]));
+            let expected = process_end.map(|sector| (sector.as_bytes(), md5.as_bytes()));
+            assert_eq!(seen, expected, "{line}");
+        }
+    }
 }

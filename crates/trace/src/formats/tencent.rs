@@ -65,3 +65,29 @@ impl Rows for Tencent {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_a_time_of_these_years_and_an_operation_of_0_or_1() {
+        for (line, expected) in [
+            ("1538323200,12910952,128,0,1063", true),
+            (" 1538323200 , 0 , 0 , 1 , 0 ", true),
+            ("1000000000,0,1,1,0", true),
+            ("9999999999,0,1,1,0", true),
+            ("999999999,0,1,1,0", false),
+            ("10000000000,0,1,1,0", false),
+            ("1538323200,0,1,2,0", false),
+            ("1538323200,x,1,1,0", false),
+            ("1538323200,0,x,1,0", false),
+            ("1538323200,0,1,1,x", false),
+            ("x,0,1,1,0", false),
+            ("1538323200,0,1,1", false),
+            ("1538323200,0,1,1,0,0", false),
+        ] {
+            assert_eq!(fits(line.as_bytes()), expected, "{line}");
+        }
+    }
+}
