@@ -339,7 +339,10 @@ impl Batch {
     /// Puts all rows on device `number`.
     pub fn set_devices(&mut self, number: u16) {
         self.device.clear();
-        (0..self.len()).for_each(|row| self.device.set(row, number));
+        // An empty column is that of device 0.
+        if number != 0 {
+            (0..self.len()).for_each(|row| self.device.set(row, number));
+        }
     }
 }
 
