@@ -137,8 +137,8 @@ pub(super) fn warn_of_more_at_once(channels: u32) {
     warn(
         Warning::MoreAtOnce,
         &format!(
-            "the device never had more than {} at once, and no request waited for another: it may be able to serve \
-             more at a time. With deeper queues, the model may be too slow",
+            "in the training half, the device never had more than {} at once, and no request waited for another: it may be \
+             able to serve more at a time. With deeper queues, the model may be too slow",
             counted(channels.into(), ["request", "requests"])
         ),
     );
@@ -158,8 +158,10 @@ fn ending(args: &Calibrate, verdict: &Judged, parallelism: Option<(u32, Parallel
             );
             return Ending::Flagged;
         }
-        Some((channels, Parallelism::AtLeast)) => warn_of_more_at_once(channels),
-        Some((_, Parallelism::Known)) | None => {}
+        Some((channels, Parallelism::AtLeast)) if !args.output.quiet => {
+            warn_of_more_at_once(channels);
+        }
+        Some((_, Parallelism::Known | Parallelism::AtLeast)) | None => {}
     }
     match verdict {
         Judged::HeldOut(held_out, before) => judge(args, held_out, before.as_deref()),

@@ -60,7 +60,9 @@ pub(crate) fn run(args: &CheckModel) -> anyhow::Result<Ending> {
         false => print(&render::text(&check))?,
     }
     if let Fitted::Ssd(fit) = &check.fitted
+        && !args.output.quiet
         && fit.parallelism() == Parallelism::AtLeast
+        && check.rating() == Rating::Good
     {
         warn_of_more_at_once(fit.service.channels);
     }

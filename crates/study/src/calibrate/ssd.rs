@@ -47,7 +47,7 @@ pub struct SsdFit {
 /// What the records say of the number of requests that are served at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parallelism {
-    /// It is as the fit says: some requests waited for others, and some did not.
+    /// It is as the fit says: with more, the records are explained no better, although there were more requests.
     Known,
     /// It is as the fit says, or larger: there never were more requests, so none had to wait.
     AtLeast,
@@ -107,15 +107,15 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
         {
             best = Some((candidate, quality));
         }
-        if channels >= most || channels >= 1 << 12 {
+        if channels >= most.min(MOST_CHANNELS) {
             break;
         }
         // Few values are distinguished exactly, many by their order.
-        channels = if channels < 8 {
-            channels + 1
-        } else {
-            channels + channels / 4
+        let next = match channels {
+            ..8 => channels + 1,
+            _ => channels + channels / 4,
         };
+        channels = next.min(most);
     }
     let Some((service, training)) = best else {
         return Err(CalibrateError::Records(
@@ -135,6 +135,9 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
         most_at_once: most,
     })
 }
+
+/// No larger numbers of requests at a time are tried.
+const MOST_CHANNELS: u32 = 1 << 12;
 
 const DEVICE: &str = "[ssd]\nprofile = \"profile.toml\"";
 
@@ -362,7 +365,7 @@ impl SsdFit {
         if channels > 1 && self.at_low_depth < Self::FEWEST_AT_LOW_DEPTH {
             return Parallelism::Unknown;
         }
-        match channels < self.most_at_once {
+        match channels < self.most_at_once.min(MOST_CHANNELS) {
             true => Parallelism::Known,
             false => Parallelism::AtLeast,
         }

@@ -490,7 +490,7 @@ AnotherDrive = "W098" "the recording is of another drive than the profile" {
 MoreAtOnce = "W099" "the device may serve more requests at a time than were recorded" {
     "In the recording, no request waited for another, so the largest number of requests at the device at once is the least \
      number that it serves at a time."
-    "At the recorded queue depths the model is as good as stated. With deeper queues, its latencies may be many times too long."
+    "The verdict applies to the recorded queue depths. With deeper queues, its latencies may be many times too long."
     "Record a load with a deeper queue, whose depth varies, if the model is to be used for such loads."
     "iosonar replay deep.csv --target /dev/sdX -o deep.ios" }
 }
