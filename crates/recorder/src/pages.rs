@@ -92,6 +92,9 @@ fn entries(mut time: u64, data: &[u8], mut report: impl FnMut(u64, &[u8])) -> Op
             PADDING => {
                 time = time.checked_add(delta)?;
                 at += half(at)? as usize;
+                if at > data.len() {
+                    return None;
+                }
             }
             TIME_EXTEND => {
                 let value = u64::from(half(at)?) << TIME_BITS | delta;
@@ -146,7 +149,7 @@ mod tests {
         bytes
     }
 
-    fn told(page: &[u8]) -> (Vec<(u64, Vec<u8>)>, u64) {
+    fn reported(page: &[u8]) -> (Vec<(u64, Vec<u8>)>, u64) {
         let layout = PageLayout::parse(HEADER).unwrap();
         let mut all = Vec::new();
         let missed = layout.events(page, |time, data| all.push((time, data.to_vec())));
@@ -155,7 +158,7 @@ mod tests {
 
     #[test]
     fn entries_of_every_kind_are_told_apart() {
-        let (all, missed) = told(&page(
+        let (all, missed) = reported(&page(
             1000,
             0,
             &[
@@ -183,8 +186,8 @@ mod tests {
 
     #[test]
     fn missing_events_are_counted() {
-        assert_eq!(told(&page(0, MISSED | MISSED_STORED, &[])).1, 7);
-        assert_eq!(told(&page(0, MISSED, &[])).1, 1);
+        assert_eq!(reported(&page(0, MISSED | MISSED_STORED, &[])).1, 7);
+        assert_eq!(reported(&page(0, MISSED, &[])).1, 1);
     }
 
     #[test]
@@ -194,6 +197,11 @@ mod tests {
             ("longer than the page", 0, entry(28, 1, b"abcd")),
             ("without its length", 0, entry(0, 1, b"")),
             ("padding without its length", 0, entry(PADDING, 1, b"")),
+            (
+                "padding beyond the page",
+                0,
+                entry(PADDING, 1, &[5, 0, 0, 0]),
+            ),
             (
                 "a time without its second half",
                 0,
@@ -214,23 +222,23 @@ mod tests {
         ] {
             let expected = vec![(time + 10, b"abcd".to_vec())];
             assert_eq!(
-                told(&page(time, 0, &[first(), last.clone()])),
+                reported(&page(time, 0, &[first(), last.clone()])),
                 (expected, 1),
                 "{name}"
             );
         }
-        assert_eq!(told(&page(0, MISSED, &[entry(0, 1, b"")])).1, 2);
-        assert_eq!(told(b"short"), (vec![], 1));
+        assert_eq!(reported(&page(0, MISSED, &[entry(0, 1, b"")])).1, 2);
+        assert_eq!(reported(b"short"), (vec![], 1));
         // Its commit count says that there are twelve bytes more than the page has.
         let mut cut = page(0, 0, &[first(), vec![0; 12]]);
         cut.truncate(cut.len() - 8 - 12);
-        assert_eq!(told(&cut), (vec![(10, b"abcd".to_vec())], 1));
+        assert_eq!(reported(&cut), (vec![(10, b"abcd".to_vec())], 1));
     }
 
     #[test]
     fn times_of_two_halves_keep_the_highest_bits_of_the_page() {
         let high = 3 << 59;
-        let (all, missed) = told(&page(
+        let (all, missed) = reported(&page(
             high + 77,
             0,
             &[
@@ -253,7 +261,7 @@ mod tests {
                     (noise >> 33) as u8
                 })
                 .collect();
-            told(&page);
+            reported(&page);
         }
     }
 }
