@@ -280,7 +280,9 @@ impl Subject for ArraySubject<'_> {
             Ok(Err(_)) => Ok(Simulated::all(targets, TargetOutcome::Unsteady)),
             // With the number of disks that the scenario has itself, this is what is wrong with the load.
             Err(ScenarioError::Trace(TraceError::Request { .. }))
-                if self.key == Some(DISKS) && load as usize != self.base.array().disks =>
+                if self.key == Some(DISKS)
+                    && load as usize != self.base.array().disks
+                    && simulation.copies_within()? == Some(0) =>
             {
                 Ok(Simulated::all(targets, TargetOutcome::TooSmall))
             }
