@@ -105,6 +105,16 @@ pub struct OnCredit {
     pub used: f64,
     /// How long all credits that there can be would last at this rate, in seconds.
     pub lasts_s: f64,
+    /// Whether that was not longer than a run, so that requests waited for the baseline of the limit at its end.
+    pub is_used_up: bool,
+}
+
+/// What SSDs used of their limits.
+struct Spent {
+    /// Each limit, with what was used of it in its units.
+    of_limits: Vec<(Limit, u64)>,
+    /// How long they were measured, together.
+    device_s: f64,
 }
 
 impl Prepared {
@@ -194,34 +204,70 @@ impl Prepared {
         }
     }
 
-    /// Whether the load uses credits of a limit faster than it earns them, so that it cannot last for ever.
-    pub fn on_credit(&self, result: &SimulationResult) -> Option<OnCredit> {
-        /// What it may use beyond what it earned: this share, or four standard errors of as many independent arrivals.
-        const MUCH: f64 = 0.02;
-        const ERRORS: f64 = 4.0;
+    /// What its SSDs used of their limits; `None` without limits.
+    fn spent(&self, result: &SimulationResult) -> Option<Spent> {
         let report = result.ssd.as_ref()?;
         let counts = report.limits.as_ref()?;
         let Devices::Ssds(ssds) = &self.array.devices else {
             return None;
         };
         let limits = ssds.parameters.limits.as_ref()?;
-        let device_s = report.measured.as_secs_f64() * self.array.disks as f64;
-        let chance = ERRORS / (counts.passed as f64).sqrt();
-        let of_limit = |limit: &Option<Limit>, spent: u64| {
-            let Limit { baseline, burst } = limit.as_ref()?;
-            let (_, credits) = (*burst)?;
-            let baseline = *baseline as f64;
-            let used = spent as f64 / (baseline * device_s);
-            let lasts_s = credits as f64 / (baseline * (used - 1.0));
-            (used > 1.0 + chance.max(MUCH)).then_some(OnCredit { used, lasts_s })
-        };
-        let all = [
-            of_limit(&limits.iops, counts.ios),
-            of_limit(&limits.bytes, counts.bytes),
-            of_limit(&limits.written, counts.written),
+        let of_limits = [
+            (limits.iops, counts.ios),
+            (limits.bytes, counts.bytes),
+            (limits.written, counts.written),
         ];
+        Some(Spent {
+            of_limits: of_limits
+                .into_iter()
+                .filter_map(|(limit, units)| Some((limit?, units)))
+                .collect(),
+            device_s: report.measured.as_secs_f64() * self.array.disks as f64,
+        })
+    }
+
+    /// The largest share of the baseline of a limit that its SSDs used; 0 without limits, and more than 1 on credit.
+    pub fn limits_used(&self, result: &SimulationResult) -> f64 {
+        let Some(spent) = self.spent(result) else {
+            return 0.0;
+        };
+        let share = |(limit, units): &(Limit, u64)| {
+            *units as f64 / (limit.baseline as f64 * spent.device_s)
+        };
+        let shares = spent.of_limits.iter().map(share);
+        shares.filter(|share| share.is_finite()).fold(0.0, f64::max)
+    }
+
+    /// Whether the load uses credits of a limit faster than it earns them, so that it cannot last for ever.
+    pub fn on_credit(&self, result: &SimulationResult) -> Option<OnCredit> {
+        /// What it may use beyond what it earned: this share, or four standard errors of as many independent arrivals.
+        const MUCH: f64 = 0.02;
+        const ERRORS: f64 = 4.0;
+        let Spent {
+            of_limits,
+            device_s,
+        } = self.spent(result)?;
+        let report = result.ssd.as_ref()?;
+        let counts = report.limits.as_ref()?;
+        let chance = ERRORS / (counts.passed as f64).sqrt();
+        let of_limit = |(Limit { baseline, burst }, units): (Limit, u64)| {
+            let (_, credits) = burst?;
+            let baseline = baseline as f64;
+            let used = units as f64 / (baseline * device_s);
+            let lasts_s = credits as f64 / (baseline * (used - 1.0));
+            let run_s = report.measured.as_secs_f64() / f64::from(result.replications);
+            (used > 1.0 + chance.max(MUCH)).then_some(OnCredit {
+                used,
+                lasts_s,
+                // Then it used what it earned and all of them, by the window's ends.
+                is_used_up: lasts_s <= 1.02 * run_s,
+            })
+        };
         let first_to_end = |a: &OnCredit, b: &OnCredit| a.lasts_s.total_cmp(&b.lasts_s);
-        all.into_iter().flatten().min_by(first_to_end)
+        of_limits
+            .into_iter()
+            .filter_map(of_limit)
+            .min_by(first_to_end)
     }
 
     /// Whether the offered load of arrivals that are given by laws is too high, or too close to saturation for the runs.

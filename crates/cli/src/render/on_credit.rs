@@ -5,10 +5,19 @@ use iosonar_units::Nanos;
 
 /// What follows `ON CREDIT`.
 pub(crate) fn why(of: OnCredit) -> String {
+    let used = of.used;
+    if of.is_used_up {
+        return format!(
+            "the load used {used:.2} times the credits that it earned, and used them up: the times are those of a burst and of \
+             the baseline of the limit together"
+        );
+    }
+    let lasts = match of.lasts_s {
+        ..10.0 => Nanos::nearest(of.lasts_s * 1e9),
+        _ => Nanos::from_secs(of.lasts_s.round().min(1e9) as u64),
+    };
     format!(
-        "the load used {:.2} times the credits that it earned: at this rate all of them last {}, and then requests wait for \
-         the baseline of the limit",
-        of.used,
-        Nanos::from_secs(of.lasts_s.ceil().min(1e9) as u64)
+        "the load used {used:.2} times the credits that it earned: at this rate all of them last {lasts}, and then requests \
+         wait for the baseline of the limit"
     )
 }

@@ -55,10 +55,11 @@ pub(crate) fn sentence(
             simulation.array().station(device),
             100.0 * share
         );
-        // One that does many things at a time is not used to its capacity when it is always busy.
+        // One that does many things at a time is not used to its capacity when it is always busy. Its limits are a part of that.
         let used = result.utilisation.get(device).map(|used| used.mean);
         if let Some(used) = used.filter(|used| simulation.array().is_of_ssds() && used.is_finite())
         {
+            let used = used.max(simulation.limits_used(result).min(1.0));
             text += &format!(", and used to {:.1} % of its capacity", 100.0 * used);
         }
     }
