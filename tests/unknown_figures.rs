@@ -85,7 +85,7 @@ fn no_time_is_below_zero_and_no_peak_outlasts_its_load() {
     let text = run(&scratch, &["analyze"], &files);
     assert!(
         text.contains(
-            "latency does not depend on the request size; over all sizes: latency does not depend on the request size\n"
+            "latency does not depend on the request size; over all sizes: no significant dependence on the request size\n"
         ),
         "{text}"
     );

@@ -44,7 +44,7 @@ pub use load::{
     Amount, Frequencies, Hot, LoadMetrics, LoadOptions, LoadSummary, WORKING_SET_WINDOWS,
     WindowSize, name_of_others,
 };
-pub use measured::{By, ByKey, MeasureOptions, Measured, OfKey, TablesError, measure, size_class};
+pub use measured::{By, ByKey, MeasureOptions, Measured, OfKey, TablesError, measure};
 pub use outcome::{OutcomeMetrics, OutcomeSummary, Outcomes};
 pub use overlap::{CloseOverlaps, Damaged, GAPS};
 pub use pass::pass;

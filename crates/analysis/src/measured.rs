@@ -9,7 +9,7 @@ use iosonar_stats::{Labels, Metric};
 use iosonar_trace::{Batch, Metadata, Outcome, Record, TraceError, TraceReader};
 use iosonar_units::Table;
 
-pub use self::by::{By, ByKey, OfKey, size_class};
+pub use self::by::{By, ByKey, OfKey};
 pub use self::tables::TablesError;
 use crate::{
     ActivityOptions, LoadMetrics, LoadOptions, LoadSummary, OutcomeMetrics, OutcomeSummary,

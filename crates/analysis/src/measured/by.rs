@@ -38,7 +38,7 @@ pub struct ByKey {
 }
 
 /// What the class of requests of up to this length, and of more than half of it, is called. Flushes are in the first.
-pub fn size_class(sectors: u64) -> String {
+fn size_class(sectors: u64) -> String {
     match sectors {
         1 => "up to 1 sector".to_owned(),
         2 => "2 sectors".to_owned(),

@@ -4,7 +4,7 @@ mod activity;
 
 use std::fmt::Write;
 
-use iosonar_analysis::{Burstiness, GAPS, LoadSummary, Measured, OutcomeSummary, size_class};
+use iosonar_analysis::{Burstiness, GAPS, LoadSummary, Measured, OutcomeSummary};
 use iosonar_report::{counted, grouped};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES};
 
@@ -360,12 +360,16 @@ fn outcomes(outcome: &OutcomeSummary, others: &str) -> String {
     for (class, [reads, writes]) in &outcome.by_size {
         for (name, distribution) in [("reads", reads), (others, writes)] {
             if distribution.count() > 0 {
-                let size = size_class(u64::from(*class));
-                table.times(&format!("{name}, {size}"), distribution);
+                let size = counted(u64::from(*class), ["sector", "sectors"]);
+                table.times(&format!("{name} up to {size}"), distribution);
             }
         }
     }
-    text + &table.text() + &in_flight(outcome)
+    text += &table.text();
+    if outcome.by_size.len() > 1 {
+        text += "  (up to a size: longer than half of it)\n";
+    }
+    text + &in_flight(outcome)
 }
 
 /// What was in flight at once, and what was not served.
