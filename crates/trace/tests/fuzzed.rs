@@ -81,3 +81,24 @@ fn what_is_read_strictly_is_read_leniently_too() {
         }
     }
 }
+
+#[test]
+fn files_with_an_index_are_read_leniently_as_strictly() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fuzzed.ios");
+    for input in corpus::inputs("ios_file") {
+        let bytes = sealed(input.get(1..).unwrap_or_default());
+        std::fs::write(&path, &bytes).unwrap();
+        let [strictly, leniently] = [false, true].map(|lenient| {
+            let options = ReadOptions {
+                format: Some("ios".to_owned()),
+                lenient,
+                ..ReadOptions::default()
+            };
+            rows::count(input::open_with(&path, &options)?)
+        });
+        if let Ok(rows) = strictly {
+            assert_eq!(leniently.unwrap(), rows, "{}", bytes.escape_ascii());
+        }
+    }
+}
