@@ -54,7 +54,7 @@ pub(crate) fn best_for(files: &[&File]) -> (EngineKind, Vec<Note>) {
     best_of(files.len(), sync::suited(files), uring::is_permitted)
 }
 
-/// The engine for so many block devices and files, which synchronous calls suit better if they are among `suited`.
+/// The engine for this number of block devices and files. Synchronous calls suit those among `suited` better.
 fn best_of(
     targets: usize,
     suited: Vec<String>,

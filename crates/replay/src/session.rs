@@ -483,7 +483,7 @@ mod tests {
         }
     }
 
-    /// Replays this load, on a device of so many milliseconds or none; whether the file of records was completed.
+    /// Replays this load, on a device that takes this number of milliseconds; whether the file of records was completed.
     fn replayed(text: &str, latency: Option<u64>, options: &Options) -> (Summary, bool) {
         let folder = tempfile::tempdir().unwrap();
         let path: PathBuf = folder.path().join("x.load");

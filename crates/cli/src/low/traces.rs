@@ -19,8 +19,8 @@ pub(crate) struct Convert {
     pub(crate) inputs: Vec<PathBuf>,
     /// Write to this file; its ending selects the format
     ///
-    /// The endings are .ios, .load, .csv, .jsonl, .fio, .parquet and .arrow ('iosonar formats' lists all). Texts may be
-    /// compressed, with .gz or .zst after that; - is standard output. If the command writes several outputs, the name of each part is inserted before the ending.
+    /// The endings are .ios, .load, .csv, .jsonl, .fio, .parquet and .arrow ('iosonar formats' lists all). Add .gz or .zst
+    /// to the ending of a text format to compress the output; - is standard output. If the command writes several outputs, the name of each part is inserted before the ending.
     #[arg(
         short,
         long,

@@ -472,7 +472,7 @@ pub(crate) fn text(answer: &Answer<'_>) -> String {
     if answer
         .rows()
         .iter()
-        .flatten()
+        .flat_map(|row| row.iter().skip(1))
         .any(|cell| cell.starts_with('~'))
     {
         text += WEAK;

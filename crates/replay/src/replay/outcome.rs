@@ -160,7 +160,7 @@ pub(super) fn summarise(
     summary
 }
 
-/// What speaks against the results of one of so many targets, which returned only zeros at this number of places.
+/// What speaks against the results of one of this number of targets, which returned only zeros at this number of places.
 fn target_fakes(
     target: &Target,
     zeros: Option<usize>,

@@ -93,7 +93,7 @@ impl Waiting {
     }
 }
 
-/// Whether a record behind so many bytes completes a piece, the first one.
+/// Whether a record that follows this number of bytes completes a piece, as the first one does.
 fn completes_a_piece(before: usize) -> bool {
     before < PIECE && before + RECORD >= PIECE
 }

@@ -156,9 +156,9 @@ fn flash(report: &SsdReport, not_cleaned: Option<NotCleaned>) -> String {
     let unfinished = ftl.erases.saturating_sub(flash.erases);
     if unfinished as f64 > MUCH_UNFINISHED * ftl.erases as f64 {
         text += &format!(
-            "  unfinished        {} still being cleaned at the end: the lines below count all copies and erases of this, \
-             the lines above only those that were done\n",
-            counted(unfinished, ["block was", "blocks were"])
+            "  unfinished        {} begun than completed: the lines below count what was begun, the lines above what was \
+             completed\n",
+            counted(unfinished, ["more erase was", "more erases were"])
         );
     }
     if flash.programs > 0 {

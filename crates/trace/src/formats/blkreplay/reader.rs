@@ -202,7 +202,7 @@ impl TraceReader for Reader {
                 Err(e) => return Err(e),
             }
         }
-        // Behind a full batch there is none: its last row would have made it an error.
+        // Text behind a full batch would have been an error of its last row.
         if !self.is_over {
             self.text_between_rows()?;
         }

@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives a text so many bytes at a time.
+    /// Gives a text in pieces of this number of bytes.
     struct Pieces<'a>(&'a [u8], usize);
 
     impl Read for Pieces<'_> {
