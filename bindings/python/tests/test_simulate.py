@@ -106,7 +106,7 @@ def test_precision_repeats_runs_until_the_mean_is_known(scenario):
     ("change", "message"),
     [
         ({"array__disks": 2}, r"array.disks"),
-        ({"array__disk": 8}, r"'array.disk' .*disks"),
+        ({"array__disk": 8}, r"'array.disk' is not a key"),
         ({"array__level": "raid7"}, r"raid7"),
         ({"disk__profile": "no-such-drive"}, r"no-such-drive"),
     ],
@@ -129,7 +129,8 @@ def test_a_system_is_simulated_by_its_name():
     cached = iosonar.simulate("raid5:6xexos-x18+cache=1GiB", set=load, seed=1)
     assert cached.response_time.n == 2000
     # The change that is part of the name counts.
-    assert cached.response_time.mean < iosonar.simulate("raid5:6xexos-x18", set=load, seed=1).response_time.mean
+    plain = iosonar.simulate("raid5:6xexos-x18", set=load, seed=1)
+    assert cached.mean.value < plain.mean.value
     assert iosonar.plan("exos-x18", target="mean < 1s", set=load, within=0.5).best.load > 0
     with pytest.raises(iosonar.Error, match="unknown profile 'no-such-drive'"):
         iosonar.simulate("raid5:6xno-such-drive", set=load)

@@ -69,7 +69,7 @@ def test_a_plan_finds_the_highest_rate():
         ("p99 < 1us", {}, "cannot be met at any rate"),
         ("p99 < 20ms", {"find": "users"}, "find must be 'rate'"),
         ("delay p99 < 20ms", {}, "no start delays"),
-        ("p99 < 20ms", {"find": "jobs"}, "closed loops"),
+        ("p99 < 20ms", {"find": "jobs"}, "needs a closed loop"),
         ("p99 < 20ms", {"within": 2.0}, "within must be"),
     ],
 )
