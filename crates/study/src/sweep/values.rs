@@ -394,7 +394,7 @@ mod tests {
             ),
             (
                 "x = { from = 1, to = 3, steps = 1 }",
-                "whole number of at least 2",
+                "whole number from 2 to",
             ),
             ("x = { from = 'a', to = 3, steps = 2 }", "expected a number"),
             ("x = { from = 1, to = inf, steps = 2 }", "finite"),
