@@ -596,7 +596,7 @@ mod tests {
     #[test]
     fn what_a_ring_without_discards_is_given_fails() {
         let file = tempfile::tempfile().unwrap();
-        let mut ring = match Uring::<Aside>::new(&setup(&file, RingOptions::default())) {
+        let mut ring = match Uring::<Refusing<false>>::new(&setup(&file, RingOptions::default())) {
             Ok(ring) => ring,
             Err(e) => return eprintln!("skipped: no ring here: {e}"),
         };
@@ -604,17 +604,17 @@ mod tests {
         assert!(discard.unwrap_err().to_string().contains("discard"));
     }
 
-    /// Refuses reads, and leaves discards to the side.
-    struct Aside;
+    /// Leaves discards to the side, and refuses all other accesses. Notes which of them may lie in registered memory.
+    struct Refusing<const REGISTERS: bool>(Vec<bool>);
 
-    impl Dialect for Aside {
-        const NAME: &'static str = "aside";
-        const REGISTERS: bool = false;
+    impl<const REGISTERS: bool> Dialect for Refusing<REGISTERS> {
+        const NAME: &'static str = "refusing";
+        const REGISTERS: bool = REGISTERS;
         type Sqe = squeue::Entry;
         type Cqe = io_uring::cqueue::Entry;
 
         fn new(_: &Setup<'_>) -> io::Result<Self> {
-            Ok(Self)
+            Ok(Self(Vec::new()))
         }
 
         fn is_for_the_side(&self, access: &IoAccess, _: bool) -> bool {
@@ -625,8 +625,9 @@ mod tests {
             &mut self,
             _: u32,
             access: IoAccess,
-            _: bool,
+            registered: bool,
         ) -> Result<Loan<squeue::Entry>, (i32, Buffer)> {
+            self.0.push(registered);
             Err((libc::EOVERFLOW, access.buffer))
         }
 
@@ -642,7 +643,7 @@ mod tests {
     #[test]
     fn what_fails_before_it_is_submitted_is_done_with_its_error() {
         let file = tempfile::tempfile().unwrap();
-        let mut ring = match Uring::<Aside>::new(&setup(&file, RingOptions::default())) {
+        let mut ring = match Uring::<Refusing<false>>::new(&setup(&file, RingOptions::default())) {
             Ok(ring) => ring,
             Err(e) => return eprintln!("skipped: no ring here: {e}"),
         };
@@ -678,42 +679,6 @@ mod tests {
         assert_eq!(ring.in_ring, 0);
     }
 
-    /// Notes which of its accesses may lie in registered memory, and refuses all of them.
-    struct Registering(Vec<bool>);
-
-    impl Dialect for Registering {
-        const NAME: &'static str = "registering";
-        const REGISTERS: bool = true;
-        type Sqe = squeue::Entry;
-        type Cqe = io_uring::cqueue::Entry;
-
-        fn new(_: &Setup<'_>) -> io::Result<Self> {
-            Ok(Self(Vec::new()))
-        }
-
-        fn is_for_the_side(&self, _: &IoAccess, _: bool) -> bool {
-            false
-        }
-
-        fn loan(
-            &mut self,
-            _: u32,
-            access: IoAccess,
-            registered: bool,
-        ) -> Result<Loan<squeue::Entry>, (i32, Buffer)> {
-            self.0.push(registered);
-            Err((libc::EOVERFLOW, access.buffer))
-        }
-
-        fn completed(&mut self, _: u64, _: iosonar_linux::memory::Completion) -> Answer {
-            unreachable!("nothing is in the ring")
-        }
-
-        fn notes(&self) -> Vec<EngineNote> {
-            Vec::new()
-        }
-    }
-
     #[test]
     fn memory_of_up_to_64_mebibytes_is_registered_or_it_is_said_why_not() {
         let file = tempfile::tempfile().unwrap();
@@ -731,7 +696,7 @@ mod tests {
                 regions: vec![buffer.region()],
                 ..setup(&file, options)
             };
-            let ring = match Uring::<Registering>::new(&setup) {
+            let ring = match Uring::<Refusing<true>>::new(&setup) {
                 Ok(ring) => ring,
                 Err(e) => return eprintln!("skipped: no ring here: {e}"),
             };
@@ -748,7 +713,7 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         for (registered, expected) in [(false, [false; 3]), (true, [true, false, true])] {
             let plain = setup(&file, RingOptions::default());
-            let mut ring = match Uring::<Registering>::new(&plain) {
+            let mut ring = match Uring::<Refusing<true>>::new(&plain) {
                 Ok(ring) => ring,
                 Err(e) => return eprintln!("skipped: no ring here: {e}"),
             };
@@ -814,7 +779,7 @@ mod tests {
             discards: true,
             ..setup(&file, RingOptions::default())
         };
-        let mut ring = match Uring::<Aside>::new(&with_discards) {
+        let mut ring = match Uring::<Refusing<false>>::new(&with_discards) {
             Ok(ring) => ring,
             Err(e) => return eprintln!("skipped: no ring here: {e}"),
         };
@@ -855,7 +820,7 @@ mod tests {
         let target = File::from(std::os::fd::OwnedFd::from(writer));
         let ring = Uring::<Calls>::new(&setup(&target, RingOptions::default()))?;
         drop((ring, target));
-        // It is at its end if nobody can write to it any more.
+        // It is at its end once all writers have closed it.
         Ok(io::Read::read(&mut reader, &mut [0; 8]).is_ok_and(|read| read == 0))
     }
 
