@@ -465,16 +465,15 @@ pub(crate) fn text(answer: &Answer<'_>) -> String {
     let header = answer.header();
     let header: Vec<_> = header.iter().map(String::as_str).collect();
     let mut table = Table::new(&header);
-    for row in answer.rows() {
+    let rows = answer.rows();
+    // The first cell is a name.
+    let mut figures = rows.iter().flat_map(|row| row.iter().skip(1));
+    let is_weak = figures.any(|cell| cell.starts_with('~'));
+    for row in rows {
         table.row(row);
     }
     let mut text = format!("{}\n\n{}", answer.conclusion(), table.text());
-    if answer
-        .rows()
-        .iter()
-        .flat_map(|row| row.iter().skip(1))
-        .any(|cell| cell.starts_with('~'))
-    {
+    if is_weak {
         text += WEAK;
     }
     for note in answer.notes() {
