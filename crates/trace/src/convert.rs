@@ -335,7 +335,7 @@ mod tests {
             ("a/x.load.gz", "8,0", "a/x-8-0.load.gz"),
             ("x.ios", "read", "x-read.ios"),
             ("x", "../y", "x-..-y"),
-            // A point in front is none of an ending.
+            // A point at the beginning does not begin an ending.
             (".ios", "read", ".ios-read"),
             ("a.b/x.ios.zst", "1", "a.b/x-1.ios.zst"),
         ] {

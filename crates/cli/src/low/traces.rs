@@ -20,7 +20,8 @@ pub(crate) struct Convert {
     /// Write to this file; its ending selects the format
     ///
     /// The endings are .ios, .load, .csv, .jsonl, .fio, .parquet and .arrow ('iosonar formats' lists all). Add .gz or .zst
-    /// to the ending of a text format to compress the output; - is standard output. If the command writes several outputs, the name of each part is inserted before the ending.
+    /// to the ending of a text format to compress the output; - is standard output. If the command writes several outputs,
+    /// the name of each part is inserted before the ending.
     #[arg(
         short,
         long,

@@ -809,10 +809,13 @@ mod tests {
             };
             assert_eq!(waiting.is_idle(), is_idle, "{bytes} {is_urgent}");
         }
-        // It is told of a piece once, by the record that completes it.
-        let told = |before: &usize| completes_a_piece(*before);
+        // One record completes a piece.
+        let completing = |before: &usize| completes_a_piece(*before);
         let records = (0..MOST_WAITING).step_by(RECORD);
-        assert_eq!(records.filter(told).collect::<Vec<_>>(), [PIECE - RECORD]);
+        assert_eq!(
+            records.filter(completing).collect::<Vec<_>>(),
+            [PIECE - RECORD]
+        );
         for (before, completes) in [
             (PIECE - RECORD - 1, false),
             (PIECE - RECORD, true),

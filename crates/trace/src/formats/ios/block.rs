@@ -634,7 +634,7 @@ mod tests {
             assert_eq!(status_of(number), Err(Nonsense), "{number}");
         }
         assert_eq!(status_of(ERROR), Ok(Status::Error(0)));
-        // Times are one more than they are, so that 0 is none; the largest is read as the one before.
+        // Stored times are larger by one, as 0 stands for a missing time; the largest is read as the one before.
         let longest = optional(Some(Nanos::MAX));
         assert_eq!((optional(None), longest), (0, u64::MAX));
         for column in [DELAY, LATENCY, THINK] {

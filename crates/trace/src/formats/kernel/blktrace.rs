@@ -561,7 +561,7 @@ mod tests {
             record(2, 8 | command, 512, b""),
             record(3, 8 | command, 0, b""),
             record(4, 8 | READ, 512, b""),
-            // A completion of nothing is none of a command.
+            // The completion of a read without sectors is not counted.
             record(5, 8 | READ, 0, b""),
         ]);
         let mut metadata = Metadata::default();
