@@ -2,6 +2,9 @@
 //!
 //! A crate of its own, as the readers of traces are fuzzed several times as fast without the crates that these need.
 
+#[cfg(test)]
+#[path = "../../../crates/trace/tests/common/corpus.rs"]
+mod corpus;
 #[path = "../../src/scratch.rs"]
 mod scratch;
 
@@ -62,7 +65,10 @@ pub fn condition(text: &str) {
     }
 }
 
-/// Reads targets. What is read and written is read as the same targets.
+/// Reads targets.
+///
+/// # Panics
+/// If what is read and written is not read as the same targets.
 pub fn target(text: &str) {
     if let Ok(targets) = text.parse::<Objectives>() {
         let written = targets.to_string();
@@ -81,23 +87,33 @@ pub fn ssd_profile(text: &str) {
 }
 
 /// Reads a drive of DiskSim.
+///
+/// # Panics
+/// If the folder for temporary files cannot be written.
 pub fn disksim_parameters(text: &str) {
     let path = scratch::file(text.as_bytes());
     let renamed = path.with_extension("diskspecs");
-    std::fs::rename(&path, &renamed).expect("the file was written there");
+    std::fs::rename(path, &renamed).expect("the file was written there");
     let _ = import(&[renamed], None, BusTimes::default());
 }
 
+#[cfg(fuzzing)]
 pub use iosonar_recorder::fuzzed::{read_formats as kernel_formats, read_page as kernel_page};
 
 /// Reads the log of a verified replay.
+///
+/// # Panics
+/// If the folder for temporary files cannot be written.
 pub fn verification_log(bytes: &[u8]) {
     let path = scratch::file(bytes);
     let tables = Tables::new(Bytes::new(1 << 20), PathBuf::from("/tmp"));
-    let _ = read_log(&path, tables);
+    let _ = read_log(path, tables);
 }
 
-/// Writes a page about hostile names: they must not become markup.
+/// Writes a page about hostile names.
+///
+/// # Panics
+/// If they became markup.
 pub fn page(text: &str) {
     let page = |text: &str| {
         let page = AnswerPage {
@@ -112,4 +128,31 @@ pub fn page(text: &str) {
     };
     let signs = |page: &str| ['<', '>', '"'].map(|sign| page.matches(sign).count());
     assert_eq!(signs(&page(text)), signs(&page("x")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fuzzing_has_found_does_no_harm() {
+        let read_all = |target: &str, read: fn(&str)| {
+            for text in corpus::inputs(target) {
+                read(&String::from_utf8_lossy(&text));
+            }
+        };
+        read_all("condition", condition);
+        read_all("disk_profile", disk_profile);
+        read_all("disksim_parameters", disksim_parameters);
+        read_all("experiment", experiment);
+        read_all("networked", networked);
+        read_all("overrides", overrides);
+        read_all("page", page);
+        read_all("scenario", scenario);
+        read_all("ssd_profile", ssd_profile);
+        read_all("target", target);
+        for log in corpus::inputs("verification_log") {
+            verification_log(&log);
+        }
+    }
 }
