@@ -422,6 +422,12 @@ fn a_recording_that_uses_up_credits_is_said_to() {
         "{found}"
     );
     assert!(found.contains("used them up"), "{found}");
+    let vary = "ssd.limits.iops.credits=1000,5400000";
+    let options = ["--target", "p99 < 20ms", "--vary", vary];
+    let json = run(&[&["plan", "aws-gp2", &trace, "--json"], &options[..]].concat());
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let plans = json["varied"].as_array().unwrap();
+    assert_eq!(plans[1]["on_credit"]["is_used_up"], false, "{json:#}");
     // 5.4 million credits, of which 2000/s are used and 300/s earned.
     let lasts = credit["lasts_s"].as_f64().unwrap();
     assert!((lasts / (5.4e6 / 1_700.0) - 1.0).abs() < 0.02, "{credit}");
@@ -516,4 +522,22 @@ fn a_media_cache_that_was_not_cleaned_is_named_wherever_a_drive_is_recommended()
         let named = format!("\"not_cleaned\":{is_named}");
         assert!(json.replace(' ', "").contains(&named), "{json}");
     }
+    // Of several plans, it is said of which.
+    let vary = ["--vary", "load.read_share=0,1"];
+    let command = [
+        "plan",
+        text(&file),
+        "--target",
+        "p99 < 100ms",
+        vary[0],
+        vary[1],
+    ];
+    let found = out(&run(&command));
+    let line = "NOT CLEANED with load.read_share=0: no band was cleaned";
+    assert!(found.contains(line), "{found}");
+    let json = run(&[&command[..], &["--json"]].concat());
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let plans = json["varied"].as_array().unwrap();
+    let not_cleaned: Vec<_> = plans.iter().map(|of| &of["not_cleaned"]).collect();
+    assert_eq!(not_cleaned, [true, false], "{json:#}");
 }

@@ -62,6 +62,29 @@ def test_a_plan_finds_the_highest_rate():
     assert "requests/s" in plan._repr_html_()
 
 
+def test_a_plan_names_what_does_not_last(tmp_path):
+    def recording(per_s):
+        trace = tmp_path / f"{per_s}.load"
+        rows = (f"{i / per_s:.6f} ; {i * 7919 % 100_000 * 8} ; 8 ; R\n" for i in range(per_s))
+        trace.write_text("".join(rows))
+        return trace
+
+    bursts = iosonar.plan("aws-gp2", "p99 < 20ms", trace=recording(2_000))
+    assert bursts.best.on_credit.used > 6 and not bursts.best.on_credit.is_used_up
+    assert "ON CREDIT" in bursts._repr_html_()
+    choice = iosonar.choose(recording(2_000), ["aws-gp2"], "p99 < 20ms")
+    assert choice.best.now.on_credit is not None and "ON CREDIT" in choice._repr_html_()
+    lasts = iosonar.plan("aws-gp2", "p99 < 20ms", trace=recording(100), most=2)
+    assert lasts.best.on_credit is None and "ON CREDIT" not in lasts._repr_html_()
+
+    writes = single(10.0)
+    writes["load"] |= {"size": "4KiB", "read_share": 0.0}
+    writes["disk"]["profile"] = "seagate-archive-8tb"
+    assert iosonar.plan(writes, "p99 < 100ms", load__requests=2_000).best.not_cleaned
+    writes["load"]["read_share"] = 1.0
+    assert not iosonar.plan(writes, "p99 < 100ms", load__requests=2_000).best.not_cleaned
+
+
 @pytest.mark.parametrize(
     ("target", "options", "message"),
     [

@@ -509,6 +509,18 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class OnCredit:
+    """A load that uses credits of a limit faster than it earns them, such as those of a cloud volume or an SLC cache."""
+
+    used: float
+    """What it used of them, as a multiple of what it earned in the same time."""
+    lasts_s: float
+    """How long all credits that there can be would last at this rate, in seconds."""
+    is_used_up: bool
+    """Whether they were used up before the end of a run."""
+
+
+@dataclass(frozen=True)
 class Point:
     """A load that was simulated."""
 
@@ -517,6 +529,15 @@ class Point:
     outcomes: Tuple[Outcome, ...]
     theory: Tuple[Optional[float], ...]
     """What theory says of each target."""
+    not_cleaned: bool = False
+    """Whether flash was not cleaned as in a longer run, in which writes are slower."""
+    on_credit: Optional[OnCredit] = None
+    """The credits that its times depend on, so that they do not last."""
+
+    def _reservations(self) -> List[str]:
+        """Why a longer run may find something else."""
+        of = {"NOT CLEANED": self.not_cleaned, "ON CREDIT": self.on_credit is not None}
+        return [label for label, holds in of.items() if holds]
 
     @staticmethod
     def _of(figures: Optional[Mapping[str, Any]]) -> Optional[Point]:
@@ -526,8 +547,14 @@ class Point:
         for of in figures["outcomes"]:
             estimate = None if of["estimate"] is None else Estimate(**of["estimate"])
             outcomes.append(Outcome(**{**of, "estimate": estimate}))
+        credit = figures["on_credit"]
         return Point(
-            figures["load"], figures["verdict"], tuple(outcomes), tuple(figures["theory"])
+            figures["load"],
+            figures["verdict"],
+            tuple(outcomes),
+            tuple(figures["theory"]),
+            figures["not_cleaned"],
+            None if credit is None else OnCredit(**credit),
         )
 
 
@@ -561,8 +588,10 @@ class Plan:
             found = [str(of.estimate or of.verdict or "stopped") for of in point.outcomes]
             rows.append([f"{_number(point.load)} {self.unit}", point.verdict, *found])
         header = ["load", "verdict", *(of.target for of in self.points[0].outcomes)] if rows else []
-        best = "no load" if self.best is None else f"{_number(self.best.load)} {self.unit}"
-        caption = f"{self.system}; {self.target}: {best}"
+        best = ["no load"]
+        if self.best is not None:
+            best = [f"{_number(self.best.load)} {self.unit}", *self.best._reservations()]
+        caption = f"{self.system}; {self.target}: {', '.join(best)}"
         return _table(caption, header, rows)
 
 
@@ -642,7 +671,9 @@ class Choice:
         for of in self.candidates:
             p99 = [quantiles.get(0.99) for quantiles in (of.reads, of.writes)]
             growth = of.growth.factor if of.growth is not None else None
-            cells = [*p99, None if growth is None else _number(growth), of.why]
+            reservations = [] if of.now is None else of.now._reservations()
+            why = of.why or ", ".join(reservations)
+            cells = [*p99, None if growth is None else _number(growth), why]
             rows.append([of.name, of.verdict, *("" if cell is None else str(cell) for cell in cells)])
         header = ["candidate", "verdict", "read p99", "write p99", "growth", ""]
         return _table(f"{self.target}: {', '.join(self.meet) or 'no candidate'}", header, rows)

@@ -174,14 +174,8 @@ fn as_json(headline: &str, targets: &Objectives, answer: &Answer) -> Output {
     json.set("ruled_out", json!(found.ruled_out()));
     let first = found.missed_first().map(|i| targets.0[i].to_string());
     json.set("missed_first", json!(first));
-    let answers = [&found.best, &found.next];
-    let not_cleaned = answers
-        .into_iter()
-        .flatten()
-        .any(|p| p.not_cleaned.is_some());
-    json.set("not_cleaned", json!(not_cleaned));
-    let credits = found.best.as_ref().and_then(|point| point.on_credit);
-    json.set("on_credit", json!(credits));
+    json.set("not_cleaned", json!(found.not_cleaned().is_some()));
+    json.set("on_credit", json!(found.on_credit()));
     json.set("by_theory", json!(found.by_theory));
     json.set("knee", json!(answer.knee));
     json.set("capacity", json!(answer.capacity.or(answer.most_per_s)));

@@ -144,6 +144,18 @@ impl Found {
         self.points.iter().find(|p| p.load == load)
     }
 
+    /// Why flash was not cleaned as in a longer run, at the best load or at the nearest one that does not meet the targets:
+    /// then a longer run may have another answer.
+    pub fn not_cleaned(&self) -> Option<NotCleaned> {
+        let answers = [&self.best, &self.next].into_iter().flatten();
+        answers.into_iter().find_map(|point| point.not_cleaned)
+    }
+
+    /// The credits that the best load lives on. A load that does not even meet the targets with them is no matter.
+    pub fn on_credit(&self) -> Option<OnCredit> {
+        self.best.as_ref()?.on_credit
+    }
+
     /// The number of the target that is missed first, beyond the best load or at the nearest one.
     pub fn missed_first(&self) -> Option<usize> {
         self.next.as_ref()?.worst_target()

@@ -214,6 +214,32 @@ fn beyond(bound: Bound) -> &'static str {
     }
 }
 
+/// Why a longer run may have another answer.
+#[derive(PartialEq)]
+pub(super) struct Reservation {
+    pub(super) label: &'static str,
+    pub(super) why: String,
+}
+
+/// The reservations about an answer.
+pub(super) fn reservations(found: &Found) -> Vec<Reservation> {
+    let not_cleaned = found.not_cleaned().map(|of| {
+        let advice = match of {
+            NotCleaned::Fresh => "; set a precondition for the SSD",
+            _ => "",
+        };
+        Reservation {
+            label: "NOT CLEANED",
+            why: format!("{}{advice}", not_cleaned::why(of)),
+        }
+    });
+    let on_credit = found.on_credit().map(|of| Reservation {
+        label: "ON CREDIT",
+        why: on_credit::why(of),
+    });
+    not_cleaned.into_iter().chain(on_credit).collect()
+}
+
 pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) -> String {
     let (found, sought) = (&answer.found, answer.sought);
     let mut text = format!("{headline}\n  target: {targets}\n");
@@ -225,19 +251,8 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
         let _ = writeln!(text, "  at {}: {why}", sought.load(next.load));
     }
     text += bound.map_or("", beyond);
-    let answers = [&found.best, &found.next];
-    let mut not_cleaned = answers.into_iter().flatten().filter_map(|p| p.not_cleaned);
-    if let Some(not_cleaned) = not_cleaned.next() {
-        let advice = match not_cleaned {
-            NotCleaned::Fresh => "; set a precondition for the SSD",
-            _ => "",
-        };
-        let why = not_cleaned::why(not_cleaned);
-        let _ = writeln!(text, "  NOT CLEANED: {why}{advice}");
-    }
-    let credits = found.best.as_ref().and_then(|point| point.on_credit);
-    if let Some(credit) = credits {
-        let _ = writeln!(text, "  ON CREDIT: {}", on_credit::why(credit));
+    for of in reservations(found) {
+        let _ = writeln!(text, "  {}: {}", of.label, of.why);
     }
     if let Some(load) = found.by_theory {
         let _ = writeln!(text, "  by theory alone: {}", sought.load(load));

@@ -8,7 +8,7 @@ use iosonar_study::plan::{Found, PlanError, Planned, best_of, load_text, plan_va
 use iosonar_study::vary::count;
 use serde_json::{Map, Value, json};
 
-use super::tables::{values, why_not};
+use super::tables::{Reservation, reservations, values, why_not};
 use super::{add_remarks, add_simulated, note_remarks, overrides, refused, spec, tried, why_never};
 use crate::exit::{Ending, Usage, print, print_data};
 use crate::low::Plan;
@@ -105,6 +105,7 @@ fn describe(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned
         table.row(row);
     }
     text += &table.text();
+    text += &reserved(args, all);
     let Some(first) = best.first() else {
         let what = match targets.0.len() {
             1 => "the target",
@@ -142,6 +143,29 @@ fn describe(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned
     text
 }
 
+/// The reservations about the answers, each with the values of the keys that it is about.
+fn reserved(args: &Plan, all: &[Planned]) -> String {
+    let mut of: Vec<(Reservation, Vec<String>)> = Vec::new();
+    for planned in all {
+        let answer = planned.answer.as_ref();
+        for new in answer.map_or_else(|_| Vec::new(), |answer| reservations(&answer.found)) {
+            let values = named(args, &planned.values);
+            match of.iter_mut().find(|(old, _)| *old == new) {
+                Some((_, with)) => with.push(values),
+                None => of.push((new, vec![values])),
+            }
+        }
+    }
+    let line = |(Reservation { label, why }, with): &(_, Vec<String>)| {
+        let with = match with.len() == all.len() {
+            true => String::new(),
+            false => format!(" with {}", with.join(", ")),
+        };
+        format!("  {label}{with}: {why}\n")
+    };
+    of.iter().map(line).collect()
+}
+
 fn as_json(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned]) -> Output {
     let mut json = Output::new("plan");
     json.set("target", json!(targets.to_string()));
@@ -172,6 +196,8 @@ fn as_json(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned]
                 "best": planned.best(),
                 "is_most": planned.is_most(),
                 "next": next.map(|point| point.load),
+                "not_cleaned": found.and_then(Found::not_cleaned).is_some(),
+                "on_credit": found.and_then(Found::on_credit),
                 "next_verdict": next.map(|point| point.verdict().name()),
                 "missed_first": first.map(|i| targets.0[i].to_string()),
                 "error": answer.err().map(why_never),
