@@ -321,8 +321,8 @@ pub(super) fn ssd_json(fit: &SsdFit) -> Output {
             MetricUnit::One,
             fit.learned_from[kind] as f64,
         );
-        // What the training half does not hold has no figure.
-        if fit.learned_from[kind] == 0 {
+        // What the training half does not show has no figure.
+        if fit.learned_from[kind] == 0 || fit.service.has_one_size[kind] {
             continue;
         }
         json.figure(
