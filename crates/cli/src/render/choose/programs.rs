@@ -102,6 +102,9 @@ fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labe
         });
         json.figure("breaks_at", &labels, MetricUnit::One, factor);
     }
+    if let Some(factor) = growth.found.ruled_out() {
+        json.figure("ruled_out", labels, MetricUnit::One, factor);
+    }
     for (i, target) in answer.targets.0.iter().enumerate() {
         for point in &growth.found.points {
             let outcome = &point.outcomes[i];
