@@ -211,6 +211,30 @@ fn requests_that_came_when_others_ended_leave_no_verdict() {
 }
 
 #[test]
+fn a_closed_loop_that_an_open_model_does_not_fit_leaves_no_verdict() {
+    let scratch = Scratch::new();
+    // One after another, with a pause between.
+    let records = |pause_us: fn(u64) -> u64| {
+        let mut rows = "time_ns,sector,sectors,op,latency_ns\n".to_owned();
+        let mut came = 0;
+        for i in 0..4_000 {
+            let latency = steady(i) * 1_000;
+            rows += &format!("{came},{},8,read,{latency}\n", i * 8);
+            came += latency + pause_us(i) * 1_000;
+        }
+        scratch.file(&format!("{}.csv", pause_us(0)), rows)
+    };
+    let json = json_of(&records(|_| 0), 3);
+    assert_eq!(
+        (&json["verdict"], &json["why"]),
+        (&"cannot tell".into(), &"closed loop".into()),
+        "{json:#}"
+    );
+    let json = json_of(&records(|i| 1_000 + mixed(i + 7) % 3_000), 0);
+    assert_eq!(json["verdict"], "good");
+}
+
+#[test]
 fn picture_and_profile_are_kept_and_the_profile_can_be_simulated() {
     let scratch = Scratch::new();
     let device = Device {

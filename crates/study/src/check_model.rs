@@ -46,6 +46,8 @@ pub struct ModelCheck {
     pub requests: u64,
     /// How they were submitted; `None` where the records are no replay's.
     pub submission: Option<Submission>,
+    /// The share of the requests that came when another one was complete.
+    pub at_completions: f64,
     /// How far the distributions of the device's own halves are apart (KS).
     pub halves_apart: f64,
     /// The share of the requests that is independent of the others, of the half with fewer.
@@ -81,6 +83,12 @@ pub enum Unjudged {
         /// How many requests are served at a time, according to the fit.
         channels: u32,
     },
+    /// The model does not fit, but most requests came when another one was complete, so they would have come at other times
+    /// at another device.
+    ClosedLoop {
+        /// The share of them.
+        at_completions: f64,
+    },
     /// Requests close in time have like latencies, so chance explains the errors of the model.
     Correlated {
         /// To how many independent requests those of the held-out half amount.
@@ -111,6 +119,7 @@ pub fn check_model(
     Ok(ModelCheck {
         requests: observed.len() as u64,
         submission: is_replay(about).then(|| observed.submission()),
+        at_completions: observed.at_completions(),
         halves_apart: ks_distance(&training.recorded.histogram, &held_out.recorded.histogram),
         independent: share(&first).min(share(&second)),
         fitted,
@@ -161,6 +170,10 @@ impl Fitted {
 }
 
 impl ModelCheck {
+    /// Of independent arrivals, one in twenty comes when another request is complete. With more than this share, the records
+    /// are of a closed loop.
+    const CLOSED_LOOP: f64 = 0.5;
+
     /// On the half that the model was not fitted to.
     pub fn held_out(&self) -> &Quality {
         self.fitted.halves().1
@@ -196,6 +209,10 @@ impl ModelCheck {
             Fitted::Ssd(fit) if fit.parallelism() == Parallelism::Unknown => {
                 let channels = fit.service.channels;
                 Rating::CannotTell(Unjudged::ParallelismUnknown { channels })
+            }
+            _ if self.poor().is_some() && self.at_completions > Self::CLOSED_LOOP => {
+                let at_completions = self.at_completions;
+                Rating::CannotTell(Unjudged::ClosedLoop { at_completions })
             }
             _ if self.poor().is_some() => Rating::Poor,
             _ if fits.contains(&Fit::Poor) => Rating::CannotTell(Unjudged::Correlated {

@@ -81,6 +81,13 @@ pub(crate) fn sentence(check: &ModelCheck) -> String {
              load whose queue depth varies, which includes single requests",
             (channels / 2).max(1) - 1
         ),
+        Rating::CannotTell(Unjudged::ClosedLoop { at_completions }) => format!(
+            "CANNOT TELL: {}, but {} of the requests came when another one was complete, as in a closed loop. The model \
+             gets them at the recorded times, even if it has not completed the ones before. Record or replay a load with \
+             arrival times of its own",
+            errors(),
+            percent(at_completions)
+        ),
         Rating::CannotTell(Unjudged::Correlated { effective }) => format!(
             "CANNOT TELL: {}, but the held-out half amounts to only {} independent requests, as in a device near \
              saturation, so chance explains this. Replay more of the load, or at a lower rate",
@@ -219,6 +226,7 @@ pub(crate) fn as_json(check: &ModelCheck) -> Output {
             Rating::CannotTell(Unjudged::ParallelismUnknown { .. }) => {
                 json!("queue depth hardly varies")
             }
+            Rating::CannotTell(Unjudged::ClosedLoop { .. }) => json!("closed loop"),
             Rating::CannotTell(Unjudged::Correlated { .. }) => json!("correlated requests"),
             Rating::Good | Rating::Poor => json!(null),
         },

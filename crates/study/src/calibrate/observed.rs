@@ -231,14 +231,11 @@ impl Observed {
         all
     }
 
-    /// How the requests were submitted. Where as many were at the device as ever, a request may have waited for a place: its
-    /// lateness counts from the last completion.
-    pub fn submission(&self) -> Submission {
+    /// How many were at the device with each request, itself included, and when the last one before it was complete.
+    fn found(&self) -> Vec<(usize, Nanos)> {
         let mut at_device: BinaryHeap<Reverse<Nanos>> = BinaryHeap::new();
         let mut last_done = Nanos::ZERO;
-        // What was at the device with each request, and when the last one before it was complete.
         let mut found = Vec::with_capacity(self.served.len());
-        let mut all = Distribution::default();
         for served in &self.served {
             while let Some(&Reverse(done)) = at_device.peek()
                 && done <= served.came
@@ -248,10 +245,37 @@ impl Observed {
             }
             at_device.push(Reverse(served.done));
             found.push((at_device.len(), last_done));
+        }
+        found
+    }
+
+    fn median_latency(&self) -> Nanos {
+        let mut all = Distribution::default();
+        for served in &self.served {
             all.push(served.done - served.came);
         }
+        Nanos::new(all.histogram.quantile(0.5).unwrap_or_default().get())
+    }
+
+    /// The share of the requests that came when another one was complete, as in a closed loop: at the same time, within what
+    /// a twentieth of the completions of an open loop would be by chance.
+    pub fn at_completions(&self) -> f64 {
+        let found = self.found();
         let most = found.iter().map(|(at_device, _)| *at_device).max();
-        let half = Nanos::new(all.histogram.quantile(0.5).unwrap_or_default().get() / 2);
+        let near = self.median_latency().get() / (20 * most.unwrap_or(1) as u64);
+        let came = self.served.iter().zip(&found).filter(|(served, found)| {
+            let (_, last_done) = **found;
+            last_done > Nanos::ZERO && (served.came - last_done).get() <= near
+        });
+        came.count() as f64 / self.served.len().max(1) as f64
+    }
+
+    /// How the requests were submitted. Where as many were at the device as ever, a request may have waited for a place: its
+    /// lateness counts from the last completion.
+    pub fn submission(&self) -> Submission {
+        let found = self.found();
+        let most = found.iter().map(|(at_device, _)| *at_device).max();
+        let half = Nanos::new(self.median_latency().get() / 2);
         let limit = half.max(LATENESS_LIMITS[0]);
         let (mut late, mut held_back) = (0_u64, 0_u64);
         for (served, &(at_device, last_done)) in self.served.iter().zip(&found) {
