@@ -319,6 +319,17 @@ mod tests {
     }
 
     #[test]
+    fn a_place_is_planned_until_its_event_comes() {
+        let mut placed = PlacedCalendar::<()>::with_places(2);
+        assert!(!placed.is_planned(1));
+        placed.plan(1, Nanos::new(5), EventPriority::default());
+        assert_eq!([0, 1].map(|place| placed.is_planned(place)), [false, true]);
+        assert_eq!(placed.next(Nanos::MAX), NextEvent::At(1, Nanos::new(5)));
+        placed.clear(1);
+        assert!(!placed.is_planned(1));
+    }
+
+    #[test]
     #[should_panic(expected = "the second one of a place")]
     fn a_place_has_one_event_at_a_time() {
         let mut placed = PlacedCalendar::<()>::with_places(2);

@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn truncated_moments_are_those_of_scipy() {
-        // The first two moments of the densities above within the bounds, by scipy.integrate.quad.
+        // The first two moments of the densities above within the bounds, by scipy.integrate.quad; from zero by mpmath.quad.
         let [gamma, weibull, log_normal, pareto, erlang] = laws();
         let square = Law::Pareto {
             least: ms(2),
@@ -359,6 +359,31 @@ mod tests {
                 (3.0, 100.0),
                 [5.825_242_718_447, 63.174_899_561_365],
             ),
+            // The lower bound is below all that is possible.
+            (
+                Law::Weibull {
+                    shape: 0.7,
+                    scale: ms(3),
+                },
+                (0.0, 20.0),
+                [3.220_497_919_075, 25.522_681_783_541],
+            ),
+            (
+                Law::LogNormal {
+                    median: ms(3),
+                    sigma: 1.0,
+                },
+                (0.0, 30.0),
+                [4.517_678_489_579, 41.600_672_227_999],
+            ),
+            (
+                Law::Pareto {
+                    least: ms(2),
+                    shape: 1.5,
+                },
+                (1.0, 100.0),
+                [5.166_083_753_995, 73.059_457_092_545],
+            ),
             (
                 Law::Exponential(ms(3)),
                 (1.0, 5.0),
@@ -381,6 +406,15 @@ mod tests {
             let again = law.clone().truncated(at(least), at(most));
             let off = again.moment(1).unwrap() / law.moment(1).unwrap() - 1.0;
             assert!(off.abs() < 1e-12, "the same bounds twice: {law:?}");
+        }
+    }
+
+    #[test]
+    fn a_moment_may_be_that_of_a_bound() {
+        let constant = Law::Constant(ms(5));
+        for (least, most) in [(5, 9), (1, 5), (5, 5)] {
+            let moment = constant.clone().truncated(ms(least), ms(most)).moment(1);
+            assert_eq!(moment, Some(5e6), "{least} to {most}");
         }
     }
 
