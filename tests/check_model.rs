@@ -230,8 +230,85 @@ fn a_closed_loop_that_an_open_model_does_not_fit_leaves_no_verdict() {
         (&"cannot tell".into(), &"closed loop".into()),
         "{json:#}"
     );
-    let json = json_of(&records(|i| 1_000 + mixed(i + 7) % 3_000), 0);
+    let open = records(|i| 1_000 + mixed(i + 7) % 3_000);
+    let json = json_of(&open, 0);
     assert_eq!(json["verdict"], "good");
+    // At a constant queue depth, too, which two servers do not explain with four.
+    let mut rows = "time_ns,sector,sectors,op,latency_ns\n".to_owned();
+    let (mut free, mut came) = ([0_u64; 2], [0_u64; 4]);
+    for i in 0..4_000 {
+        let job = (0..4).min_by_key(|&j| came[j]).unwrap();
+        let server = (0..2).min_by_key(|&s| free[s]).unwrap();
+        free[server] = free[server].max(came[job]) + steady(i) * 1_000;
+        let latency = free[server] - came[job];
+        rows += &format!("{},{},8,read,{latency}\n", came[job], i * 8);
+        came[job] = free[server];
+    }
+    let json = json_of(&scratch.file("depth-4.csv", rows), 3);
+    assert_eq!(json["why"], "closed loop", "{json:#}");
+    // What blames the device says so as well.
+    let profile = scratch.path("closed.toml");
+    let calibrated = |records: &Path| {
+        let options = [
+            "calibrate",
+            "--profile",
+            "ssd",
+            "-o",
+            profile.to_str().unwrap(),
+        ];
+        err(&iosonar().args(options).arg(records).output().unwrap())
+    };
+    let closed = calibrated(&scratch.path("0.csv"));
+    assert!(
+        closed.contains("W070") && closed.contains("as in a closed loop"),
+        "{closed}"
+    );
+    assert!(!calibrated(&open).contains("closed loop"));
+}
+
+#[test]
+fn how_many_are_served_at_a_time_is_known_only_if_others_waited() {
+    let scratch = Scratch::new();
+    for (name, channels, service_us, parallelism) in [
+        // Hardly ever two at once, and often more than two.
+        ("few.csv", 4, steady as fn(u64) -> u64, "at least"),
+        ("many.csv", 2, |i| 7 * steady(i), "known"),
+    ] {
+        let device = Device {
+            channels,
+            service_us,
+            late_us: in_time,
+        };
+        let records = records(&scratch, name, 4_000, &device);
+        let json = json_of(&records, 0);
+        assert_eq!(json["parallelism"], parallelism, "{name}: {json:#}");
+        let text = out(&check_model(&[], &records));
+        let or_more = text.contains("or more requests at a time");
+        assert_eq!(or_more, parallelism == "at least", "{text}");
+    }
+}
+
+#[test]
+fn delays_that_are_not_recorded_are_not_zero() {
+    let scratch = Scratch::new();
+    let device = Device {
+        channels: 1,
+        service_us: steady,
+        late_us: in_time,
+    };
+    let with = records(&scratch, "with.csv", 3_000, &device);
+    let rows = fs::read_to_string(&with).unwrap();
+    let without: String = rows
+        .lines()
+        .map(|row| {
+            let mut cells: Vec<&str> = row.split(',').collect();
+            cells.remove(4);
+            cells.join(",") + "\n"
+        })
+        .collect();
+    let without = scratch.file("without.csv", without);
+    assert!(out(&check_model(&[], &with)).contains("submitted more than"));
+    assert!(!out(&check_model(&[], &without)).contains("submitted more than"));
 }
 
 #[test]
@@ -436,7 +513,7 @@ fn a_queue_is_not_taken_for_parallelism() {
     let scratch = Scratch::new();
     let of_device = Device {
         channels: 2,
-        service_us: |i| 5 * steady(i),
+        service_us: |i| 7 * steady(i),
         late_us: in_time,
     };
     let known = records(&scratch, "two.csv", 4_000, &of_device);
@@ -470,14 +547,17 @@ fn a_queue_is_not_taken_for_parallelism() {
     let run = check_model(&[], &single);
     assert!(run.status.success(), "{}", err(&run));
     assert!(
-        err(&run).contains("more than 1 request at once"),
+        err(&run).contains("more than 1 request at a time"),
         "{}",
         err(&run)
     );
-    for records in [constant_depth(&scratch, 32), bursts(&scratch)] {
+    for (records, why) in [
+        (constant_depth(&scratch, 32), "closed loop"),
+        (bursts(&scratch), "queue depth hardly varies"),
+    ] {
         let json = json_of(&records, 3);
         assert_eq!(json["verdict"], "cannot tell", "{}", json["sentence"]);
-        assert_eq!(json["why"], "queue depth hardly varies");
+        assert_eq!(json["why"], why);
         let run = calibrate(&records);
         assert_eq!(run.status.code(), Some(3), "{}", err(&run));
         assert!(!err(&run).contains("acceptable fit"), "{}", err(&run));

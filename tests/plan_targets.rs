@@ -241,6 +241,7 @@ fn blocks_that_wait_until_they_are_full_need_as_many_users() {
     // With 1 user, nothing ever begins.
     assert!(text.contains("no steady state"), "{text}");
     assert!(!text.contains("none of the tested loads"), "{text}");
-    assert!(text.contains("most jobs that meet it: 64 jobs"), "{text}");
+    let most = "most jobs that meet it: >= 64 jobs";
+    assert!(text.contains(most), "{text}");
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
 }

@@ -376,22 +376,22 @@ fn a_drive_that_is_always_busy_may_be_used_to_a_part_of_its_capacity() {
     assert!(volume("2000") == 100.0);
 }
 
-/// Reads of 4 KiB, this many in a second.
-fn recording(scratch: &Scratch, per_s: u64) -> PathBuf {
-    let rows: String = (0..per_s)
+/// Reads of 4 KiB, this many in a second, for this many seconds.
+fn recording(scratch: &Scratch, per_s: u64, seconds: u64) -> PathBuf {
+    let rows: String = (0..per_s * seconds)
         .map(|i| {
             let start = i as f64 / per_s as f64;
             format!("{start:.6} ; {} ; 8 ; R\n", i * 7919 % 100_000 * 8)
         })
         .collect();
-    scratch.file(&format!("{per_s}.load"), rows)
+    scratch.file(&format!("{per_s}-{seconds}.load"), rows)
 }
 
 #[test]
 fn a_recording_that_uses_up_credits_is_said_to() {
     let scratch = Scratch::new();
     let used_up = "used 6.6";
-    let [above, below] = [2_000, 100].map(|per_s| recording(&scratch, per_s));
+    let [above, below] = [2_000, 100].map(|per_s| recording(&scratch, per_s, 1));
     let of = |command: &str, trace: &Path| {
         let load = match command {
             "choose" => [text(trace), "aws-gp2"].map(str::to_owned),
@@ -428,6 +428,51 @@ fn a_recording_that_uses_up_credits_is_said_to() {
     let json: Value = serde_json::from_slice(&json.stdout).unwrap();
     let plans = json["varied"].as_array().unwrap();
     assert_eq!(plans[1]["on_credit"]["is_used_up"], false, "{json:#}");
+    // A load that does not need them may grow to one that does.
+    let longer = recording(&scratch, 100, 30);
+    let load = text(&longer);
+    let grown = [
+        "choose",
+        load,
+        "aws-gp2",
+        "aws-gp3",
+        "--growth",
+        "--target",
+        "p99 < 20ms",
+    ];
+    let found = out(&run(&grown));
+    let of = |name: &str| found.lines().find(|line| line.starts_with(name));
+    let (gp2, gp3) = (of("  aws-gp2 ").unwrap(), of("  aws-gp3 ").unwrap());
+    assert!(gp2.contains("x on credit"), "{found}");
+    assert!(!gp3.contains("on credit"), "{found}");
+    assert!(found.contains("x ON CREDIT: the load used"), "{found}");
+    // Runs that are too short to use them up are no runs that miss.
+    let closed = [
+        "--set",
+        "load.closed.outstanding=2",
+        "--set",
+        "load.size=4KiB",
+    ];
+    let few = [
+        "--set",
+        "load.requests=3000",
+        "--most",
+        "2",
+        "--target",
+        "p99 < 10ms",
+    ];
+    let plan = [&["plan", "aws-gp2"], &closed[..], &few].concat();
+    let found = out(&run(&plan));
+    for words in [
+        "is known to meet the target",
+        "uses credits faster than it earns them",
+        "(runs too short) at",
+    ] {
+        assert!(found.contains(words), "{words}: {found}");
+    }
+    let json = run(&[&plan[..], &["--json"]].concat());
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["missed_first"], Value::Null, "{json:#}");
     // 5.4 million credits, of which 2000/s are used and 300/s earned.
     let lasts = credit["lasts_s"].as_f64().unwrap();
     assert!((lasts / (5.4e6 / 1_700.0) - 1.0).abs() < 0.02, "{credit}");

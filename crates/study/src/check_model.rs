@@ -44,7 +44,7 @@ pub struct ModelCheck {
     pub fitted: Fitted,
     /// How many reads and writes with a latency there were.
     pub requests: u64,
-    /// How they were submitted; `None` where the records are no replay's.
+    /// How they were submitted; `None` where the records do not say, or are no replay's.
     pub submission: Option<Submission>,
     /// The share of the requests that came when another one was complete.
     pub at_completions: f64,
@@ -118,7 +118,7 @@ pub fn check_model(
     let share = |of: &Observed| of.effective() / of.len() as f64;
     Ok(ModelCheck {
         requests: observed.len() as u64,
-        submission: is_replay(about).then(|| observed.submission()),
+        submission: (is_replay(about) && observed.has_delays()).then(|| observed.submission()),
         at_completions: observed.at_completions(),
         halves_apart: ks_distance(&training.recorded.histogram, &held_out.recorded.histogram),
         independent: share(&first).min(share(&second)),
@@ -169,11 +169,13 @@ impl Fitted {
     }
 }
 
-impl ModelCheck {
-    /// Of independent arrivals, one in twenty comes when another request is complete. With more than this share, the records
-    /// are of a closed loop.
-    const CLOSED_LOOP: f64 = 0.5;
+/// Whether records are of a closed loop, by the share of the requests that came when another one was complete
+/// ([`Observed::at_completions`]): of independent arrivals, about a sixth does by chance.
+pub fn is_closed_loop(at_completions: f64) -> bool {
+    at_completions > 0.5
+}
 
+impl ModelCheck {
     /// On the half that the model was not fitted to.
     pub fn held_out(&self) -> &Quality {
         self.fitted.halves().1
@@ -206,15 +208,15 @@ impl ModelCheck {
     /// The same of requests that were submitted in time.
     fn rating_of_fit(&self, fits: &[Fit]) -> Rating {
         match &self.fitted {
-            Fitted::Ssd(fit) if fit.parallelism() == Parallelism::Unknown => {
-                let channels = fit.service.channels;
-                Rating::CannotTell(Unjudged::ParallelismUnknown { channels })
-            }
-            _ if self.poor().is_some() && self.at_completions > Self::CLOSED_LOOP => {
+            _ if self.poor().is_some() && is_closed_loop(self.at_completions) => {
                 let at_completions = self.at_completions;
                 Rating::CannotTell(Unjudged::ClosedLoop { at_completions })
             }
             _ if self.poor().is_some() => Rating::Poor,
+            Fitted::Ssd(fit) if fit.parallelism() == Parallelism::Unknown => {
+                let channels = fit.service.channels;
+                Rating::CannotTell(Unjudged::ParallelismUnknown { channels })
+            }
             _ if fits.contains(&Fit::Poor) => Rating::CannotTell(Unjudged::Correlated {
                 effective: self.effective() as u64,
             }),

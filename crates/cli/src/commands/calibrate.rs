@@ -12,6 +12,7 @@ use iosonar_study::calibrate::{
     CalibrateError, Missing, Observed, Parallelism, Quality, Start, calibrate_disk,
     calibrate_flash, calibrate_ssd,
 };
+use iosonar_study::check_model::is_closed_loop;
 use iosonar_trace::input;
 use iosonar_units::Nanos;
 use serde_json::json;
@@ -39,6 +40,8 @@ struct Fitted {
     verdict: Judged,
     /// How many are served at a time, and how much the records say of that; of what serves several at a time.
     parallelism: Option<(u32, Parallelism)>,
+    /// The share of the requests that came when another one was complete.
+    at_completions: f64,
     /// The model of a disk with which the profile is to be used.
     model: Option<&'static str>,
     /// How fast the drive turns, per minute, where that is another drive than the profile's.
@@ -117,7 +120,7 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     if let Some(per_minute) = fitted.other_speed {
         warn_of_another_drive(&args.profile, per_minute);
     }
-    Ok(ending(args, &fitted.verdict, fitted.parallelism))
+    Ok(ending(args, &fitted))
 }
 
 /// Warns that a recording is of a drive with another speed than the profile that was given.
@@ -137,16 +140,20 @@ pub(super) fn warn_of_more_at_once(channels: u32) {
     warn(
         Warning::MoreAtOnce,
         &format!(
-            "in the training half, the device never had more than {} at once, and no request waited for another: it may be \
-             able to serve more at a time. With deeper queues, the model may be too slow",
+            "in the training half, requests hardly ever waited for each other, so the device may be able to serve more than \
+             {} at a time. With deeper queues, the model may be too slow",
             counted(channels.into(), ["request", "requests"])
         ),
     );
 }
 
 /// Says what is wrong with a fit, or that it is acceptable.
-fn ending(args: &Calibrate, verdict: &Judged, parallelism: Option<(u32, Parallelism)>) -> Ending {
-    match parallelism {
+fn ending(args: &Calibrate, fitted: &Fitted) -> Ending {
+    let is_poor =
+        |of: &Judged| matches!(of, Judged::HeldOut(held_out, _) if held_out.ks > Quality::POOR);
+    match fitted.parallelism {
+        // A poor fit says nothing of how many are served at a time.
+        Some(_) if is_poor(&fitted.verdict) => {}
         Some((channels, Parallelism::Unknown)) => {
             warn(
                 Warning::ParallelismUnknown,
@@ -163,8 +170,10 @@ fn ending(args: &Calibrate, verdict: &Judged, parallelism: Option<(u32, Parallel
         }
         Some((_, Parallelism::Known | Parallelism::AtLeast)) | None => {}
     }
-    match verdict {
-        Judged::HeldOut(held_out, before) => judge(args, held_out, before.as_deref()),
+    match &fitted.verdict {
+        Judged::HeldOut(held_out, before) => {
+            judge(args, held_out, before.as_deref(), fitted.at_completions)
+        }
         Judged::Throughput(off, missing) => judge_throughput(*off, *missing),
     }
 }
@@ -187,6 +196,7 @@ fn fit_disk(
         json: disk_json(start, &fit),
         verdict: Judged::HeldOut(Box::new(fit.held_out), Some(Box::new(fit.before))),
         parallelism: None,
+        at_completions: observed.at_completions(),
         model: Some(fit.model),
         other_speed,
     })
@@ -200,6 +210,7 @@ fn fit_ssd(args: &Calibrate, observed: &Observed) -> Result<Fitted, CalibrateErr
         words: ssd_words(&fit),
         json: ssd_json(&fit),
         parallelism: Some((fit.service.channels, fit.parallelism())),
+        at_completions: observed.at_completions(),
         model: None,
         other_speed: None,
         verdict: Judged::HeldOut(Box::new(fit.held_out), None),
@@ -229,6 +240,7 @@ fn fit_flash(
         json: flash_json(&fit),
         verdict: Judged::Throughput(fit.off(), fit.program.err()),
         parallelism: None,
+        at_completions: observed.at_completions(),
         model: None,
         other_speed: None,
     })
@@ -276,7 +288,12 @@ fn draw(args: &Calibrate, held_out: &Quality, path: &Path) -> anyhow::Result<()>
 }
 
 /// Says whether the profile is worth keeping.
-fn judge(args: &Calibrate, held_out: &Quality, before: Option<&Quality>) -> Ending {
+fn judge(
+    args: &Calibrate,
+    held_out: &Quality,
+    before: Option<&Quality>,
+    at_completions: f64,
+) -> Ending {
     let is_worse = before.filter(|before| held_out.demerit_ms > WORSE * before.demerit_ms);
     if let Some(before) = is_worse {
         warn(
@@ -291,13 +308,19 @@ fn judge(args: &Calibrate, held_out: &Quality, before: Option<&Quality>) -> Endi
         );
     }
     if held_out.ks > Quality::POOR {
+        let why = match is_closed_loop(at_completions) {
+            true => format!(
+                "{:.0} % of the requests came when another one was complete, as in a closed loop, but the model gets them at \
+                 the recorded times, even if it has not completed the ones before. Record a load with arrival times of its own",
+                100.0 * at_completions
+            ),
+            false => "at least some of the time, the device behaves in a way that the model does not cover"
+                .to_owned(),
+        };
+        let ks = held_out.ks;
         warn(
             Warning::PoorFit,
-            &format!(
-                "poor fit: the KS distance on the held-out half is {:.3}; at least some of the time, the device \
-                 behaves in a way that the model does not cover",
-                held_out.ks
-            ),
+            &format!("poor fit: the KS distance on the held-out half is {ks:.3}; {why}"),
         );
         return Ending::Flagged;
     }

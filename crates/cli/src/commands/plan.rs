@@ -172,6 +172,10 @@ fn as_json(headline: &str, targets: &Objectives, answer: &Answer) -> Output {
     json.set("next", json!(load(&found.next)));
     json.set("only_confirmed", json!(found.is_only_confirmed()));
     json.set("ruled_out", json!(found.ruled_out()));
+    json.set(
+        "is_most",
+        json!(found.best.is_some() && found.bound.is_some()),
+    );
     let first = found.missed_first().map(|i| targets.0[i].to_string());
     json.set("missed_first", json!(first));
     json.set("not_cleaned", json!(found.not_cleaned().is_some()));

@@ -110,7 +110,9 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         replications = result.replications;
         note_remarks(args, name, &result);
         let (result, targets) = judged(args, named, result)?;
-        if targets.iter().any(|of| of.verdict == Judgement::Misses) {
+        let is_missed =
+            |of: &Attained| matches!(of.verdict, Judgement::Misses | Judgement::Unstable);
+        if targets.iter().any(is_missed) {
             ending = Ending::Flagged;
         }
         write_result(args, named, &result, &targets)?;

@@ -4,7 +4,7 @@ use iosonar_plot::{Chart, Colour, Mark};
 use iosonar_report::{Quantity, cdf_of, curve, grouped, show_quantiles};
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Output};
-use iosonar_study::calibrate::Quality;
+use iosonar_study::calibrate::{Parallelism, Quality, SsdFit};
 use iosonar_study::check_model::{Fitted, MOST_DELAYED, ModelCheck, Rating, Unjudged};
 use iosonar_study::validate::{Compared, Fit};
 use serde_json::json;
@@ -76,10 +76,14 @@ pub(crate) fn sentence(check: &ModelCheck) -> String {
             percent(MOST_DELAYED)
         ),
         Rating::CannotTell(Unjudged::ParallelismUnknown { channels }) => format!(
-            "CANNOT TELL: the model fits, but hardly any request was at the device with at most {} others, so the \
-             records do not show whether the device serves {channels} requests at a time or lets them wait. Record a \
-             load whose queue depth varies, which includes single requests",
-            (channels / 2).max(1) - 1
+            "CANNOT TELL: the model fits, but hardly any request was {}, so the records do not show whether the device \
+             serves {channels} requests at a time or lets them wait. Record a load whose queue depth varies, which \
+             includes single requests",
+            match (channels / 2).max(1) - 1 {
+                0 => "alone at the device".to_owned(),
+                1 => "at the device with only one other".to_owned(),
+                others => format!("at the device with only {others} others"),
+            }
         ),
         Rating::CannotTell(Unjudged::ClosedLoop { at_completions }) => format!(
             "CANNOT TELL: {}, but {} of the requests came when another one was complete, as in a closed loop. The model \
@@ -133,6 +137,25 @@ fn changed(check: &ModelCheck) -> String {
     }
 }
 
+/// How many requests are served at a time, and how much the records say of that.
+pub(crate) fn at_a_time(fit: &SsdFit) -> String {
+    let channels = fit.service.channels;
+    match fit.parallelism() {
+        Parallelism::Known => channels.to_string(),
+        Parallelism::AtLeast => format!("{channels} or more"),
+        Parallelism::Unknown => format!("{channels} (not identifiable from this recording)"),
+    }
+}
+
+/// What the records say of the number of requests that are served at a time, for programs.
+pub(crate) fn parallelism_name(of: Parallelism) -> &'static str {
+    match of {
+        Parallelism::Known => "known",
+        Parallelism::AtLeast => "at least",
+        Parallelism::Unknown => "unknown",
+    }
+}
+
 /// What was fitted, in a line.
 pub(crate) fn model(fitted: &Fitted) -> String {
     match fitted {
@@ -141,10 +164,15 @@ pub(crate) fn model(fitted: &Fitted) -> String {
             fit.model,
             fit.profile.revolutions_per_minute()
         ),
-        Fitted::Ssd(fit) => match fit.service.channels {
-            1 => "serves one request at a time".to_owned(),
-            n => format!("serves {n} requests at a time"),
-        },
+        Fitted::Ssd(fit) => {
+            let number = at_a_time(fit);
+            match fit.service.channels {
+                1 if fit.parallelism() == Parallelism::Known => {
+                    "serves one request at a time".to_owned()
+                }
+                _ => format!("serves {number} requests at a time"),
+            }
+        }
     }
 }
 
@@ -233,6 +261,11 @@ pub(crate) fn as_json(check: &ModelCheck) -> Output {
     );
     json.set("sentence", json!(sentence(check)));
     json.set("requests", json!(check.requests));
+    if let Fitted::Ssd(fit) = &check.fitted {
+        json.set("parallelism", json!(parallelism_name(fit.parallelism())));
+        let channels = f64::from(fit.service.channels);
+        json.figure("channels", &Labels::default(), MetricUnit::One, channels);
+    }
     let none = Labels::default();
     if let Some(of) = check.submission {
         let limit_ms = of.limit.as_millis_f64();

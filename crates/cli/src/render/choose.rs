@@ -108,6 +108,9 @@ impl Answer<'_> {
     pub(crate) fn conclusion(&self) -> String {
         let of = &self.conclusion;
         let mut text = match of.meet.split_first() {
+            None if of.unclear.is_empty() && of.unknown.is_empty() => {
+                format!("No candidate meets {}.", self.targets)
+            }
             None => format!("No candidate is known to meet {}.", self.targets),
             Some((&best, [])) => {
                 format!(
@@ -211,9 +214,12 @@ impl Answer<'_> {
             } else {
                 ""
             };
+            let credit = on_credit_too(growth);
             parts.push(match growth.by {
-                GrowBy::Speed => format!("up to {least}{} times this load", times(factor)),
-                GrowBy::Copies => format!("up to {least}{} of this load", copies(factor)),
+                GrowBy::Speed => {
+                    format!("up to {least}{} times this load{credit}", times(factor))
+                }
+                GrowBy::Copies => format!("up to {least}{} of this load{credit}", copies(factor)),
             });
         }
         if let Some(price) = considered.price {
@@ -255,16 +261,23 @@ impl Answer<'_> {
             return "-".to_owned();
         };
         let Some(factor) = growth.factor() else {
-            return "none".to_owned();
+            return match is_growth_unclear(growth) {
+                true => "unclear".to_owned(),
+                false => "none".to_owned(),
+            };
         };
-        let amount = amount_of(growth, factor);
-        match growth.missed_first() {
+        let amount = amount_of(growth, factor) + on_credit_too(growth);
+        match self.named_first(growth) {
             _ if growth.is_at_least() => format!(">= {amount}"),
-            Some(first) if self.targets.0.len() > 1 => {
-                format!("{amount} ({})", self.targets.0[first].name())
-            }
-            _ => amount,
+            Some(first) => format!("{amount} ({})", first.name()),
+            None => amount,
         }
+    }
+
+    /// The target that is missed first, where that is not the only one.
+    fn named_first(&self, growth: &Growth) -> Option<&Objective> {
+        let first = growth.missed_first()?;
+        (self.targets.0.len() > 1).then(|| &self.targets.0[first])
     }
 
     fn has_growth(&self) -> bool {
@@ -353,6 +366,27 @@ impl Answer<'_> {
         all
     }
 
+    /// What else there is to know of a growth.
+    fn reservations(&self, name: &str, growth: &Growth) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let (Some(factor), Some(credit)) = (growth.factor(), growth.found.on_credit()) {
+            let amount = amount_of(growth, factor);
+            let why = on_credit::why(credit);
+            notes.push(format!("{name}: growth of {amount} ON CREDIT: {why}"));
+        }
+        if is_growth_unclear(growth) {
+            let all = match self.targets.0.len() {
+                1 => "the target",
+                _ => "all targets",
+            };
+            notes.push(format!(
+                "{name}: growth unclear: of the loads that were tried, none is known to meet {all}, and not all are known not \
+                 to; raise --replications, or use a longer load"
+            ));
+        }
+        notes
+    }
+
     /// Why candidates could not be simulated, what the results rest on, and what the words of the table mean.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -402,6 +436,9 @@ impl Answer<'_> {
         }
         notes.extend(self.advice());
         for of in self.all {
+            if let Some(growth) = of.growth() {
+                notes.extend(self.reservations(&of.name, growth));
+            }
             let growth = of.growth().filter(|growth| growth.is_at_least());
             if let Some(growth) = growth
                 && let Some(factor) = growth.factor()
@@ -421,19 +458,31 @@ impl Answer<'_> {
                 ));
             }
         }
-        if let Some(growth) = self.all.iter().find_map(Considered::growth) {
+        let growths = || self.all.iter().filter_map(Considered::growth);
+        if let Some(growth) = growths().next() {
             let what = match growth.by {
                 GrowBy::Speed => "the largest factor that was found to meet",
                 GrowBy::Copies => "the largest number of copies of the load that was found to meet",
             };
-            let first = match self.targets.0.len() {
-                1 => "",
-                _ => "; the target in brackets is the first that a larger load misses",
+            let first = match growths().any(|of| self.named_first(of).is_some()) {
+                false => "",
+                true => "; the target in brackets is the first that a larger load misses",
             };
             notes.push(format!("growth: {what} all targets{first}"));
         }
         notes
     }
+}
+
+/// Whether it is not certain that no load meets the targets, although none is known to.
+fn is_growth_unclear(growth: &Growth) -> bool {
+    let mut points = growth.found.points.iter();
+    growth.factor().is_none() && points.any(|point| !point.is_ruled_out())
+}
+
+/// That the largest load lasts only as long as credits, after its amount.
+fn on_credit_too(growth: &Growth) -> &'static str {
+    growth.found.on_credit().map_or("", |_| " on credit")
 }
 
 fn with_interval(of: &Attained) -> String {

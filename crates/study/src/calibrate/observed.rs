@@ -20,8 +20,8 @@ pub(super) struct Served {
     pub(super) op: Op,
     pub(super) sector: u64,
     pub(super) sectors: u32,
-    /// How much later it came than was intended.
-    delay: Nanos,
+    /// How much later it came than was intended, if that is known.
+    delay: Option<Nanos>,
 }
 
 /// How requests were submitted, beside when the load intended it.
@@ -89,8 +89,8 @@ impl Observed {
                 self.without_time += 1;
                 return Ok(());
             }
-            let delay = outcome.delay.unwrap_or_default();
-            let came = request.start.saturating_add(delay);
+            let delay = outcome.delay;
+            let came = request.start.saturating_add(delay.unwrap_or_default());
             let done = came.saturating_add(latency);
             if done > LATEST {
                 return Err(CalibrateError::Records(format!(
@@ -232,7 +232,7 @@ impl Observed {
     }
 
     /// How many were at the device with each request, itself included, and when the last one before it was complete.
-    fn found(&self) -> Vec<(usize, Nanos)> {
+    pub(super) fn found(&self) -> Vec<(usize, Nanos)> {
         let mut at_device: BinaryHeap<Reverse<Nanos>> = BinaryHeap::new();
         let mut last_done = Nanos::ZERO;
         let mut found = Vec::with_capacity(self.served.len());
@@ -257,17 +257,29 @@ impl Observed {
         Nanos::new(all.histogram.quantile(0.5).unwrap_or_default().get())
     }
 
-    /// The share of the requests that came when another one was complete, as in a closed loop: at the same time, within what
-    /// a twentieth of the completions of an open loop would be by chance.
+    /// The share of the requests that came when another one was complete, as in a closed loop: within a quarter of the median
+    /// time between completions. Of independent arrivals, about a sixth does by chance.
     pub fn at_completions(&self) -> f64 {
-        let found = self.found();
-        let most = found.iter().map(|(at_device, _)| *at_device).max();
-        let near = self.median_latency().get() / (20 * most.unwrap_or(1) as u64);
-        let came = self.served.iter().zip(&found).filter(|(served, found)| {
-            let (_, last_done) = **found;
-            last_done > Nanos::ZERO && (served.came - last_done).get() <= near
+        let mut done: Vec<u64> = self.served.iter().map(|served| served.done.get()).collect();
+        done.sort_unstable();
+        let mut apart: Vec<u64> = done.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        apart.sort_unstable();
+        let near = apart.get(apart.len() / 2).map_or(0, |median| median / 4);
+        let came = self.served.iter().filter(|served| {
+            let came = served.came.get();
+            let first = done.partition_point(|&done| done < came.saturating_sub(near));
+            // Times may have been rounded, so that the other one seems to be complete a little later.
+            let mut at_once = done[first..]
+                .iter()
+                .take_while(|&&done| done <= came + near / 8);
+            at_once.any(|&done| done != served.done.get())
         });
         came.count() as f64 / self.served.len().max(1) as f64
+    }
+
+    /// Whether it is known of any request how late it came.
+    pub fn has_delays(&self) -> bool {
+        self.served.iter().any(|served| served.delay.is_some())
     }
 
     /// How the requests were submitted. Where as many were at the device as ever, a request may have waited for a place: its
@@ -279,7 +291,7 @@ impl Observed {
         let limit = half.max(LATENESS_LIMITS[0]);
         let (mut late, mut held_back) = (0_u64, 0_u64);
         for (served, &(at_device, last_done)) in self.served.iter().zip(&found) {
-            let due = served.came - served.delay;
+            let due = served.came - served.delay.unwrap_or_default();
             let is_held_back = Some(at_device) == most && last_done > due;
             let from = if is_held_back { last_done } else { due };
             late += u64::from(served.came - from > limit);

@@ -40,16 +40,16 @@ pub struct SsdFit {
     pub capacity: u64,
     /// How many requests of the training half shared the device with at most half as many as are served at a time.
     pub at_low_depth: u64,
-    /// The largest number of requests that were at the device at once in the training half.
-    pub most_at_once: u32,
+    /// Whether requests of the training half took longer where as many others were at the device as are served at a time.
+    pub waiting_is_seen: bool,
 }
 
 /// What the records say of the number of requests that are served at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parallelism {
-    /// It is as the fit says: with more, the records are explained no better, although there were more requests.
+    /// It is as the fit says: requests beyond it waited.
     Known,
-    /// It is as the fit says, or larger: there never were more requests, so none had to wait.
+    /// It is as the fit says, or larger: there hardly were more requests, or they took no longer than others.
     AtLeast,
     /// The queue depth hardly varied, so requests that are served together look like requests that wait.
     Unknown,
@@ -123,6 +123,7 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
         ));
     };
     let at_low_depth = learned.never_beyond((service.channels / 2).max(1));
+    let waiting_is_seen = service.waiting_is_seen(&learned);
     let held_out = Trial::new(&held_out)?.quality(&text_of(&service), DEVICE)?;
     Ok(SsdFit {
         service,
@@ -132,7 +133,7 @@ pub fn calibrate_ssd(observed: &Observed, capacity: Option<u64>) -> Result<SsdFi
         held_out,
         capacity,
         at_low_depth,
-        most_at_once: most,
+        waiting_is_seen,
     })
 }
 
@@ -180,6 +181,44 @@ impl Service {
             quantiles,
             has_one_size,
         }
+    }
+
+    /// Whether requests took longer, by more than chance, where as many others were at the device as are served at a time. If
+    /// they did not, the device may serve more.
+    fn waiting_is_seen(&self, observed: &Observed) -> bool {
+        const FEWEST: usize = 20;
+        /// In standard errors of the mean rank.
+        const BEYOND_CHANCE: f64 = 4.0;
+        let found = observed.found();
+        let with_found = || observed.served().iter().zip(&found);
+        let must_wait = |at_device: usize| at_device > self.channels as usize;
+        // What the size does not explain, in microseconds.
+        let rest_us = |served: &Served| {
+            let kib = f64::from(served.sectors) * SECTOR_BYTES as f64 / 1024.0;
+            let kind = usize::from(served.op == Op::Write);
+            (served.done - served.came).get() as f64 / 1e3 - self.us_per_kib[kind] * kib
+        };
+        // Mann and Whitney, Ann. Math. Stat. 18, 1947: ranks among those that cannot have waited, as shares. Without waiting, they
+        // are uniform.
+        let mut ranks = Vec::new();
+        for op in [Op::Read, Op::Write] {
+            let of_kind = || with_found().filter(move |(served, _)| served.op == op);
+            let served_at_once = of_kind().filter(|(_, (at_device, _))| !must_wait(*at_device));
+            let mut times: Vec<f64> = served_at_once.map(|(served, _)| rest_us(served)).collect();
+            if times.is_empty() {
+                continue;
+            }
+            times.sort_unstable_by(f64::total_cmp);
+            for (served, _) in of_kind().filter(|(_, (at_device, _))| must_wait(*at_device)) {
+                let time = rest_us(served);
+                let shorter = times.partition_point(|&of| of < time);
+                let not_longer = times.partition_point(|&of| of <= time);
+                ranks.push((shorter + not_longer) as f64 / (2 * times.len()) as f64);
+            }
+        }
+        let number = ranks.len() as f64;
+        let excess = ranks.iter().sum::<f64>() / number - 0.5;
+        ranks.len() >= FEWEST && excess * (12.0 * number).sqrt() > BEYOND_CHANCE
     }
 
     /// The profile as a file, in which nothing takes time but what was measured; `provenance` in lines.
@@ -365,7 +404,7 @@ impl SsdFit {
         if channels > 1 && self.at_low_depth < Self::FEWEST_AT_LOW_DEPTH {
             return Parallelism::Unknown;
         }
-        match channels < self.most_at_once.min(MOST_CHANNELS) {
+        match self.waiting_is_seen || channels >= MOST_CHANNELS {
             true => Parallelism::Known,
             false => Parallelism::AtLeast,
         }

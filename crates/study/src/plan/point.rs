@@ -156,9 +156,19 @@ impl Found {
         self.best.as_ref()?.on_credit
     }
 
-    /// The number of the target that is missed first, beyond the best load or at the nearest one.
+    /// The number of the target that is missed first, beyond the best load or at the nearest one; `None` if too little was
+    /// simulated there to say.
     pub fn missed_first(&self) -> Option<usize> {
-        self.next.as_ref()?.worst_target()
+        let next = self.next.as_ref()?;
+        match next.verdict() {
+            Judgement::TooShort => None,
+            _ => next.worst_target(),
+        }
+    }
+
+    /// Whether it is certain that none of the loads that were tried meets the targets.
+    pub fn is_none_possible(&self) -> bool {
+        self.points.iter().all(Point::is_ruled_out)
     }
 
     /// Whether a better load than the best one may meet the targets, too: of the nearest one this is not certain.

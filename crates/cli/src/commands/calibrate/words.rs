@@ -4,11 +4,12 @@ use iosonar_disk_model::{DiskProfile, SeekPoints};
 use iosonar_report::grouped;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Metric};
-use iosonar_study::calibrate::{DiskFit, FlashFit, How, Parallelism, Parameter, Quality, SsdFit};
+use iosonar_study::calibrate::{DiskFit, FlashFit, How, Parameter, Quality, SsdFit};
 use iosonar_trace::Op;
 use iosonar_units::Nanos;
 use serde_json::json;
 
+use crate::render::check_model::{at_a_time, parallelism_name};
 use iosonar_stats::Output;
 
 pub(super) fn quality_words(quality: &Quality) -> String {
@@ -222,14 +223,9 @@ pub(super) fn ssd_words(fit: &SsdFit) -> String {
             Nanos::nearest(fit.service.us_per_kib[kind] * 1e3),
         )
     };
-    let known = match fit.parallelism() {
-        Parallelism::Known => "",
-        Parallelism::AtLeast => " or more",
-        Parallelism::Unknown => " (not identifiable from this recording)",
-    };
     format!(
-        "  requests served at a time: {}{known}\n{}{}  training half: {}\n  held-out half: {}",
-        fit.service.channels,
+        "  requests served at a time: {}\n{}{}  training half: {}\n  held-out half: {}",
+        at_a_time(fit),
         of(Op::Read, Op::Write),
         of(Op::Write, Op::Read),
         quality_words(&fit.training),
@@ -313,6 +309,7 @@ pub(super) fn ssd_json(fit: &SsdFit) -> Output {
     let mut json = Output::new("calibrate");
     let channels = f64::from(fit.service.channels);
     json.figure("channels", &Labels::default(), MetricUnit::One, channels);
+    json.set("parallelism", json!(parallelism_name(fit.parallelism())));
     for (kind, op) in ["read", "write"].into_iter().enumerate() {
         let labels = Labels::of("op", op);
         json.figure(

@@ -121,11 +121,16 @@ pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> Str
             "too few requests for a confidence interval: raise load.requests"
         }
         Judgement::Unclear => "the target lies within the interval: raise --replications",
+        Judgement::TooShort if next.on_credit.is_some() => {
+            "the load uses credits faster than it earns them, so it is slower once they are used up: simulate until then \
+             (load.requests)"
+        }
         Judgement::TooShort if is_recording => {
             "the recording is too short for a queue to build up, or for a cache to fill: use a longer recording"
         }
         Judgement::TooShort => {
-            "the simulation is too short for a load this close to saturation, or for a cache to fill: raise load.requests"
+            "the simulation is too short for a load this close to saturation, for a cache to fill, or for credits to be used \
+             up: raise load.requests"
         }
         Judgement::Unstable => return "there is no steady state".to_owned(),
         Judgement::Misses | Judgement::Meets if targets.0.len() > 1 => {
@@ -157,13 +162,22 @@ fn beyond_capacity(targets: &Objectives, answer: &Answer) -> Option<String> {
 
 /// Which loads come nearest to the targets, and which meet some of them, where none meets all.
 fn why_none(targets: &Objectives, sought: Sought, found: &Found) -> String {
-    let mut text = match targets.0.len() {
-        1 => "  none of the tested loads meets the target\n".to_owned(),
-        _ => "  none of the tested loads meets all targets\n".to_owned(),
+    let meets = match found.is_none_possible() {
+        true => "meets",
+        false => "is known to meet",
     };
+    let what = match targets.0.len() {
+        1 => "the target",
+        _ => "all targets",
+    };
+    let mut text = format!("  none of the tested loads {meets} {what}\n");
     if let Some(point) = found.nearest() {
         let (values, load) = (values(targets, point), sought.load(point.load));
-        let _ = writeln!(text, "  nearest: {values} at {load}");
+        let verdict = match point.is_ruled_out() {
+            true => String::new(),
+            false => format!(" ({})", point.verdict().name()),
+        };
+        let _ = writeln!(text, "  nearest: {values}{verdict} at {load}");
     }
     if targets.0.len() == 1 {
         return text;
@@ -275,7 +289,8 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
                     format!("; {}, but not {}", open(sought), load_text(load))
                 }
             };
-            let _ = writeln!(text, "  {name}: {}{more}", sought.load(best.load));
+            let most = if bound.is_some() { ">= " } else { "" };
+            let _ = writeln!(text, "  {name}: {most}{}{more}", sought.load(best.load));
         }
         None => text += &why_none(targets, sought, found),
     }

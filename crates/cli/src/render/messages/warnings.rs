@@ -344,7 +344,8 @@ CacheFills = "W069" "the cache filled during the run" {
 PoorFit = "W070" "the fitted model does not match the device" {
     "For the held-out half of the requests, the model's times differ clearly from the measured ones."
     "Predictions with this profile will have errors of the same size."
-    "Calibrate with a recording of many different requests, made while nothing else used the device."
+    "Calibrate with a recording of many different requests, whose arrival times do not depend on completions as those of a \
+     closed loop do, made while nothing else used the device."
     "iosonar calibrate run.ios --profile seagate-st3500630ns -o mine.toml" }
 WorseFit = "W071" "the new profile fits worse than the previous one" {
     "For the held-out half, the previous profile predicts better than the fitted one."
@@ -488,8 +489,8 @@ AnotherDrive = "W098" "the recording is of another drive than the profile" {
     "Start with the profile of the recorded drive, or use the new profile only for loads like the recorded one."
     "iosonar profiles" }
 MoreAtOnce = "W099" "the device may serve more requests at a time than were recorded" {
-    "In the recording, no request waited for another, so the largest number of requests at the device at once is the least \
-     number that it serves at a time."
+    "In the recording, requests hardly ever waited for each other. The number of requests that the model serves at a time is \
+     the least one that explains this."
     "The verdict applies to the recorded queue depths. With deeper queues, its latencies may be many times too long."
     "Record a load with a deeper queue, whose depth varies, if the model is to be used for such loads."
     "iosonar replay deep.csv --target /dev/sdX -o deep.ios" }
