@@ -233,6 +233,18 @@ fn a_closed_loop_that_an_open_model_does_not_fit_leaves_no_verdict() {
     let open = records(|i| 1_000 + mixed(i + 7) % 3_000);
     let json = json_of(&open, 0);
     assert_eq!(json["verdict"], "good");
+    // That the device changed is said in any case.
+    let mut rows = "time_ns,sector,sectors,op,latency_ns\n".to_owned();
+    let mut came = 0;
+    for i in 0..4_000 {
+        let latency = steady(i) * if i < 2_000 { 1_000 } else { 2_000 };
+        rows += &format!("{came},{},8,read,{latency}\n", i * 8);
+        came += latency;
+    }
+    let json = json_of(&scratch.file("changed.csv", rows), 3);
+    assert_eq!(json["why"], "closed loop", "{json:#}");
+    let sentence = json["sentence"].as_str().unwrap();
+    assert!(sentence.contains("changed"), "{sentence}");
     // At a constant queue depth, too, which two servers do not explain with four.
     let mut rows = "time_ns,sector,sectors,op,latency_ns\n".to_owned();
     let (mut free, mut came) = ([0_u64; 2], [0_u64; 4]);
@@ -264,6 +276,35 @@ fn a_closed_loop_that_an_open_model_does_not_fit_leaves_no_verdict() {
         "{closed}"
     );
     assert!(!calibrated(&open).contains("closed loop"));
+}
+
+#[test]
+fn a_coarse_clock_makes_no_closed_loop() {
+    let scratch = Scratch::new();
+    let device = Device {
+        channels: 2,
+        service_us: |i| 10 * steady(i) * if i < 2_000 { 1 } else { 2 },
+        late_us: in_time,
+    };
+    let fine = records(&scratch, "fine.csv", 4_000, &device);
+    let json = json_of(&fine, 3);
+    assert_eq!(json["verdict"], "poor", "{json:#}");
+    assert!(figure(&json, "share_at_completions", &[]) < 0.3);
+    // In whole milliseconds, as many come when others are complete by chance.
+    let rows = fs::read_to_string(&fine).unwrap();
+    let whole = |cell: &str| {
+        let ns: u64 = cell.parse().unwrap();
+        (ns / 1_000_000).max(1) * 1_000_000
+    };
+    let mut coarse = "time_ns,sector,sectors,op,latency_ns\n".to_owned();
+    for row in rows.lines().skip(1) {
+        let cells: Vec<&str> = row.split(',').collect();
+        let (time, latency) = (whole(cells[0]), whole(cells[5]));
+        coarse += &format!("{time},{},8,read,{latency}\n", cells[1]);
+    }
+    let json = json_of(&scratch.file("coarse.csv", coarse), 3);
+    assert_eq!(json["verdict"], "poor", "{json:#}");
+    assert!(!json.to_string().contains("share_at_completions"));
 }
 
 #[test]
@@ -544,6 +585,16 @@ fn a_queue_is_not_taken_for_parallelism() {
         "{}",
         out(&run)
     );
+    let rows = fs::read_to_string(&single).unwrap();
+    let of_two_sizes = scratch.file("sizes.csv", rows.replace("0,8,read", "0,16,read"));
+    for (records, is_known) in [(&single, false), (&of_two_sizes, true)] {
+        let fitted = scratch.path("fitted.toml");
+        let options = ["calibrate", "--profile", "ssd", "--json", "-o"];
+        let mut to_json = iosonar();
+        to_json.args(options).args([&fitted, records]);
+        let json = out(&to_json.output().unwrap());
+        assert_eq!(json.contains("us_per_kib"), is_known, "{json}");
+    }
     let run = check_model(&[], &single);
     assert!(run.status.success(), "{}", err(&run));
     assert!(

@@ -472,4 +472,21 @@ fn a_growth_that_is_only_a_lower_bound_has_its_reason_beside_its_candidate() {
     );
     assert!(ssd.starts_with("  intel-d7: growth >= "), "{text}");
     assert!(!text.contains("\n  >=:"), "{text}");
+    // Of the disks it is known what is too much, of the SSD it is not.
+    let json = choose(&[
+        "raid10:4xexos-x18",
+        "intel-d7",
+        "--growth",
+        "--target",
+        "p99 < 40ms",
+        "--json",
+    ]);
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let metrics = json["metrics"].as_array().unwrap();
+    let of = |name: &str| -> Vec<&Value> {
+        let named = metrics.iter().filter(|of| of["name"] == name);
+        named.map(|of| &of["labels"]["candidate"]).collect()
+    };
+    assert_eq!(of("ruled_out"), ["raid10:4xexos-x18"]);
+    assert!(of("breaks_at").is_empty());
 }

@@ -422,12 +422,38 @@ fn a_recording_that_uses_up_credits_is_said_to() {
         "{found}"
     );
     assert!(found.contains("used them up"), "{found}");
+    // 5.4 million credits, of which 2000/s are used and 300/s earned.
+    let lasts = credit["lasts_s"].as_f64().unwrap();
+    assert!((lasts / (5.4e6 / 1_700.0) - 1.0).abs() < 0.02, "{credit}");
+}
+
+#[test]
+fn varied_plans_name_those_that_use_up_credits() {
+    let scratch = Scratch::new();
     let vary = "ssd.limits.iops.credits=1000,5400000";
+    let [trace, below] = [2_000, 100].map(|per_s| {
+        let trace = recording(&scratch, per_s, 1);
+        format!("--trace={}", trace.display())
+    });
     let options = ["--target", "p99 < 20ms", "--vary", vary];
     let json = run(&[&["plan", "aws-gp2", &trace, "--json"], &options[..]].concat());
     let json: Value = serde_json::from_slice(&json.stdout).unwrap();
     let plans = json["varied"].as_array().unwrap();
-    assert_eq!(plans[1]["on_credit"]["is_used_up"], false, "{json:#}");
+    let used_up = plans.iter().map(|of| &of["on_credit"]["is_used_up"]);
+    assert_eq!(used_up.collect::<Vec<_>>(), [true, false], "{json:#}");
+    let found = out(&run(&[&["plan", "aws-gp2", &trace], &options[..]].concat()));
+    let line = "ON CREDIT with ssd.limits.iops.credits=5400000: the load used";
+    assert!(found.contains(line), "{found}");
+    let json = run(&[&["plan", "aws-gp2", &below, "--json"], &options[..]].concat());
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    for of in json["varied"].as_array().unwrap() {
+        assert_eq!(of["on_credit"], Value::Null, "{json:#}");
+    }
+}
+
+#[test]
+fn a_growth_that_uses_up_credits_is_said_to() {
+    let scratch = Scratch::new();
     // A load that does not need them may grow to one that does.
     let longer = recording(&scratch, 100, 30);
     let load = text(&longer);
@@ -445,8 +471,11 @@ fn a_recording_that_uses_up_credits_is_said_to() {
     let (gp2, gp3) = (of("  aws-gp2 ").unwrap(), of("  aws-gp3 ").unwrap());
     assert!(gp2.contains("x on credit"), "{found}");
     assert!(!gp3.contains("on credit"), "{found}");
-    assert!(found.contains("x ON CREDIT: the load used"), "{found}");
-    // Runs that are too short to use them up are no runs that miss.
+    assert!(found.contains("x: ON CREDIT: the load used"), "{found}");
+}
+
+#[test]
+fn runs_that_are_too_short_to_use_up_credits_miss_no_target() {
     let closed = [
         "--set",
         "load.closed.outstanding=2",
@@ -473,9 +502,6 @@ fn a_recording_that_uses_up_credits_is_said_to() {
     let json = run(&[&plan[..], &["--json"]].concat());
     let json: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(json["missed_first"], Value::Null, "{json:#}");
-    // 5.4 million credits, of which 2000/s are used and 300/s earned.
-    let lasts = credit["lasts_s"].as_f64().unwrap();
-    assert!((lasts / (5.4e6 / 1_700.0) - 1.0).abs() < 0.02, "{credit}");
 }
 
 #[test]
@@ -585,4 +611,8 @@ fn a_media_cache_that_was_not_cleaned_is_named_wherever_a_drive_is_recommended()
     let plans = json["varied"].as_array().unwrap();
     let not_cleaned: Vec<_> = plans.iter().map(|of| &of["not_cleaned"]).collect();
     assert_eq!(not_cleaned, [true, false], "{json:#}");
+    let both = ["--vary", "load.read_share=0,0.1"];
+    let found = out(&run(&[&command[..4], &both].concat()));
+    let line = "NOT CLEANED: no band was cleaned";
+    assert!(found.contains(line), "{found}");
 }

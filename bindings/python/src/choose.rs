@@ -95,6 +95,7 @@ fn growth(of: &Growth, spec: &ChooseSpec) -> Value {
         "factor": of.factor(),
         "is_at_least": of.is_at_least(),
         "breaks_at": of.breaks_at(),
+        "ruled_out": of.found.ruled_out(),
         "missed_first": missed,
     })
 }

@@ -80,7 +80,8 @@ def test_a_plan_names_what_does_not_last(tmp_path):
     writes = single(10.0)
     writes["load"] |= {"size": "4KiB", "read_share": 0.0}
     writes["disk"]["profile"] = "seagate-archive-8tb"
-    assert iosonar.plan(writes, "p99 < 100ms", load__requests=2_000).best.not_cleaned
+    plan = iosonar.plan(writes, "p99 < 100ms", load__requests=2_000)
+    assert plan.best.not_cleaned and "NOT CLEANED" in plan._repr_html_()
     writes["load"]["read_share"] = 1.0
     assert not iosonar.plan(writes, "p99 < 100ms", load__requests=2_000).best.not_cleaned
 

@@ -1,5 +1,6 @@
 //! Results as text, tables, JSON and pictures. The output of a single command is in the module of that command.
 
+pub(crate) mod caveat;
 pub(crate) mod check_model;
 pub(crate) mod choose;
 pub(crate) mod demo;

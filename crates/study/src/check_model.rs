@@ -13,7 +13,7 @@
 //! that the model is compared with: where many requests were late beside the latencies, there is no verdict
 //! ([`Submission`]). Nor is there one where requests had to wait for a place at the device, such as with an engine that
 //! submits one at a time: they came when others were complete, and a model that is slower or faster just then would have
-//! been asked at another time.
+//! been asked at another time. For the same reason, a model that does not fit the records of a closed loop has no verdict.
 
 use iosonar_stats::ks_distance;
 use iosonar_trace::Metadata;
@@ -46,8 +46,8 @@ pub struct ModelCheck {
     pub requests: u64,
     /// How they were submitted; `None` where the records do not say, or are no replay's.
     pub submission: Option<Submission>,
-    /// The share of the requests that came when another one was complete.
-    pub at_completions: f64,
+    /// The share of the requests that came when another one was complete, if that is known.
+    pub at_completions: Option<f64>,
     /// How far the distributions of the device's own halves are apart (KS).
     pub halves_apart: f64,
     /// The share of the requests that is independent of the others, of the half with fewer.
@@ -169,10 +169,10 @@ impl Fitted {
     }
 }
 
-/// Whether records are of a closed loop, by the share of the requests that came when another one was complete
-/// ([`Observed::at_completions`]): of independent arrivals, about a sixth does by chance.
-pub fn is_closed_loop(at_completions: f64) -> bool {
-    at_completions > 0.5
+/// The share of the requests that came when another one was complete ([`Observed::at_completions`]), if records are of a closed
+/// loop: of independent arrivals, about a sixth does by chance.
+pub fn closed_loop(at_completions: Option<f64>) -> Option<f64> {
+    at_completions.filter(|share| *share > 0.5)
 }
 
 impl ModelCheck {
@@ -208,11 +208,10 @@ impl ModelCheck {
     /// The same of requests that were submitted in time.
     fn rating_of_fit(&self, fits: &[Fit]) -> Rating {
         match &self.fitted {
-            _ if self.poor().is_some() && is_closed_loop(self.at_completions) => {
-                let at_completions = self.at_completions;
-                Rating::CannotTell(Unjudged::ClosedLoop { at_completions })
-            }
-            _ if self.poor().is_some() => Rating::Poor,
+            _ if self.poor().is_some() => match closed_loop(self.at_completions) {
+                Some(at_completions) => Rating::CannotTell(Unjudged::ClosedLoop { at_completions }),
+                None => Rating::Poor,
+            },
             Fitted::Ssd(fit) if fit.parallelism() == Parallelism::Unknown => {
                 let channels = fit.service.channels;
                 Rating::CannotTell(Unjudged::ParallelismUnknown { channels })

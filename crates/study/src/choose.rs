@@ -104,6 +104,11 @@ impl Growth {
         next.is_some_and(|next| next.verdict() == Judgement::Unclear)
     }
 
+    /// Whether a load may meet the targets although none that was tried is known to.
+    pub fn may_be_possible(&self) -> bool {
+        self.factor().is_none() && !self.found.is_none_possible()
+    }
+
     /// The nearest larger growth, where it certainly does not meet the targets.
     pub fn breaks_at(&self) -> Option<f64> {
         self.factor()?;

@@ -19,7 +19,7 @@ pub use answer::{
 };
 pub use charts::chart;
 pub use growth::{GrowBy, GrowingLoad};
-pub use point::{Bound, Found, Point, TargetOutcome};
+pub use point::{Bound, Caveat, Found, Point, TargetOutcome};
 pub use search::{fewest, highest, most};
 pub use subject::{ArraySubject, LoadNotes, NetworkSubject, Simulated, Subject};
 pub use varied::{Planned, best_of, plan_varied};

@@ -8,7 +8,7 @@ mod corpus;
 #[path = "../../src/scratch.rs"]
 mod scratch;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use iosonar_analysis::objective::Objectives;
 use iosonar_disk_model::DiskProfile;
@@ -94,7 +94,8 @@ pub fn disksim_parameters(text: &str) {
     let path = scratch::file(text.as_bytes());
     let renamed = path.with_extension("diskspecs");
     std::fs::rename(path, &renamed).expect("the file was written there");
-    let _ = import(&[renamed], None, BusTimes::default());
+    let _ = import(std::slice::from_ref(&renamed), None, BusTimes::default());
+    std::fs::remove_file(renamed).expect("the file is there");
 }
 
 #[cfg(fuzzing)]
@@ -106,14 +107,15 @@ pub use iosonar_recorder::fuzzed::{read_formats as kernel_formats, read_page as 
 /// If the folder for temporary files cannot be written.
 pub fn verification_log(bytes: &[u8]) {
     let path = scratch::file(bytes);
-    let tables = Tables::new(Bytes::new(1 << 20), PathBuf::from("/tmp"));
+    let tables = Tables::new(Bytes::new(1 << 20), std::env::temp_dir());
     let _ = read_log(path, tables);
+    std::fs::remove_file(path).expect("the file is there");
 }
 
 /// Writes a page about hostile names.
 ///
 /// # Panics
-/// If they became markup.
+/// If a name becomes markup.
 pub fn page(text: &str) {
     let page = |text: &str| {
         let page = AnswerPage {
@@ -134,6 +136,7 @@ pub fn page(text: &str) {
 mod tests {
     use super::*;
 
+    // One test, as all inputs that must be files have the same name in a process.
     #[test]
     fn what_fuzzing_has_found_does_no_harm() {
         let read_all = |target: &str, read: fn(&str)| {

@@ -530,12 +530,12 @@ class Point:
     theory: Tuple[Optional[float], ...]
     """What theory says of each target."""
     not_cleaned: bool = False
-    """Whether flash was not cleaned as in a longer run, in which writes are slower."""
+    """Whether the drive was not cleaned as in a longer run, in which writes are slower."""
     on_credit: Optional[OnCredit] = None
     """The credits that its times depend on, so that they do not last."""
 
-    def _reservations(self) -> List[str]:
-        """Why a longer run may find something else."""
+    def _caveats(self) -> List[str]:
+        """Why a longer run may find longer times."""
         of = {"NOT CLEANED": self.not_cleaned, "ON CREDIT": self.on_credit is not None}
         return [label for label, holds in of.items() if holds]
 
@@ -590,7 +590,7 @@ class Plan:
         header = ["load", "verdict", *(of.target for of in self.points[0].outcomes)] if rows else []
         best = ["no load"]
         if self.best is not None:
-            best = [f"{_number(self.best.load)} {self.unit}", *self.best._reservations()]
+            best = [f"{_number(self.best.load)} {self.unit}", *self.best._caveats()]
         caption = f"{self.system}; {self.target}: {', '.join(best)}"
         return _table(caption, header, rows)
 
@@ -604,6 +604,8 @@ class Growth:
     is_at_least: bool
     """Whether it is not known how much more the load may grow."""
     breaks_at: Optional[float]
+    ruled_out: Optional[float]
+    """The nearest larger growth that certainly does not meet the targets, also if smaller ones are unclear."""
     missed_first: Optional[str]
 
 
@@ -671,8 +673,8 @@ class Choice:
         for of in self.candidates:
             p99 = [quantiles.get(0.99) for quantiles in (of.reads, of.writes)]
             growth = of.growth.factor if of.growth is not None else None
-            reservations = [] if of.now is None else of.now._reservations()
-            why = of.why or ", ".join(reservations)
+            caveats = [] if of.now is None else of.now._caveats()
+            why = of.why or ", ".join(caveats)
             cells = [*p99, None if growth is None else _number(growth), why]
             rows.append([of.name, of.verdict, *("" if cell is None else str(cell) for cell in cells)])
         header = ["candidate", "verdict", "read p99", "write p99", "growth", ""]

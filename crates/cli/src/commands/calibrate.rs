@@ -12,13 +12,14 @@ use iosonar_study::calibrate::{
     CalibrateError, Missing, Observed, Parallelism, Quality, Start, calibrate_disk,
     calibrate_flash, calibrate_ssd,
 };
-use iosonar_study::check_model::is_closed_loop;
+use iosonar_study::check_model::closed_loop;
 use iosonar_trace::input;
 use iosonar_units::Nanos;
 use serde_json::json;
 
 use crate::exit::{Ending, Usage, note, print_beside, print_data, warn, write_file};
 use crate::low::Calibrate;
+use crate::render::check_model::why_closed_loop;
 use crate::render::messages::Warning;
 use crate::render::picture;
 use iosonar_stats::Output;
@@ -40,18 +41,25 @@ struct Fitted {
     verdict: Judged,
     /// How many are served at a time, and how much the records say of that; of what serves several at a time.
     parallelism: Option<(u32, Parallelism)>,
-    /// The share of the requests that came when another one was complete.
-    at_completions: f64,
     /// The model of a disk with which the profile is to be used.
     model: Option<&'static str>,
     /// How fast the drive turns, per minute, where that is another drive than the profile's.
     other_speed: Option<f64>,
 }
 
+/// How good a fit is on the half of the records that it was not fitted to.
+struct HeldOut {
+    quality: Quality,
+    /// How well the profile before fits, where there is one.
+    before: Option<Quality>,
+    /// The share of all requests that came when another one was complete, if that is known.
+    at_completions: Option<f64>,
+}
+
 /// How good a fit is.
 enum Judged {
-    /// On the held-out half; and how well the profile before fits, where there is one.
-    HeldOut(Box<Quality>, Option<Box<Quality>>),
+    /// By the half of the records that it was not fitted to.
+    HeldOut(Box<HeldOut>),
     /// The largest difference of the throughput over time, as a share; and what says that the device was not busy.
     Throughput(f64, Option<Missing>),
 }
@@ -88,8 +96,8 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
         Some(out) => write_file(out, &fitted.text, "write the profile")?,
         None => print_data(&fitted.text)?,
     }
-    if let (Some(path), Judged::HeldOut(held_out, _)) = (&args.cdf, &fitted.verdict) {
-        draw(args, held_out, path)?;
+    if let (Some(path), Judged::HeldOut(of)) = (&args.cdf, &fitted.verdict) {
+        draw(args, &of.quality, path)?;
     }
     if args.output.json {
         fitted.json.set("requests", json!(observed.len()));
@@ -149,8 +157,7 @@ pub(super) fn warn_of_more_at_once(channels: u32) {
 
 /// Says what is wrong with a fit, or that it is acceptable.
 fn ending(args: &Calibrate, fitted: &Fitted) -> Ending {
-    let is_poor =
-        |of: &Judged| matches!(of, Judged::HeldOut(held_out, _) if held_out.ks > Quality::POOR);
+    let is_poor = |of: &Judged| matches!(of, Judged::HeldOut(of) if of.quality.ks > Quality::POOR);
     match fitted.parallelism {
         // A poor fit says nothing of how many are served at a time.
         Some(_) if is_poor(&fitted.verdict) => {}
@@ -171,9 +178,7 @@ fn ending(args: &Calibrate, fitted: &Fitted) -> Ending {
         Some((_, Parallelism::Known | Parallelism::AtLeast)) | None => {}
     }
     match &fitted.verdict {
-        Judged::HeldOut(held_out, before) => {
-            judge(args, held_out, before.as_deref(), fitted.at_completions)
-        }
+        Judged::HeldOut(of) => judge(args, of),
         Judged::Throughput(off, missing) => judge_throughput(*off, *missing),
     }
 }
@@ -194,9 +199,12 @@ fn fit_disk(
         ),
         words: disk_words(start, &fit),
         json: disk_json(start, &fit),
-        verdict: Judged::HeldOut(Box::new(fit.held_out), Some(Box::new(fit.before))),
+        verdict: Judged::HeldOut(Box::new(HeldOut {
+            quality: fit.held_out,
+            before: Some(fit.before),
+            at_completions: observed.at_completions(),
+        })),
         parallelism: None,
-        at_completions: observed.at_completions(),
         model: Some(fit.model),
         other_speed,
     })
@@ -210,10 +218,13 @@ fn fit_ssd(args: &Calibrate, observed: &Observed) -> Result<Fitted, CalibrateErr
         words: ssd_words(&fit),
         json: ssd_json(&fit),
         parallelism: Some((fit.service.channels, fit.parallelism())),
-        at_completions: observed.at_completions(),
         model: None,
         other_speed: None,
-        verdict: Judged::HeldOut(Box::new(fit.held_out), None),
+        verdict: Judged::HeldOut(Box::new(HeldOut {
+            quality: fit.held_out,
+            before: None,
+            at_completions: observed.at_completions(),
+        })),
     })
 }
 
@@ -240,7 +251,6 @@ fn fit_flash(
         json: flash_json(&fit),
         verdict: Judged::Throughput(fit.off(), fit.program.err()),
         parallelism: None,
-        at_completions: observed.at_completions(),
         model: None,
         other_speed: None,
     })
@@ -288,12 +298,9 @@ fn draw(args: &Calibrate, held_out: &Quality, path: &Path) -> anyhow::Result<()>
 }
 
 /// Says whether the profile is worth keeping.
-fn judge(
-    args: &Calibrate,
-    held_out: &Quality,
-    before: Option<&Quality>,
-    at_completions: f64,
-) -> Ending {
+fn judge(args: &Calibrate, of: &HeldOut) -> Ending {
+    let held_out = &of.quality;
+    let before = of.before.as_ref();
     let is_worse = before.filter(|before| held_out.demerit_ms > WORSE * before.demerit_ms);
     if let Some(before) = is_worse {
         warn(
@@ -308,13 +315,9 @@ fn judge(
         );
     }
     if held_out.ks > Quality::POOR {
-        let why = match is_closed_loop(at_completions) {
-            true => format!(
-                "{:.0} % of the requests came when another one was complete, as in a closed loop, but the model gets them at \
-                 the recorded times, even if it has not completed the ones before. Record a load with arrival times of its own",
-                100.0 * at_completions
-            ),
-            false => "at least some of the time, the device behaves in a way that the model does not cover"
+        let why = match closed_loop(of.at_completions) {
+            Some(share) => why_closed_loop(share),
+            None => "at least some of the time, the device behaves in a way that the model does not cover"
                 .to_owned(),
         };
         let ks = held_out.ks;

@@ -178,8 +178,10 @@ fn as_json(headline: &str, targets: &Objectives, answer: &Answer) -> Output {
     );
     let first = found.missed_first().map(|i| targets.0[i].to_string());
     json.set("missed_first", json!(first));
-    json.set("not_cleaned", json!(found.not_cleaned().is_some()));
-    json.set("on_credit", json!(found.on_credit()));
+    let best = found.best.as_ref();
+    let not_cleaned = best.is_some_and(|best| best.not_cleaned.is_some());
+    json.set("not_cleaned", json!(not_cleaned));
+    json.set("on_credit", json!(best.and_then(|best| best.on_credit)));
     json.set("by_theory", json!(found.by_theory));
     json.set("knee", json!(answer.knee));
     json.set("capacity", json!(answer.capacity.or(answer.most_per_s)));

@@ -110,9 +110,7 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         replications = result.replications;
         note_remarks(args, name, &result);
         let (result, targets) = judged(args, named, result)?;
-        let is_missed =
-            |of: &Attained| matches!(of.verdict, Judgement::Misses | Judgement::Unstable);
-        if targets.iter().any(is_missed) {
+        if misses(&targets) {
             ending = Ending::Flagged;
         }
         write_result(args, named, &result, &targets)?;
@@ -151,6 +149,12 @@ pub(crate) fn run(args: &Sim) -> anyhow::Result<Ending> {
         note(&where_records_are(path, replications, &all));
     }
     Ok(ending)
+}
+
+/// Whether a target is certainly not met.
+fn misses(targets: &[Attained]) -> bool {
+    let mut verdicts = targets.iter().map(|of| of.verdict);
+    verdicts.any(|of| matches!(of, Judgement::Misses | Judgement::Unstable))
 }
 
 /// Draws the distribution of one scenario, if pictures are asked for.

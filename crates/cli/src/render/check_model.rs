@@ -86,11 +86,10 @@ pub(crate) fn sentence(check: &ModelCheck) -> String {
             }
         ),
         Rating::CannotTell(Unjudged::ClosedLoop { at_completions }) => format!(
-            "CANNOT TELL: {}, but {} of the requests came when another one was complete, as in a closed loop. The model \
-             gets them at the recorded times, even if it has not completed the ones before. Record or replay a load with \
-             arrival times of its own",
+            "CANNOT TELL: {}, but {}{}",
             errors(),
-            percent(at_completions)
+            why_closed_loop(at_completions),
+            changed(check)
         ),
         Rating::CannotTell(Unjudged::Correlated { effective }) => format!(
             "CANNOT TELL: {}, but the held-out half amounts to only {} independent requests, as in a device near \
@@ -103,6 +102,16 @@ pub(crate) fn sentence(check: &ModelCheck) -> String {
 
 fn percent(share: f64) -> String {
     format!("{} %", significant(100.0 * share, 2))
+}
+
+/// Why a model need not fit the records of a closed loop, as the end of a sentence.
+pub(crate) fn why_closed_loop(at_completions: f64) -> String {
+    format!(
+        "{} of the requests were submitted as soon as another one completed, as in a closed loop. The model receives them at the \
+         recorded times, whether or not it has completed the ones before. Record a load whose arrivals do not depend on \
+         completions",
+        percent(at_completions)
+    )
 }
 
 /// What makes a fit poor, as the end of a sentence.
@@ -272,6 +281,9 @@ pub(crate) fn as_json(check: &ModelCheck) -> Output {
         json.figure("late_limit", &none, MetricUnit::Milliseconds, limit_ms);
         json.figure("share_late", &none, MetricUnit::One, of.late);
         json.figure("share_held_back", &none, MetricUnit::One, of.held_back);
+    }
+    if let Some(share) = check.at_completions {
+        json.figure("share_at_completions", &none, MetricUnit::One, share);
     }
     json.figure("halves_apart", &none, MetricUnit::One, check.halves_apart);
     for (name, of) in check.classes() {

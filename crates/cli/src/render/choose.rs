@@ -7,18 +7,16 @@ use std::path::Path;
 
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Objectives};
 use iosonar_report::{AnswerPage, RowMark, counted, joined};
-use iosonar_scenario::NotCleaned;
 use iosonar_study::choose::{Conclusion, Considered, Evaluation, Growth};
-use iosonar_study::plan::{Bound, GrowBy, TargetOutcome};
+use iosonar_study::plan::{Bound, Caveat, GrowBy, TargetOutcome};
 use iosonar_trace::Requests;
 use iosonar_trace::fit::Fitted;
 
 pub(crate) use programs::{as_json, as_table};
 
+use super::caveat;
 use super::messages::Warning;
-use super::not_cleaned;
 use super::objective::{data_loss, milliseconds};
-use super::on_credit;
 use super::remarks;
 use super::sim::{assumed, is_scattered, reach_of};
 use super::table::{Table, WEAK};
@@ -261,7 +259,7 @@ impl Answer<'_> {
             return "-".to_owned();
         };
         let Some(factor) = growth.factor() else {
-            return match is_growth_unclear(growth) {
+            return match growth.may_be_possible() {
                 true => "unclear".to_owned(),
                 false => "none".to_owned(),
             };
@@ -367,14 +365,16 @@ impl Answer<'_> {
     }
 
     /// What else there is to know of a growth.
-    fn reservations(&self, name: &str, growth: &Growth) -> Vec<String> {
+    fn notes_of_growth(&self, name: &str, growth: &Growth) -> Vec<String> {
         let mut notes = Vec::new();
-        if let (Some(factor), Some(credit)) = (growth.factor(), growth.found.on_credit()) {
+        if let Some(factor) = growth.factor() {
             let amount = amount_of(growth, factor);
-            let why = on_credit::why(credit);
-            notes.push(format!("{name}: growth of {amount} ON CREDIT: {why}"));
+            notes.extend(growth.found.caveats().map(|of| {
+                let (label, why) = (caveat::label(of), caveat::why(of));
+                format!("{name}: growth of {amount}: {label}: {why}")
+            }));
         }
-        if is_growth_unclear(growth) {
+        if growth.may_be_possible() {
             let all = match self.targets.0.len() {
                 1 => "the target",
                 _ => "all targets",
@@ -419,25 +419,15 @@ impl Answer<'_> {
                 ));
             }
             let outcome = of.outcome.as_ref().ok();
-            if let Some(not_cleaned) = outcome.and_then(|of| of.now.not_cleaned) {
-                let mut why = not_cleaned::why(not_cleaned);
-                if not_cleaned == NotCleaned::Fresh {
-                    why += "; set a precondition (+ssd.flash.precondition=steady-state)";
-                }
-                notes.push(format!("{}: NOT CLEANED: {why}", of.name));
-            }
-            if let Some(credit) = outcome.and_then(|of| of.now.on_credit) {
-                notes.push(format!(
-                    "{}: ON CREDIT: {}",
-                    of.name,
-                    on_credit::why(credit)
-                ));
+            for caveat in outcome.iter().flat_map(|of| of.now.caveats()) {
+                let (label, why) = (caveat::label(caveat), caveat::why(caveat));
+                notes.push(format!("{}: {label}: {why}", of.name));
             }
         }
         notes.extend(self.advice());
         for of in self.all {
             if let Some(growth) = of.growth() {
-                notes.extend(self.reservations(&of.name, growth));
+                notes.extend(self.notes_of_growth(&of.name, growth));
             }
             let growth = of.growth().filter(|growth| growth.is_at_least());
             if let Some(growth) = growth
@@ -474,15 +464,13 @@ impl Answer<'_> {
     }
 }
 
-/// Whether it is not certain that no load meets the targets, although none is known to.
-fn is_growth_unclear(growth: &Growth) -> bool {
-    let mut points = growth.found.points.iter();
-    growth.factor().is_none() && points.any(|point| !point.is_ruled_out())
-}
-
 /// That the largest load lasts only as long as credits, after its amount.
 fn on_credit_too(growth: &Growth) -> &'static str {
-    growth.found.on_credit().map_or("", |_| " on credit")
+    let is_on_credit = |of| matches!(of, Caveat::OnCredit(_));
+    match growth.found.caveats().any(is_on_credit) {
+        true => " on credit",
+        false => "",
+    }
 }
 
 fn with_interval(of: &Attained) -> String {

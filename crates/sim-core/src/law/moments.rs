@@ -359,7 +359,7 @@ mod tests {
                 (3.0, 100.0),
                 [5.825_242_718_447, 63.174_899_561_365],
             ),
-            // The lower bound is below all that is possible.
+            // Three with a lower bound that is not above the least that is possible.
             (
                 Law::Weibull {
                     shape: 0.7,

@@ -258,13 +258,25 @@ impl Observed {
     }
 
     /// The share of the requests that came when another one was complete, as in a closed loop: within a quarter of the median
-    /// time between completions. Of independent arrivals, about a sixth does by chance.
-    pub fn at_completions(&self) -> f64 {
+    /// time between completions. Of independent arrivals, about a sixth does by chance. `None` if times are too coarse for
+    /// that.
+    pub fn at_completions(&self) -> Option<f64> {
         let mut done: Vec<u64> = self.served.iter().map(|served| served.done.get()).collect();
         done.sort_unstable();
         let mut apart: Vec<u64> = done.windows(2).map(|pair| pair[1] - pair[0]).collect();
         apart.sort_unstable();
-        let near = apart.get(apart.len() / 2).map_or(0, |median| median / 4);
+        let near = apart.get(apart.len() / 2)? / 4;
+        let gcd = |mut a: u64, mut b: u64| {
+            while b > 0 {
+                (a, b) = (b, a % b);
+            }
+            a
+        };
+        // What all times are multiples of: the tick of a coarse clock.
+        let latencies = self.served.iter().map(|s| (s.done - s.came).get());
+        if latencies.chain(apart).fold(0, gcd) > near {
+            return None;
+        }
         let came = self.served.iter().filter(|served| {
             let came = served.came.get();
             let first = done.partition_point(|&done| done < came.saturating_sub(near));
@@ -274,7 +286,7 @@ impl Observed {
                 .take_while(|&&done| done <= came + near / 8);
             at_once.any(|&done| done != served.done.get())
         });
-        came.count() as f64 / self.served.len().max(1) as f64
+        Some(came.count() as f64 / self.served.len() as f64)
     }
 
     /// Whether it is known of any request how late it came.

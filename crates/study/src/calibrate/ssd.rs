@@ -187,7 +187,7 @@ impl Service {
     /// they did not, the device may serve more.
     fn waiting_is_seen(&self, observed: &Observed) -> bool {
         const FEWEST: usize = 20;
-        /// In standard errors of the mean rank.
+        /// In standard errors of the sum of the ranks.
         const BEYOND_CHANCE: f64 = 4.0;
         let found = observed.found();
         let with_found = || observed.served().iter().zip(&found);
@@ -198,27 +198,30 @@ impl Service {
             let kind = usize::from(served.op == Op::Write);
             (served.done - served.came).get() as f64 / 1e3 - self.us_per_kib[kind] * kib
         };
-        // Mann and Whitney, Ann. Math. Stat. 18, 1947: ranks among those that cannot have waited, as shares. Without waiting, they
-        // are uniform.
-        let mut ranks = Vec::new();
+        // Mann and Whitney, Ann. Math. Stat. 18, 1947: the ranks among those that cannot have waited, as shares. Without
+        // waiting, they are uniform.
+        let (mut waited, mut excess, mut variance) = (0, 0.0, 0.0);
         for op in [Op::Read, Op::Write] {
             let of_kind = || with_found().filter(move |(served, _)| served.op == op);
             let served_at_once = of_kind().filter(|(_, (at_device, _))| !must_wait(*at_device));
             let mut times: Vec<f64> = served_at_once.map(|(served, _)| rest_us(served)).collect();
-            if times.is_empty() {
+            if times.len() < FEWEST {
                 continue;
             }
             times.sort_unstable_by(f64::total_cmp);
+            let mut of_this_kind = 0;
             for (served, _) in of_kind().filter(|(_, (at_device, _))| must_wait(*at_device)) {
                 let time = rest_us(served);
                 let shorter = times.partition_point(|&of| of < time);
                 let not_longer = times.partition_point(|&of| of <= time);
-                ranks.push((shorter + not_longer) as f64 / (2 * times.len()) as f64);
+                excess += (shorter + not_longer) as f64 / (2 * times.len()) as f64 - 0.5;
+                of_this_kind += 1;
             }
+            let (n, m) = (f64::from(of_this_kind), times.len() as f64);
+            variance += (n + n * n / m) / 12.0;
+            waited += of_this_kind;
         }
-        let number = ranks.len() as f64;
-        let excess = ranks.iter().sum::<f64>() / number - 0.5;
-        ranks.len() >= FEWEST && excess * (12.0 * number).sqrt() > BEYOND_CHANCE
+        waited >= FEWEST as u32 && excess > BEYOND_CHANCE * variance.sqrt()
     }
 
     /// The profile as a file, in which nothing takes time but what was measured; `provenance` in lines.
@@ -404,7 +407,7 @@ impl SsdFit {
         if channels > 1 && self.at_low_depth < Self::FEWEST_AT_LOW_DEPTH {
             return Parallelism::Unknown;
         }
-        match self.waiting_is_seen || channels >= MOST_CHANNELS {
+        match self.waiting_is_seen {
             true => Parallelism::Known,
             false => Parallelism::AtLeast,
         }

@@ -38,6 +38,25 @@ impl TargetOutcome {
     }
 }
 
+/// Why a longer run may find longer times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Caveat {
+    /// Flash, or the cache of a shingled drive, was not cleaned as in a longer run.
+    NotCleaned(NotCleaned),
+    /// The load uses credits of a limit faster than it earns them.
+    OnCredit(OnCredit),
+}
+
+fn caveats(
+    not_cleaned: Option<NotCleaned>,
+    on_credit: Option<OnCredit>,
+) -> impl Iterator<Item = Caveat> {
+    let not_cleaned = not_cleaned.map(Caveat::NotCleaned);
+    not_cleaned
+        .into_iter()
+        .chain(on_credit.map(Caveat::OnCredit))
+}
+
 /// A load that was looked at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
@@ -54,6 +73,11 @@ pub struct Point {
 }
 
 impl Point {
+    /// Why a longer run may find longer times.
+    pub fn caveats(&self) -> impl Iterator<Item = Caveat> + use<> {
+        caveats(self.not_cleaned, self.on_credit)
+    }
+
     /// Whether the system is too small for the addresses of the load.
     pub fn is_too_small(&self) -> bool {
         self.outcomes.contains(&TargetOutcome::TooSmall)
@@ -144,16 +168,13 @@ impl Found {
         self.points.iter().find(|p| p.load == load)
     }
 
-    /// Why flash was not cleaned as in a longer run, at the best load or at the nearest one that does not meet the targets:
-    /// then a longer run may have another answer.
-    pub fn not_cleaned(&self) -> Option<NotCleaned> {
-        let answers = [&self.best, &self.next].into_iter().flatten();
-        answers.into_iter().find_map(|point| point.not_cleaned)
-    }
-
-    /// The credits that the best load lives on. A load that does not even meet the targets with them is no matter.
-    pub fn on_credit(&self) -> Option<OnCredit> {
-        self.best.as_ref()?.on_credit
+    /// Why a longer run may find that the best load does not meet the targets. A load that misses them misses them all the
+    /// more in a longer run.
+    pub fn caveats(&self) -> impl Iterator<Item = Caveat> + use<> {
+        let best = self.best.as_ref();
+        let not_cleaned = best.and_then(|point| point.not_cleaned);
+        let on_credit = best.and_then(|point| point.on_credit);
+        caveats(not_cleaned, on_credit)
     }
 
     /// The number of the target that is missed first, beyond the best load or at the nearest one; `None` if too little was

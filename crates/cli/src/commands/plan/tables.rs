@@ -3,11 +3,9 @@
 use std::fmt::Write;
 
 use iosonar_analysis::objective::{Attained, Flaw, Judgement, Objective, Objectives, Statistic};
-use iosonar_scenario::NotCleaned;
 use iosonar_study::plan::{Answer, Bound, Found, Point, Sought, TargetOutcome, load_text};
 
-use crate::render::not_cleaned;
-use crate::render::on_credit;
+use crate::render::caveat;
 use crate::render::table::Table;
 use iosonar_report::{found_of, interval_of, joined, value_of};
 
@@ -228,32 +226,6 @@ fn beyond(bound: Bound) -> &'static str {
     }
 }
 
-/// Why a longer run may have another answer.
-#[derive(PartialEq)]
-pub(super) struct Reservation {
-    pub(super) label: &'static str,
-    pub(super) why: String,
-}
-
-/// The reservations about an answer.
-pub(super) fn reservations(found: &Found) -> Vec<Reservation> {
-    let not_cleaned = found.not_cleaned().map(|of| {
-        let advice = match of {
-            NotCleaned::Fresh => "; set a precondition for the SSD",
-            _ => "",
-        };
-        Reservation {
-            label: "NOT CLEANED",
-            why: format!("{}{advice}", not_cleaned::why(of)),
-        }
-    });
-    let on_credit = found.on_credit().map(|of| Reservation {
-        label: "ON CREDIT",
-        why: on_credit::why(of),
-    });
-    not_cleaned.into_iter().chain(on_credit).collect()
-}
-
 pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) -> String {
     let (found, sought) = (&answer.found, answer.sought);
     let mut text = format!("{headline}\n  target: {targets}\n");
@@ -265,8 +237,8 @@ pub(super) fn describe(headline: &str, targets: &Objectives, answer: &Answer) ->
         let _ = writeln!(text, "  at {}: {why}", sought.load(next.load));
     }
     text += bound.map_or("", beyond);
-    for of in reservations(found) {
-        let _ = writeln!(text, "  {}: {}", of.label, of.why);
+    for of in found.caveats() {
+        let _ = writeln!(text, "  {}: {}", caveat::label(of), caveat::why(of));
     }
     if let Some(load) = found.by_theory {
         let _ = writeln!(text, "  by theory alone: {}", sought.load(load));

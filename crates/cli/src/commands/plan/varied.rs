@@ -4,14 +4,15 @@ use iosonar_analysis::objective::Objectives;
 use iosonar_scenario::System;
 use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_stats::{Labels, Output};
-use iosonar_study::plan::{Found, PlanError, Planned, best_of, load_text, plan_varied};
+use iosonar_study::plan::{Caveat, Found, PlanError, Planned, best_of, load_text, plan_varied};
 use iosonar_study::vary::count;
 use serde_json::{Map, Value, json};
 
-use super::tables::{Reservation, reservations, values, why_not};
+use super::tables::{values, why_not};
 use super::{add_remarks, add_simulated, note_remarks, overrides, refused, spec, tried, why_never};
 use crate::exit::{Ending, Usage, print, print_data};
 use crate::low::Plan;
+use crate::render::caveat;
 use crate::render::sim::headline;
 use crate::render::table::Table;
 
@@ -105,7 +106,7 @@ fn describe(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned
         table.row(row);
     }
     text += &table.text();
-    text += &reserved(args, all);
+    text += &caveats(args, all);
     let Some(first) = best.first() else {
         let what = match targets.0.len() {
             1 => "the target",
@@ -143,12 +144,12 @@ fn describe(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned
     text
 }
 
-/// The reservations about the answers, each with the values of the keys that it is about.
-fn reserved(args: &Plan, all: &[Planned]) -> String {
-    let mut of: Vec<(Reservation, Vec<String>)> = Vec::new();
+/// The caveats of the answers, each with the values of the keys that it is about.
+fn caveats(args: &Plan, all: &[Planned]) -> String {
+    let mut of: Vec<(Caveat, Vec<String>)> = Vec::new();
     for planned in all {
-        let answer = planned.answer.as_ref();
-        for new in answer.map_or_else(|_| Vec::new(), |answer| reservations(&answer.found)) {
+        let answer = planned.answer.as_ref().ok();
+        for new in answer.iter().flat_map(|answer| answer.found.caveats()) {
             let values = named(args, &planned.values);
             match of.iter_mut().find(|(old, _)| *old == new) {
                 Some((_, with)) => with.push(values),
@@ -156,12 +157,12 @@ fn reserved(args: &Plan, all: &[Planned]) -> String {
             }
         }
     }
-    let line = |(Reservation { label, why }, with): &(_, Vec<String>)| {
+    let line = |(of, with): &(Caveat, Vec<String>)| {
         let with = match with.len() == all.len() {
             true => String::new(),
             false => format!(" with {}", with.join(", ")),
         };
-        format!("  {label}{with}: {why}\n")
+        format!("  {}{with}: {}\n", caveat::label(*of), caveat::why(*of))
     };
     of.iter().map(line).collect()
 }
@@ -185,6 +186,7 @@ fn as_json(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned]
     for planned in all {
         let answer = planned.answer.as_ref();
         let found = answer.ok().map(|answer| &answer.found);
+        let best = found.and_then(|found| found.best.as_ref());
         let next = found.and_then(|found| found.next.as_ref());
         let first = found.and_then(Found::missed_first);
         json.append(
@@ -196,14 +198,14 @@ fn as_json(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned]
                 "best": planned.best(),
                 "is_most": planned.is_most(),
                 "next": next.map(|point| point.load),
-                "not_cleaned": found.and_then(Found::not_cleaned).is_some(),
-                "on_credit": found.and_then(Found::on_credit),
+                "not_cleaned": best.map(|best| best.not_cleaned.is_some()),
+                "on_credit": best.and_then(|best| best.on_credit),
                 "next_verdict": next.map(|point| point.verdict().name()),
                 "missed_first": first.map(|i| targets.0[i].to_string()),
                 "error": answer.err().map(why_never),
             }),
         );
-        if let Some(best) = found.and_then(|found| found.best.as_ref()) {
+        if let Some(best) = best {
             let pairs = args.vary.iter().zip(&planned.values);
             let labels = pairs.fold(Labels::default(), |labels, ((key, _), value)| {
                 labels.with(key.clone(), value.clone())

@@ -1,0 +1,26 @@
+//! Why a longer run may find longer times than those of an answer.
+
+use iosonar_scenario::NotCleaned;
+use iosonar_study::plan::Caveat;
+
+use super::{not_cleaned, on_credit};
+
+/// The label that is printed before the reason.
+pub(crate) fn label(of: Caveat) -> &'static str {
+    match of {
+        Caveat::NotCleaned(_) => "NOT CLEANED",
+        Caveat::OnCredit(_) => "ON CREDIT",
+    }
+}
+
+/// The reason, and what to do about it.
+pub(crate) fn why(of: Caveat) -> String {
+    match of {
+        Caveat::NotCleaned(of @ NotCleaned::Fresh) => {
+            let why = not_cleaned::why(of);
+            format!("{why}; set a precondition (ssd.flash.precondition=steady-state)")
+        }
+        Caveat::NotCleaned(of) => not_cleaned::why(of),
+        Caveat::OnCredit(of) => on_credit::why(of),
+    }
+}
