@@ -272,11 +272,13 @@ fn a_calibration_has_no_times_of_what_was_not_observed() {
         &[&options[..], &["--json"]].concat(),
     ));
     let metrics = json["metrics"].as_array().unwrap().iter();
-    let ops: Vec<&str> = metrics
-        .filter(|m| m["name"] == "us_per_kib")
-        .map(|m| m["labels"]["op"].as_str().unwrap())
-        .collect();
-    assert_eq!(ops, ["read"]);
+    let of = |name: &str| -> Vec<&str> {
+        let named = metrics.clone().filter(|m| m["name"] == name);
+        named.map(|m| m["labels"]["op"].as_str().unwrap()).collect()
+    };
+    assert_eq!(of("learned_from"), ["read", "write"]);
+    // All reads have one size.
+    assert!(of("us_per_kib").is_empty());
 }
 
 #[test]
