@@ -101,15 +101,52 @@ pub fn disksim_parameters(text: &str) {
 #[cfg(fuzzing)]
 pub use iosonar_recorder::fuzzed::{read_formats as kernel_formats, read_page as kernel_page};
 
-/// Reads the log of a verified replay.
+/// Reads the log of a verified replay: the bytes as they are, or, if the first one is odd, a log that they describe, as
+/// arbitrary bytes hardly ever have the right checksums.
 ///
 /// # Panics
 /// If the folder for temporary files cannot be written.
 pub fn verification_log(bytes: &[u8]) {
-    let path = scratch::file(bytes);
+    let log = match bytes.split_first() {
+        Some((&mode, records)) if mode % 2 == 1 => described_log(mode, records),
+        _ => bytes.to_vec(),
+    };
+    let path = scratch::file(&log);
     let tables = Tables::new(Bytes::new(1 << 20), std::env::temp_dir());
     let _ = read_log(path, tables);
     std::fs::remove_file(path).expect("the file is there");
+}
+
+/// A log (`crates/replay/src/verify/log.rs`) whose header is as the bits of `mode` say, with a record of every six bytes: what
+/// it is, operation, bits, number, sector, sectors. What is left at the end is there as it is.
+fn described_log(mode: u8, records: &[u8]) -> Vec<u8> {
+    let sectors = if mode & 4 == 0 { 256 } else { u64::MAX };
+    let mut log = b"iosonarV".to_vec();
+    log.extend(1_u32.to_le_bytes());
+    log.extend([mode >> 1 & 1, 0, 0, 0]);
+    log.extend(7_u64.to_le_bytes());
+    log.extend(sectors.to_le_bytes());
+    log.resize(60, 0);
+    log.extend(crc32fast::hash(&log).to_le_bytes());
+    let records = records.chunks_exact(6);
+    let left = records.remainder();
+    for of in records {
+        // The last bytes stand for the last numbers.
+        let number = |byte: u8| match byte {
+            250.. => u64::MAX - u64::from(255 - byte),
+            _ => u64::from(byte),
+        };
+        let mut record = vec![of[0] % 5, of[1] % 6, of[2], 0];
+        record.extend((number(of[5]) as u32).to_le_bytes());
+        record.extend((number(of[3]) as u32).to_le_bytes());
+        record.extend([0; 4]);
+        record.extend(number(of[4]).to_le_bytes());
+        record.extend([0; 4]);
+        record.extend(crc32fast::hash(&record).to_le_bytes());
+        log.extend(record);
+    }
+    log.extend(left);
+    log
 }
 
 /// Writes a page about hostile names.
@@ -157,5 +194,19 @@ mod tests {
         for log in corpus::inputs("verification_log") {
             verification_log(&log);
         }
+    }
+
+    /// Else the fuzzer would only see headers refused.
+    #[test]
+    fn a_described_log_is_read_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        // A write of 8 sectors at 16, which ends; the end; a byte of a record.
+        let records = [1, 1, 0, 1, 16, 8, 2, 1, 3, 1, 16, 8, 3, 1, 0, 0, 0, 0, 9];
+        std::fs::write(&path, described_log(1, &records)).unwrap();
+        let tables = Tables::new(Bytes::new(1 << 20), folder.path().to_owned());
+        let log = read_log(&path, tables).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!((log.writes, log.cut_off), (1, 1));
+        assert!(log.is_complete && !log.is_durable);
     }
 }
