@@ -120,7 +120,7 @@ pub fn verification_log(bytes: &[u8]) {
 /// A log (`crates/replay/src/verify/log.rs`) whose header is as the bits of `mode` say, with a record of every six bytes: what
 /// it is, operation, bits, number, sector, sectors. What is left at the end is there as it is.
 fn described_log(mode: u8, records: &[u8]) -> Vec<u8> {
-    let sectors = if mode & 4 == 0 { 256 } else { u64::MAX };
+    let sectors: u64 = [256, 256, 1 << 22, u64::MAX][usize::from(mode >> 2 & 3)];
     let mut log = b"iosonarV".to_vec();
     log.extend(1_u32.to_le_bytes());
     log.extend([mode >> 1 & 1, 0, 0, 0]);
@@ -131,9 +131,10 @@ fn described_log(mode: u8, records: &[u8]) -> Vec<u8> {
     let records = records.chunks_exact(6);
     let left = records.remainder();
     for of in records {
-        // The last bytes stand for the last numbers.
+        // Large bytes stand for large numbers.
         let number = |byte: u8| match byte {
             250.. => u64::MAX - u64::from(255 - byte),
+            240.. => 1024 << (byte - 240),
             _ => u64::from(byte),
         };
         let mut record = vec![of[0] % 5, of[1] % 6, of[2], 0];

@@ -37,6 +37,8 @@ use crate::os::sync::{Condvar, Mutex, MutexGuard};
 use crate::os::thread::{Builder, JoinHandle};
 use crate::os::time::Instant;
 
+/// What the kernel addresses, as positions in bytes are signed.
+const MOST_SECTORS: u64 = i64::MAX as u64 / 512;
 const MAGIC: [u8; 8] = *b"iosonarV";
 const VERSION: u32 = 1;
 const HEADER: usize = 64;
@@ -375,10 +377,16 @@ pub(crate) fn read_log_from(
             "{shown} has version {version}, but this program reads only version {VERSION}"
         ));
     }
+    let sectors = word(&header, 24, 8);
+    if sectors > MOST_SECTORS {
+        return Err(format!(
+            "{shown}: the header has {sectors} sectors of the target, expected at most {MOST_SECTORS}"
+        ));
+    }
     let mut kept = KeptTables {
         tables,
         run: word(&header, 16, 8),
-        sectors: word(&header, 24, 8),
+        sectors,
         writes: 0,
         flushes: 0,
         discards: 0,
@@ -464,6 +472,9 @@ fn take(kept: &mut KeptTables, record: &[u8; RECORD]) -> Result<(), String> {
         }
         (ENDED, _) => {
             let (done, durable) = (record[2] & DONE != 0, record[2] & DURABLE != 0);
+            kept.tables
+                .prepare_end(&request)
+                .map_err(|e| e.to_string())?;
             kept.tables.write_ends(number, &request, done, durable);
         }
         (other, _) => return Err(format!("unknown record kind {other}")),

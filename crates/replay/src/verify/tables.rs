@@ -64,9 +64,19 @@ const CHUNK_BYTES: usize = CHUNK_SECTORS as usize * size_of::<EntryWords>();
 const EXTENT_CHUNKS: usize = 2048;
 const EXTENT_BYTES: usize = EXTENT_CHUNKS * CHUNK_BYTES;
 
-/// Tables of the sectors that were touched: 24 bytes each, in memory up to a limit, then in a file.
+/// Where the entries of a chunk are.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// All its sectors have this one: only what covers all of them has touched it, such as a discard of the whole device.
+    Alike(Entry),
+    /// One for each sector, at this place.
+    Stored(usize),
+}
+
+/// Tables of the sectors that were touched: 24 bytes each, in memory up to a limit, then in a file. Of a chunk of sectors
+/// that were only touched together, one entry is enough.
 pub struct Tables {
-    chunks: HashMap<u64, usize>,
+    chunks: HashMap<u64, Place>,
     extents: Vec<Mapping>,
     used: usize,
     memory: Bytes,
@@ -110,7 +120,7 @@ impl Tables {
 
     /// How many sectors have a place in the tables.
     pub fn sectors(&self) -> u64 {
-        self.used as u64 * CHUNK_SECTORS
+        self.chunks.len() as u64 * CHUNK_SECTORS
     }
 
     /// The entries of a chunk.
@@ -130,20 +140,36 @@ impl Tables {
     /// Makes places for a range.
     fn make(&mut self, range: &Range<u64>) -> io::Result<()> {
         for chunk in range.start / CHUNK_SECTORS..range.end.div_ceil(CHUNK_SECTORS) {
-            if self.chunks.contains_key(&chunk) {
-                continue;
+            let of_chunk = chunk * CHUNK_SECTORS..(chunk + 1) * CHUNK_SECTORS;
+            let is_whole = range.start <= of_chunk.start && of_chunk.end <= range.end;
+            match self.chunks.get(&chunk).copied() {
+                Some(Place::Stored(_)) => {}
+                Some(Place::Alike(_)) if is_whole => {}
+                Some(Place::Alike(entry)) => self.store(chunk, entry)?,
+                None if is_whole => drop(self.chunks.insert(chunk, Place::Alike(Entry::default()))),
+                None => self.store(chunk, Entry::default())?,
             }
-            if self.used == self.extents.len() * EXTENT_CHUNKS {
-                let all = (self.extents.len() + 1) * EXTENT_BYTES;
-                let spilled = all as u64 > self.memory.get();
-                self.extents.push(match spilled {
-                    true => Mapping::in_file(&self.directory, EXTENT_BYTES)?,
-                    false => Mapping::anonymous(EXTENT_BYTES)?,
-                });
-            }
-            self.chunks.insert(chunk, self.used);
-            self.used += 1;
         }
+        Ok(())
+    }
+
+    /// Gives each sector of a chunk an entry of its own, which is this one.
+    fn store(&mut self, chunk: u64, entry: Entry) -> io::Result<()> {
+        if self.used == self.extents.len() * EXTENT_CHUNKS {
+            let all = (self.extents.len() + 1) * EXTENT_BYTES;
+            let spilled = all as u64 > self.memory.get();
+            self.extents.push(match spilled {
+                true => Mapping::in_file(&self.directory, EXTENT_BYTES)?,
+                false => Mapping::anonymous(EXTENT_BYTES)?,
+            });
+        }
+        let index = self.used;
+        self.used += 1;
+        // New memory is zero, as the default is.
+        if entry != Entry::default() {
+            self.chunk_mut(index).fill(entry.into());
+        }
+        self.chunks.insert(chunk, Place::Stored(index));
         Ok(())
     }
 
@@ -153,10 +179,15 @@ impl Tables {
         while sector < range.end {
             let chunk = sector / CHUNK_SECTORS;
             let end = range.end.min((chunk + 1) * CHUNK_SECTORS);
-            let entries = self.chunks.get(&chunk).map(|index| self.chunk(*index));
-            for sector in sector..end {
-                let entry = entries.map(|entries| entries[(sector % CHUNK_SECTORS) as usize]);
-                look(sector, entry.map(Entry::from).unwrap_or_default());
+            match self.chunks.get(&chunk) {
+                Some(Place::Stored(index)) => {
+                    let entries = self.chunk(*index);
+                    for sector in sector..end {
+                        look(sector, entries[(sector % CHUNK_SECTORS) as usize].into());
+                    }
+                }
+                Some(Place::Alike(entry)) => (sector..end).for_each(|sector| look(sector, *entry)),
+                None => (sector..end).for_each(|sector| look(sector, Entry::default())),
             }
             sector = end;
         }
@@ -167,14 +198,25 @@ impl Tables {
         while sector < end {
             let chunk = sector / CHUNK_SECTORS;
             let until = end.min((chunk + 1) * CHUNK_SECTORS);
-            if let Some(&index) = self.chunks.get(&chunk) {
-                let base = chunk * CHUNK_SECTORS;
-                let range = (sector - base) as usize..(until - base) as usize;
-                for words in &mut self.chunk_mut(index)[range] {
-                    let mut entry = Entry::from(*words);
-                    change(&mut entry);
-                    *words = entry.into();
+            let base = chunk * CHUNK_SECTORS;
+            match self.chunks.get_mut(&chunk) {
+                Some(&mut Place::Stored(index)) => {
+                    let range = (sector - base) as usize..(until - base) as usize;
+                    for words in &mut self.chunk_mut(index)[range] {
+                        let mut entry = Entry::from(*words);
+                        change(&mut entry);
+                        *words = entry.into();
+                    }
                 }
+                Some(Place::Alike(entry)) => {
+                    let is_whole = until - sector == CHUNK_SECTORS;
+                    assert!(
+                        is_whole,
+                        "what covers a part of a chunk has stored its entries"
+                    );
+                    change(entry);
+                }
+                None => {}
             }
             sector = until;
         }
@@ -204,6 +246,25 @@ impl Tables {
             entry.in_flight += 1;
         });
         Ok(number)
+    }
+
+    /// Gets ready for the end of a request of a log, which may be damaged: its beginning may be missing.
+    ///
+    /// # Errors
+    /// If there is no more room for tables.
+    pub(crate) fn prepare_end(&mut self, request: &Request) -> io::Result<()> {
+        let range = request.sector.get()..request.end().get();
+        let ends = [range.start, range.end.saturating_sub(1)].map(|sector| sector / CHUNK_SECTORS);
+        for chunk in ends {
+            let of_chunk = chunk * CHUNK_SECTORS..(chunk + 1) * CHUNK_SECTORS;
+            let is_whole = range.start <= of_chunk.start && of_chunk.end <= range.end;
+            if let Some(&Place::Alike(entry)) = self.chunks.get(&chunk)
+                && !is_whole
+            {
+                self.store(chunk, entry)?;
+            }
+        }
+        Ok(())
     }
 
     /// It is over.
@@ -256,6 +317,10 @@ impl Tables {
         chunks.sort_unstable();
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for chunk in chunks {
+            // Such as of a device that was discarded.
+            if matches!(self.chunks[&chunk], Place::Alike(entry) if entry.floor == 0) {
+                continue;
+            }
             let from = chunk * CHUNK_SECTORS;
             self.entries(from..from + CHUNK_SECTORS, |sector, entry| {
                 if entry.floor == 0 {
@@ -302,6 +367,71 @@ mod tests {
     }
 
     #[test]
+    fn a_discarded_device_takes_one_entry_for_each_chunk() {
+        let mut tables = tables();
+        let all = request(Op::Discard, 0, 1 << 24);
+        let number = tables.write_starts(&all).unwrap();
+        tables.write_ends(number, &all, true, false);
+        assert_eq!((tables.sectors(), tables.used), (1 << 24, 0));
+        assert!(tables.known(1 << 24).is_empty());
+        // What touches a part of a chunk gives its sectors an entry each.
+        let write = request(Op::Write, 1020, 8);
+        let number = tables.write_starts(&write).unwrap();
+        tables.write_ends(number, &write, true, false);
+        assert_eq!(tables.used, 2);
+        assert_eq!(tables.known(1 << 24), [1020..1028]);
+    }
+
+    /// Of the same requests a sector further, hardly any covers a whole chunk.
+    #[test]
+    fn entries_of_whole_chunks_are_those_of_their_sectors() {
+        let mut random = 1_u64;
+        let mut below = |end: u64| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random >> 33) % end
+        };
+        let (mut chunks, mut parts) = (tables(), tables());
+        let mut running: Vec<(u32, Request, Request)> = Vec::new();
+        for step in 0..4_000 {
+            if running.len() < 4 && below(2) == 0 {
+                let unit = [1024, 256, 1][below(3) as usize];
+                let most = 4 * 1024 / unit;
+                let first = below(most);
+                let sectors = (1 + below(most - first)) * unit;
+                let op = [Op::Write, Op::Discard, Op::WriteZeroes][below(3) as usize];
+                let [here, further] =
+                    [0, 1].map(|by| request(op, first * unit + by, sectors as u32));
+                let number = chunks.write_starts(&here).unwrap();
+                assert_eq!(parts.write_starts(&further).unwrap(), number);
+                running.push((number, here, further));
+            } else if !running.is_empty() {
+                let at = below(running.len() as u64) as usize;
+                let (number, here, further) = running.swap_remove(at);
+                let (done, durable) = (below(8) > 0, below(4) == 0);
+                chunks.write_ends(number, &here, done, durable);
+                parts.write_ends(number, &further, done, durable);
+            } else {
+                let began = chunks.flush_starts();
+                chunks.flush_ends(began);
+                parts.flush_ends(began);
+            }
+            if step % 100 != 0 {
+                continue;
+            }
+            let mut expected = Vec::new();
+            parts.entries(1..4 * 1024 + 1, |sector, entry| {
+                expected.push((sector - 1, entry));
+            });
+            let mut found = Vec::new();
+            chunks.entries(0..4 * 1024, |sector, entry| found.push((sector, entry)));
+            assert_eq!(found, expected, "{step}");
+        }
+        assert!(chunks.used < parts.used);
+    }
+
+    #[test]
     fn what_makes_contents_unknown_is_counted() {
         let mut tables = tables();
         let mut expected = 0;
@@ -334,7 +464,9 @@ mod tests {
         ] {
             let nowhere = PathBuf::from("/nowhere/at/all");
             let mut tables = Tables::new(Bytes::new(memory as u64), nowhere);
-            assert_eq!(tables.make(&(0..extent)).is_ok(), makes_one, "{memory}");
+            let mut firsts = (0..extent).step_by(CHUNK_SECTORS as usize);
+            let first = firsts.try_for_each(|sector| tables.make(&(sector..sector + 1)));
+            assert_eq!(first.is_ok(), makes_one, "{memory}");
             let second = tables.make(&(extent..extent + 1));
             assert_eq!(second.is_ok(), makes_two, "{memory}");
         }
