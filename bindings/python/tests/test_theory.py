@@ -74,7 +74,8 @@ def test_a_plan_names_what_does_not_last(tmp_path):
     assert "ON CREDIT" in bursts._repr_html_()
     choice = iosonar.choose(recording(2_000), ["aws-gp2"], "p99 < 20ms")
     assert choice.best.now.on_credit is not None and "ON CREDIT" in choice._repr_html_()
-    lasts = iosonar.plan("aws-gp2", "p99 < 20ms", trace=recording(100), most=2)
+    # It has no credits.
+    lasts = iosonar.plan("aws-gp3", "p99 < 20ms", trace=recording(2_000))
     assert lasts.best.on_credit is None and "ON CREDIT" not in lasts._repr_html_()
 
     writes = single(10.0)

@@ -112,7 +112,8 @@ pub fn verification_log(bytes: &[u8]) {
         _ => bytes.to_vec(),
     };
     let path = scratch::file(&log);
-    let tables = Tables::new(Bytes::new(1 << 20), std::env::temp_dir());
+    // The first piece of the tables is in memory.
+    let tables = Tables::new(Bytes::new(64 << 20), std::env::temp_dir());
     let _ = read_log(path, tables);
     std::fs::remove_file(path).expect("the file is there");
 }
