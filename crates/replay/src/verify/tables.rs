@@ -77,6 +77,8 @@ enum Place {
 /// that were only touched together, one entry is enough.
 pub struct Tables {
     chunks: HashMap<u64, Place>,
+    /// How many of them are alike.
+    alike: u64,
     extents: Vec<Mapping>,
     used: usize,
     memory: Bytes,
@@ -102,6 +104,7 @@ impl Tables {
     pub fn new(memory: Bytes, directory: PathBuf) -> Self {
         Self {
             chunks: HashMap::new(),
+            alike: 0,
             extents: Vec::new(),
             used: 0,
             memory,
@@ -121,6 +124,11 @@ impl Tables {
     /// How many sectors have a place in the tables.
     pub fn sectors(&self) -> u64 {
         self.chunks.len() as u64 * CHUNK_SECTORS
+    }
+
+    /// How many sectors share an entry with the others of their chunk.
+    pub(crate) fn sectors_alike(&self) -> u64 {
+        self.alike * CHUNK_SECTORS
     }
 
     /// The entries of a chunk.
@@ -146,7 +154,10 @@ impl Tables {
                 Some(Place::Stored(_)) => {}
                 Some(Place::Alike(_)) if is_whole => {}
                 Some(Place::Alike(entry)) => self.store(chunk, entry)?,
-                None if is_whole => drop(self.chunks.insert(chunk, Place::Alike(Entry::default()))),
+                None if is_whole => {
+                    self.chunks.insert(chunk, Place::Alike(Entry::default()));
+                    self.alike += 1;
+                }
                 None => self.store(chunk, Entry::default())?,
             }
         }
@@ -169,7 +180,9 @@ impl Tables {
         if entry != Entry::default() {
             self.chunk_mut(index).fill(entry.into());
         }
-        self.chunks.insert(chunk, Place::Stored(index));
+        if let Some(Place::Alike(_)) = self.chunks.insert(chunk, Place::Stored(index)) {
+            self.alike -= 1;
+        }
         Ok(())
     }
 
@@ -373,13 +386,21 @@ mod tests {
         let number = tables.write_starts(&all).unwrap();
         tables.write_ends(number, &all, true, false);
         assert_eq!((tables.sectors(), tables.used), (1 << 24, 0));
+        assert_eq!(tables.sectors_alike(), 1 << 24);
         assert!(tables.known(1 << 24).is_empty());
         // What touches a part of a chunk gives its sectors an entry each.
         let write = request(Op::Write, 1020, 8);
         let number = tables.write_starts(&write).unwrap();
         tables.write_ends(number, &write, true, false);
         assert_eq!(tables.used, 2);
-        assert_eq!(tables.known(1 << 24), [1020..1028]);
+        assert_eq!(tables.sectors_alike(), (1 << 24) - 2048);
+        assert_eq!(
+            tables.known(1 << 24),
+            vec![Range {
+                start: 1020,
+                end: 1028
+            }]
+        );
     }
 
     /// Of the same requests a sector further, hardly any covers a whole chunk.

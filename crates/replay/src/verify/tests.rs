@@ -420,6 +420,25 @@ fn a_log_with_a_flush_that_failed_claims_what_the_next_one_covered_and_no_more()
     assert_eq!(durable, [1, 0]);
 }
 
+#[test]
+fn a_short_log_takes_little_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let read = |name: &str, discards: u64| {
+        let path = dir.path().join(name);
+        let mut log = TableLog::create(&path, RUN, 1 << 40, false).unwrap();
+        for number in 0..discards {
+            let all = request(Op::Discard, number << 21, 1 << 21);
+            log.started(number as u32 + 1, &all).unwrap();
+        }
+        assert!(log.finish().is_none());
+        let empty = Tables::new(Bytes::new(1 << 30), std::env::temp_dir());
+        read_log(&path, empty).map(|kept| kept.discards)
+    };
+    assert_eq!(read("two", 2), Ok(2));
+    let error = read("three", 3).unwrap_err();
+    assert!(error.contains("takes too much memory"), "{error}");
+}
+
 /// Sectors in memory, in large blocks.
 struct InMemory {
     block: u64,
