@@ -56,6 +56,12 @@ struct HeldOut {
     at_completions: Option<f64>,
 }
 
+impl HeldOut {
+    fn is_poor(&self) -> bool {
+        self.quality.ks > Quality::POOR
+    }
+}
+
 /// How good a fit is.
 enum Judged {
     /// By the half of the records that it was not fitted to.
@@ -157,10 +163,9 @@ pub(super) fn warn_of_more_at_once(channels: u32) {
 
 /// Says what is wrong with a fit, or that it is acceptable.
 fn ending(args: &Calibrate, fitted: &Fitted) -> Ending {
-    let is_poor = |of: &Judged| matches!(of, Judged::HeldOut(of) if of.quality.ks > Quality::POOR);
     match fitted.parallelism {
         // A poor fit says nothing of how many are served at a time.
-        Some(_) if is_poor(&fitted.verdict) => {}
+        Some(_) if matches!(&fitted.verdict, Judged::HeldOut(of) if of.is_poor()) => {}
         Some((channels, Parallelism::Unknown)) => {
             warn(
                 Warning::ParallelismUnknown,
@@ -314,7 +319,7 @@ fn judge(args: &Calibrate, of: &HeldOut) -> Ending {
             ),
         );
     }
-    if held_out.ks > Quality::POOR {
+    if of.is_poor() {
         let why = match closed_loop(of.at_completions) {
             Some(share) => why_closed_loop(share),
             None => "at least some of the time, the device behaves in a way that the model does not cover"

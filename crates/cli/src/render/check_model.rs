@@ -4,7 +4,7 @@ use iosonar_plot::{Chart, Colour, Mark};
 use iosonar_report::{Quantity, cdf_of, curve, grouped, show_quantiles};
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Output};
-use iosonar_study::calibrate::{Parallelism, Quality, SsdFit};
+use iosonar_study::calibrate::{Parallelism, Quality};
 use iosonar_study::check_model::{Fitted, MOST_DELAYED, ModelCheck, Rating, Unjudged};
 use iosonar_study::validate::{Compared, Fit};
 use serde_json::json;
@@ -146,16 +146,6 @@ fn changed(check: &ModelCheck) -> String {
     }
 }
 
-/// How many requests are served at a time, and how much the records say of that.
-pub(crate) fn at_a_time(fit: &SsdFit) -> String {
-    let channels = fit.service.channels;
-    match fit.parallelism() {
-        Parallelism::Known => channels.to_string(),
-        Parallelism::AtLeast => format!("{channels} or more"),
-        Parallelism::Unknown => format!("{channels} (not identifiable from this recording)"),
-    }
-}
-
 /// What the records say of the number of requests that are served at a time, for programs.
 pub(crate) fn parallelism_name(of: Parallelism) -> &'static str {
     match of {
@@ -173,15 +163,14 @@ pub(crate) fn model(fitted: &Fitted) -> String {
             fit.model,
             fit.profile.revolutions_per_minute()
         ),
-        Fitted::Ssd(fit) => {
-            let number = at_a_time(fit);
-            match fit.service.channels {
-                1 if fit.parallelism() == Parallelism::Known => {
-                    "serves one request at a time".to_owned()
-                }
-                _ => format!("serves {number} requests at a time"),
+        Fitted::Ssd(fit) => match (fit.parallelism(), fit.service.channels) {
+            (Parallelism::Known, 1) => "serves one request at a time".to_owned(),
+            (Parallelism::Known, n) => format!("serves {n} requests at a time"),
+            (Parallelism::AtLeast, n) => format!("serves {n} or more requests at a time"),
+            (Parallelism::Unknown, n) => {
+                format!("serves {n} requests at a time (not identifiable from this recording)")
             }
-        }
+        },
     }
 }
 

@@ -73,6 +73,11 @@ enum Place {
     Stored(usize),
 }
 
+/// Whether a range of sectors covers a chunk as a whole.
+fn covers(range: &Range<u64>, chunk: u64) -> bool {
+    range.start <= chunk * CHUNK_SECTORS && (chunk + 1) * CHUNK_SECTORS <= range.end
+}
+
 /// Tables of the sectors that were touched: 24 bytes each, in memory up to a limit, then in a file. Of a chunk of sectors
 /// that were only touched together, one entry is enough.
 pub struct Tables {
@@ -148,8 +153,7 @@ impl Tables {
     /// Makes places for a range.
     fn make(&mut self, range: &Range<u64>) -> io::Result<()> {
         for chunk in range.start / CHUNK_SECTORS..range.end.div_ceil(CHUNK_SECTORS) {
-            let of_chunk = chunk * CHUNK_SECTORS..(chunk + 1) * CHUNK_SECTORS;
-            let is_whole = range.start <= of_chunk.start && of_chunk.end <= range.end;
+            let is_whole = covers(range, chunk);
             match self.chunks.get(&chunk).copied() {
                 Some(Place::Stored(_)) => {}
                 Some(Place::Alike(_)) if is_whole => {}
@@ -269,10 +273,8 @@ impl Tables {
         let range = request.sector.get()..request.end().get();
         let ends = [range.start, range.end.saturating_sub(1)].map(|sector| sector / CHUNK_SECTORS);
         for chunk in ends {
-            let of_chunk = chunk * CHUNK_SECTORS..(chunk + 1) * CHUNK_SECTORS;
-            let is_whole = range.start <= of_chunk.start && of_chunk.end <= range.end;
             if let Some(&Place::Alike(entry)) = self.chunks.get(&chunk)
-                && !is_whole
+                && !covers(&range, chunk)
             {
                 self.store(chunk, entry)?;
             }

@@ -47,16 +47,6 @@ pub enum Caveat {
     OnCredit(OnCredit),
 }
 
-fn caveats(
-    not_cleaned: Option<NotCleaned>,
-    on_credit: Option<OnCredit>,
-) -> impl Iterator<Item = Caveat> {
-    let not_cleaned = not_cleaned.map(Caveat::NotCleaned);
-    not_cleaned
-        .into_iter()
-        .chain(on_credit.map(Caveat::OnCredit))
-}
-
 /// A load that was looked at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
@@ -75,7 +65,10 @@ pub struct Point {
 impl Point {
     /// Why a longer run may find longer times.
     pub fn caveats(&self) -> impl Iterator<Item = Caveat> + use<> {
-        caveats(self.not_cleaned, self.on_credit)
+        let not_cleaned = self.not_cleaned.map(Caveat::NotCleaned);
+        not_cleaned
+            .into_iter()
+            .chain(self.on_credit.map(Caveat::OnCredit))
     }
 
     /// Whether the system is too small for the addresses of the load.
@@ -170,11 +163,8 @@ impl Found {
 
     /// Why a longer run may find that the best load does not meet the targets. A load that misses them misses them all the
     /// more in a longer run.
-    pub fn caveats(&self) -> impl Iterator<Item = Caveat> + use<> {
-        let best = self.best.as_ref();
-        let not_cleaned = best.and_then(|point| point.not_cleaned);
-        let on_credit = best.and_then(|point| point.on_credit);
-        caveats(not_cleaned, on_credit)
+    pub fn caveats(&self) -> impl Iterator<Item = Caveat> {
+        self.best.iter().flat_map(Point::caveats)
     }
 
     /// The number of the target that is missed first, beyond the best load or at the nearest one; `None` if too little was

@@ -4,12 +4,12 @@ use iosonar_disk_model::{DiskProfile, SeekPoints};
 use iosonar_report::grouped;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Metric};
-use iosonar_study::calibrate::{DiskFit, FlashFit, How, Parameter, Quality, SsdFit};
+use iosonar_study::calibrate::{DiskFit, FlashFit, How, Parallelism, Parameter, Quality, SsdFit};
 use iosonar_trace::Op;
 use iosonar_units::Nanos;
 use serde_json::json;
 
-use crate::render::check_model::{at_a_time, parallelism_name};
+use crate::render::check_model::parallelism_name;
 use iosonar_stats::Output;
 
 pub(super) fn quality_words(quality: &Quality) -> String {
@@ -231,6 +231,16 @@ pub(super) fn ssd_words(fit: &SsdFit) -> String {
         quality_words(&fit.training),
         quality_words(&fit.held_out),
     )
+}
+
+/// How many requests are served at a time, and how much the records say of that.
+fn at_a_time(fit: &SsdFit) -> String {
+    let channels = fit.service.channels;
+    match fit.parallelism() {
+        Parallelism::Known => channels.to_string(),
+        Parallelism::AtLeast => format!("{channels} or more"),
+        Parallelism::Unknown => format!("{channels} (not identifiable from this recording)"),
+    }
 }
 
 /// What requests of a kind are called.
