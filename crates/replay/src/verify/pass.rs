@@ -1,6 +1,6 @@
 //! Everything that was written is read again.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use super::findings::kind_of;
 use super::{Findings, Kind, Tables, found, is_of_same_replay};
@@ -112,13 +112,13 @@ pub(crate) fn check_contents(
     findings: &mut Findings,
     mut progress: impl FnMut(PassProgress) -> bool,
 ) -> std::io::Result<Survival> {
-    let ranges = tables.known(LARGE);
-    let all = ranges.iter().map(|range| range.end - range.start).sum();
+    let known = tables.known();
+    let all = known.iter().map(|range| range.end - range.start).sum();
     let mut state = PassProgress { done: 0, all };
     let mut survival = Survival::default();
     let block = target.block();
     let mut buffer = Buffer::new(((LARGE + 2 * block) * 512) as usize)?;
-    for range in ranges {
+    for range in known.into_iter().flat_map(pieces) {
         let (first, last) = (
             range.start / block * block,
             range.end.next_multiple_of(block),
@@ -181,6 +181,12 @@ pub(crate) fn check_contents(
         }
     }
     Ok(survival)
+}
+
+/// What is read at a time of a range.
+fn pieces(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    let firsts = range.clone().step_by(LARGE as usize);
+    firsts.map(move |first| first..range.end.min(first + LARGE))
 }
 
 /// Whether the tag is that of a write to this sector that may have come before those of the tables.

@@ -1,6 +1,6 @@
 //! Which writes were started, and which must have arrived, by sector.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -64,30 +64,93 @@ const CHUNK_BYTES: usize = CHUNK_SECTORS as usize * size_of::<EntryWords>();
 const EXTENT_CHUNKS: usize = 2048;
 const EXTENT_BYTES: usize = EXTENT_CHUNKS * CHUNK_BYTES;
 
-/// Where the entries of a chunk are.
+/// Chunks from one on, all of whose sectors have the same entry: only what covers all of them has touched them, such as a
+/// discard of the whole device.
 #[derive(Clone, Copy, Debug)]
-enum Place {
-    /// All its sectors have this one: only what covers all of them has touched it, such as a discard of the whole device.
-    Alike(Entry),
-    /// One for each sector, at this place.
-    Stored(usize),
+struct Run {
+    /// The first chunk behind them.
+    end: u64,
+    entry: Entry,
 }
 
-/// Whether a range of sectors covers a chunk as a whole.
-fn covers(range: &Range<u64>, chunk: u64) -> bool {
-    range.start <= chunk * CHUNK_SECTORS && (chunk + 1) * CHUNK_SECTORS <= range.end
+/// The chunks that a range covers as a whole.
+fn whole_chunks(range: &Range<u64>) -> Range<u64> {
+    range.start.div_ceil(CHUNK_SECTORS)..range.end / CHUNK_SECTORS
 }
 
-/// Tables of the sectors that were touched: 24 bytes each, in memory up to a limit, then in a file. Of a chunk of sectors
-/// that were only touched together, one entry is enough.
-pub struct Tables {
-    chunks: HashMap<u64, Place>,
-    /// How many of them are alike.
-    alike: u64,
+/// The chunks that it covers in part, of which there are at most two.
+fn partial_chunks(range: &Range<u64>) -> impl Iterator<Item = u64> {
+    let is_partial = |sector: &u64| !sector.is_multiple_of(CHUNK_SECTORS);
+    let [first, last] = [range.start, range.end].map(|sector| {
+        Some(sector)
+            .filter(is_partial)
+            .map(|sector| sector / CHUNK_SECTORS)
+    });
+    first.into_iter().chain(last.filter(|_| first != last))
+}
+
+/// Those of the chunks that are in a map, in any order, with their places.
+fn among(map: &HashMap<u64, usize>, chunks: Range<u64>) -> impl Iterator<Item = (u64, usize)> {
+    let (looked_up, gone_through) = match chunks.end - chunks.start <= map.len() as u64 {
+        true => (chunks.clone(), None),
+        false => (0..0, Some(map)),
+    };
+    let looked_up = looked_up.filter_map(|chunk| Some((chunk, *map.get(&chunk)?)));
+    let gone_through = gone_through.into_iter().flatten();
+    let gone_through = gone_through.map(|(&chunk, &index)| (chunk, index));
+    looked_up.chain(gone_through.filter(move |(chunk, _)| chunks.contains(chunk)))
+}
+
+/// The entries of the sectors of chunks, in memory up to a limit, then in files without a name in a folder.
+struct Chunks {
     extents: Vec<Mapping>,
     used: usize,
     memory: Bytes,
     directory: PathBuf,
+}
+
+impl Chunks {
+    fn get(&self, index: usize) -> &[EntryWords] {
+        let (entries, _) = self.extents[index / EXTENT_CHUNKS].words().as_chunks();
+        let first = index % EXTENT_CHUNKS * CHUNK_SECTORS as usize;
+        &entries[first..first + CHUNK_SECTORS as usize]
+    }
+
+    fn get_mut(&mut self, index: usize) -> &mut [EntryWords] {
+        let extent = &mut self.extents[index / EXTENT_CHUNKS];
+        let (entries, _) = extent.words_mut().as_chunks_mut();
+        let first = index % EXTENT_CHUNKS * CHUNK_SECTORS as usize;
+        &mut entries[first..first + CHUNK_SECTORS as usize]
+    }
+
+    /// Makes room for a chunk, all of whose sectors have this entry.
+    fn add(&mut self, entry: Entry) -> io::Result<usize> {
+        if self.used == self.extents.len() * EXTENT_CHUNKS {
+            let all = (self.extents.len() + 1) * EXTENT_BYTES;
+            let spilled = all as u64 > self.memory.get();
+            self.extents.push(match spilled {
+                true => Mapping::in_file(&self.directory, EXTENT_BYTES)?,
+                false => Mapping::anonymous(EXTENT_BYTES)?,
+            });
+        }
+        let index = self.used;
+        self.used += 1;
+        // New memory is zero, as the default is.
+        if entry != Entry::default() {
+            self.get_mut(index).fill(entry.into());
+        }
+        Ok(index)
+    }
+}
+
+/// Tables of the sectors that were touched: 24 bytes each, in memory up to a limit, then in a file. Chunks of sectors that
+/// were only touched together share one entry.
+pub struct Tables {
+    /// Where the entries of a chunk are whose sectors have one each.
+    stored: HashMap<u64, usize>,
+    /// The others, by their first chunk. They do not overlap.
+    alike: BTreeMap<u64, Run>,
+    chunks: Chunks,
     writes: u32,
     completed: u32,
     /// Writes completed up to here are on the medium.
@@ -108,12 +171,14 @@ impl Tables {
     /// Empty tables that take at most `memory`, and spill to nameless files in `directory`.
     pub fn new(memory: Bytes, directory: PathBuf) -> Self {
         Self {
-            chunks: HashMap::new(),
-            alike: 0,
-            extents: Vec::new(),
-            used: 0,
-            memory,
-            directory,
+            stored: HashMap::new(),
+            alike: BTreeMap::new(),
+            chunks: Chunks {
+                extents: Vec::new(),
+                used: 0,
+                memory,
+                directory,
+            },
             writes: 0,
             completed: 0,
             flushed: 0,
@@ -128,64 +193,70 @@ impl Tables {
 
     /// How many sectors have a place in the tables.
     pub fn sectors(&self) -> u64 {
-        self.chunks.len() as u64 * CHUNK_SECTORS
+        let alike: u64 = self.alike.iter().map(|(first, run)| run.end - first).sum();
+        (self.stored.len() as u64 + alike) * CHUNK_SECTORS
     }
 
-    /// How many sectors share an entry with the others of their chunk.
-    pub(crate) fn sectors_alike(&self) -> u64 {
-        self.alike * CHUNK_SECTORS
+    /// How many places there are, each of a chunk or of several that are alike.
+    #[cfg(test)]
+    pub(crate) fn places(&self) -> usize {
+        self.stored.len() + self.alike.len()
     }
 
-    /// The entries of a chunk.
-    fn chunk(&self, index: usize) -> &[EntryWords] {
-        let (entries, _) = self.extents[index / EXTENT_CHUNKS].words().as_chunks();
-        let first = index % EXTENT_CHUNKS * CHUNK_SECTORS as usize;
-        &entries[first..first + CHUNK_SECTORS as usize]
+    /// The run that a chunk is in, with its first chunk.
+    fn run_of(&self, chunk: u64) -> Option<(u64, Run)> {
+        let (&first, &run) = self.alike.range(..=chunk).next_back()?;
+        (chunk < run.end).then_some((first, run))
     }
 
-    fn chunk_mut(&mut self, index: usize) -> &mut [EntryWords] {
-        let extent = &mut self.extents[index / EXTENT_CHUNKS];
-        let (entries, _) = extent.words_mut().as_chunks_mut();
-        let first = index % EXTENT_CHUNKS * CHUNK_SECTORS as usize;
-        &mut entries[first..first + CHUNK_SECTORS as usize]
-    }
-
-    /// Makes places for a range.
-    fn make(&mut self, range: &Range<u64>) -> io::Result<()> {
-        for chunk in range.start / CHUNK_SECTORS..range.end.div_ceil(CHUNK_SECTORS) {
-            let is_whole = covers(range, chunk);
-            match self.chunks.get(&chunk).copied() {
-                Some(Place::Stored(_)) => {}
-                Some(Place::Alike(_)) if is_whole => {}
-                Some(Place::Alike(entry)) => self.store(chunk, entry)?,
-                None if is_whole => {
-                    self.chunks.insert(chunk, Place::Alike(Entry::default()));
-                    self.alike += 1;
-                }
-                None => self.store(chunk, Entry::default())?,
-            }
+    /// Divides the run that has this chunk in it, so that one begins there.
+    fn divide(&mut self, at: u64) {
+        if let Some((first, run)) = self.run_of(at)
+            && first < at
+        {
+            self.alike.insert(first, Run { end: at, ..run });
+            self.alike.insert(at, run);
         }
+    }
+
+    /// Gives each sector of a chunk an entry of its own, unless it has one.
+    fn store(&mut self, chunk: u64) -> io::Result<()> {
+        if self.stored.contains_key(&chunk) {
+            return Ok(());
+        }
+        self.divide(chunk);
+        self.divide(chunk + 1);
+        let entry = self.alike.get(&chunk).map(|run| run.entry);
+        let index = self.chunks.add(entry.unwrap_or_default())?;
+        self.alike.remove(&chunk);
+        self.stored.insert(chunk, index);
         Ok(())
     }
 
-    /// Gives each sector of a chunk an entry of its own, which is this one.
-    fn store(&mut self, chunk: u64, entry: Entry) -> io::Result<()> {
-        if self.used == self.extents.len() * EXTENT_CHUNKS {
-            let all = (self.extents.len() + 1) * EXTENT_BYTES;
-            let spilled = all as u64 > self.memory.get();
-            self.extents.push(match spilled {
-                true => Mapping::in_file(&self.directory, EXTENT_BYTES)?,
-                false => Mapping::anonymous(EXTENT_BYTES)?,
-            });
+    /// Makes places for a range. No run goes beyond it from then on.
+    fn make(&mut self, range: &Range<u64>) -> io::Result<()> {
+        for chunk in partial_chunks(range) {
+            self.store(chunk)?;
         }
-        let index = self.used;
-        self.used += 1;
-        // New memory is zero, as the default is.
-        if entry != Entry::default() {
-            self.chunk_mut(index).fill(entry.into());
+        let whole = whole_chunks(range);
+        if whole.is_empty() {
+            return Ok(());
         }
-        if let Some(Place::Alike(_)) = self.chunks.insert(chunk, Place::Stored(index)) {
-            self.alike -= 1;
+        self.divide(whole.start);
+        self.divide(whole.end);
+        let runs = self.alike.range(whole.clone());
+        let runs = runs.map(|(&first, run)| (first, run.end));
+        let stored = among(&self.stored, whole.clone()).map(|(chunk, _)| (chunk, chunk + 1));
+        let mut places: Vec<(u64, u64)> = runs.chain(stored).collect();
+        places.sort_unstable();
+        places.push((whole.end, whole.end));
+        let mut chunk = whole.start;
+        for (first, end) in places {
+            if chunk < first {
+                let entry = Entry::default();
+                self.alike.insert(chunk, Run { end: first, entry });
+            }
+            chunk = end;
         }
         Ok(())
     }
@@ -196,46 +267,44 @@ impl Tables {
         while sector < range.end {
             let chunk = sector / CHUNK_SECTORS;
             let end = range.end.min((chunk + 1) * CHUNK_SECTORS);
-            match self.chunks.get(&chunk) {
-                Some(Place::Stored(index)) => {
-                    let entries = self.chunk(*index);
-                    for sector in sector..end {
-                        look(sector, entries[(sector % CHUNK_SECTORS) as usize].into());
-                    }
+            if let Some(&index) = self.stored.get(&chunk) {
+                let entries = self.chunks.get(index);
+                for sector in sector..end {
+                    look(sector, entries[(sector % CHUNK_SECTORS) as usize].into());
                 }
-                Some(Place::Alike(entry)) => (sector..end).for_each(|sector| look(sector, *entry)),
-                None => (sector..end).for_each(|sector| look(sector, Entry::default())),
+            } else {
+                let entry = self.run_of(chunk).map(|(_, run)| run.entry);
+                let entry = entry.unwrap_or_default();
+                (sector..end).for_each(|sector| look(sector, entry));
             }
             sector = end;
         }
     }
 
+    /// Changes the entries of a range that have a place. No run may go beyond it.
     fn change(&mut self, request: &Request, mut change: impl FnMut(&mut Entry)) {
-        let (mut sector, end) = (request.sector.get(), request.end().get());
-        while sector < end {
-            let chunk = sector / CHUNK_SECTORS;
-            let until = end.min((chunk + 1) * CHUNK_SECTORS);
+        let range = request.sector.get()..request.end().get();
+        let touched = range.start / CHUNK_SECTORS..range.end.div_ceil(CHUNK_SECTORS);
+        for (chunk, index) in among(&self.stored, touched.clone()) {
             let base = chunk * CHUNK_SECTORS;
-            match self.chunks.get_mut(&chunk) {
-                Some(&mut Place::Stored(index)) => {
-                    let range = (sector - base) as usize..(until - base) as usize;
-                    for words in &mut self.chunk_mut(index)[range] {
-                        let mut entry = Entry::from(*words);
-                        change(&mut entry);
-                        *words = entry.into();
-                    }
-                }
-                Some(Place::Alike(entry)) => {
-                    let is_whole = until - sector == CHUNK_SECTORS;
-                    assert!(
-                        is_whole,
-                        "what covers a part of a chunk has stored its entries"
-                    );
-                    change(entry);
-                }
-                None => {}
+            let from = range.start.saturating_sub(base) as usize;
+            let to = (range.end - base).min(CHUNK_SECTORS) as usize;
+            for words in &mut self.chunks.get_mut(index)[from..to] {
+                let mut entry = Entry::from(*words);
+                change(&mut entry);
+                *words = entry.into();
             }
-            sector = until;
+        }
+        let undivided = "a run is divided before a part of it changes";
+        let before = self.alike.range(..touched.start).next_back();
+        assert!(
+            before.is_none_or(|(_, run)| run.end <= touched.start),
+            "{undivided}"
+        );
+        let whole = whole_chunks(&range);
+        for (&first, run) in self.alike.range_mut(touched) {
+            assert!(whole.start <= first && run.end <= whole.end, "{undivided}");
+            change(&mut run.entry);
         }
     }
 
@@ -270,16 +339,7 @@ impl Tables {
     /// # Errors
     /// If there is no more room for tables.
     pub(crate) fn prepare_end(&mut self, request: &Request) -> io::Result<()> {
-        let range = request.sector.get()..request.end().get();
-        let ends = [range.start, range.end.saturating_sub(1)].map(|sector| sector / CHUNK_SECTORS);
-        for chunk in ends {
-            if let Some(&Place::Alike(entry)) = self.chunks.get(&chunk)
-                && !covers(&range, chunk)
-            {
-                self.store(chunk, entry)?;
-            }
-        }
-        Ok(())
+        self.make(&(request.sector.get()..request.end().get()))
     }
 
     /// It is over.
@@ -326,28 +386,28 @@ impl Tables {
         }
     }
 
-    /// The ranges of sectors whose contents are known, in order, each at most `most` long.
-    pub(crate) fn known(&self, most: u64) -> Vec<Range<u64>> {
-        let mut chunks: Vec<u64> = self.chunks.keys().copied().collect();
-        chunks.sort_unstable();
+    /// The ranges of sectors whose contents are known, in order and as long as they are.
+    pub(crate) fn known(&self) -> Vec<Range<u64>> {
         let mut ranges: Vec<Range<u64>> = Vec::new();
-        for chunk in chunks {
-            // Such as of a device that was discarded.
-            if matches!(self.chunks[&chunk], Place::Alike(entry) if entry.floor == 0) {
-                continue;
-            }
-            let from = chunk * CHUNK_SECTORS;
-            self.entries(from..from + CHUNK_SECTORS, |sector, entry| {
-                if entry.floor == 0 {
-                    return;
-                }
-                match ranges.last_mut() {
-                    Some(last) if last.end == sector && last.end - last.start < most => {
-                        last.end += 1;
+        let mut add = |range: Range<u64>| match ranges.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => ranges.push(range),
+        };
+        let alike = self.alike.iter().map(|(&first, run)| (first, run.end));
+        let stored = self.stored.keys().map(|&first| (first, first + 1));
+        let mut pieces: Vec<(u64, u64)> = alike.chain(stored).collect();
+        pieces.sort_unstable();
+        for (first, end) in pieces {
+            let range = first * CHUNK_SECTORS..end * CHUNK_SECTORS;
+            match self.alike.get(&first) {
+                Some(run) if run.entry.floor == 0 => {}
+                Some(_) => add(range),
+                None => self.entries(range, |sector, entry| {
+                    if entry.floor > 0 {
+                        add(sector..sector + 1);
                     }
-                    _ => ranges.push(sector..sector + 1),
-                }
-            });
+                }),
+            }
         }
         ranges
     }
@@ -382,22 +442,22 @@ mod tests {
     }
 
     #[test]
-    fn a_discarded_device_takes_one_entry_for_each_chunk() {
+    fn a_discarded_device_takes_one_entry() {
         let mut tables = tables();
         let all = request(Op::Discard, 0, 1 << 24);
         let number = tables.write_starts(&all).unwrap();
         tables.write_ends(number, &all, true, false);
-        assert_eq!((tables.sectors(), tables.used), (1 << 24, 0));
-        assert_eq!(tables.sectors_alike(), 1 << 24);
-        assert!(tables.known(1 << 24).is_empty());
+        assert_eq!((tables.sectors(), tables.chunks.used), (1 << 24, 0));
+        assert_eq!(tables.alike.len(), 1);
+        assert!(tables.known().is_empty());
         // What touches a part of a chunk gives its sectors an entry each.
         let write = request(Op::Write, 1020, 8);
         let number = tables.write_starts(&write).unwrap();
         tables.write_ends(number, &write, true, false);
-        assert_eq!(tables.used, 2);
-        assert_eq!(tables.sectors_alike(), (1 << 24) - 2048);
+        assert_eq!((tables.sectors(), tables.chunks.used), (1 << 24, 2));
+        assert_eq!(tables.alike.len(), 1);
         assert_eq!(
-            tables.known(1 << 24),
+            tables.known(),
             vec![Range {
                 start: 1020,
                 end: 1028
@@ -450,8 +510,14 @@ mod tests {
             let mut found = Vec::new();
             chunks.entries(0..4 * 1024, |sector, entry| found.push((sector, entry)));
             assert_eq!(found, expected, "{step}");
+            let known: Vec<u64> = chunks.known().into_iter().flatten().collect();
+            let expected: Vec<u64> = expected
+                .iter()
+                .filter_map(|(sector, entry)| (entry.floor > 0).then_some(*sector))
+                .collect();
+            assert_eq!(known, expected, "{step}");
         }
-        assert!(chunks.used < parts.used);
+        assert!(chunks.chunks.used < parts.chunks.used);
     }
 
     #[test]
