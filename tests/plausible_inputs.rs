@@ -212,6 +212,30 @@ const REFUSED: &[Case] = &[
     ),
     (
         "arrivals",
+        "arrivals = 'closed'",
+        &[
+            "is \"closed\"",
+            "log_normal",
+            "; write closed = { outstanding = 8 }",
+        ],
+    ),
+    (
+        "size",
+        "closed = { outstanding = 8 }\nsize = '8KiB'",
+        &["combines 'closed' with 'arrivals'", "--set KEY="],
+    ),
+    (
+        "arrivals",
+        "arrivals = 'poisson'",
+        &["is \"poisson\"", "; write rate_per_s = 75.0"],
+    ),
+    (
+        "arrivals",
+        "arrivals = 'alnoe'",
+        &["did you mean \"alone\"?"],
+    ),
+    (
+        "arrivals",
         "arrivals = { poisson = 20 }",
         &["'load.arrivals.poisson'", "'poisson_per_s'"],
     ),

@@ -309,15 +309,16 @@ fn synthetic(
         Some(n) => *n.get_ref(),
     };
     if let Some(closed) = &load.closed {
-        if load.arrivals.is_some()
-            || load.rate_per_s.is_some()
-            || load.batch.is_some()
-            || load.class.is_some()
-        {
-            return Err(check.incomplete(
-                "[load] combines 'closed' with 'arrivals', 'rate_per_s', 'batch' or classes: \
-                 remove either 'closed' or these",
-            ));
+        let others = [
+            ("arrivals", load.arrivals.is_some()),
+            ("rate_per_s", load.rate_per_s.is_some()),
+            ("batch", load.batch.is_some()),
+            ("class", load.class.is_some()),
+        ];
+        if let Some((other, _)) = others.into_iter().find(|(_, is_there)| *is_there) {
+            return Err(check.incomplete(&format!(
+                "[load] combines 'closed' with '{other}': remove one of them (--set KEY= removes a key)"
+            )));
         }
         let outstanding = closed.get_ref().outstanding;
         if !(1..=1_000_000).contains(&outstanding) {

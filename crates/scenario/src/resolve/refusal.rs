@@ -53,9 +53,13 @@ impl Refusal {
             }
         } else {
             let plain = plain.replacen("has the wrong type", &format!("is {}", found.value), 1);
-            let hint = HINTS.iter().find(|(key, _)| *key == found.key);
-            let hint = hint.map(|(_, hint)| format!("; write {hint}"));
-            plain + &hint.filter(|_| is_of_serde(message)).unwrap_or_default()
+            let (said, near) = plain.split_at(plain.find("; did you mean").unwrap_or(plain.len()));
+            match hint(&found) {
+                Some(hint) if is_of_serde(message) || names_a_process(&found, near) => {
+                    format!("{said}; write {hint}")
+                }
+                _ => plain,
+            }
         };
         Some(Self {
             key: found.key,
@@ -80,11 +84,29 @@ fn is_of_serde(message: &str) -> bool {
     message.starts_with("wanted ") || message.starts_with("invalid type")
 }
 
+/// Whether the value is the name of an arrival process without its rate, and no other spelling of `alone`.
+fn names_a_process(found: &Found, near: &str) -> bool {
+    found.key == "load.arrivals" && (is_closed(found) || !near.contains("\"alone\""))
+}
+
+fn is_closed(found: &Found) -> bool {
+    found.key == "load.arrivals" && found.value.trim_matches(['"', '\'']).starts_with("closed")
+}
+
+/// What to write for the key.
+fn hint(found: &Found) -> Option<&'static str> {
+    if is_closed(found) {
+        return Some("closed = { outstanding = 8 } instead of 'arrivals'");
+    }
+    let hint = HINTS.iter().find(|(key, _)| *key == found.key);
+    hint.map(|(_, hint)| *hint)
+}
+
 /// What keys look like whose values are tables.
 const HINTS: &[(&str, &str)] = &[
     (
         "load.arrivals",
-        "rate_per_s = 75.0 instead, or arrivals = { poisson_per_s = 75.0 }",
+        "rate_per_s = 75.0 instead of 'arrivals', or arrivals = { poisson_per_s = 75.0 }",
     ),
     ("load.batch", "batch = { requests = 3 }"),
     ("load.closed", "closed = { outstanding = 8 }"),
