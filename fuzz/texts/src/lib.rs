@@ -198,6 +198,24 @@ mod tests {
         }
     }
 
+    /// An input that no test reads may fail again unnoticed.
+    #[test]
+    fn each_corpus_is_read_by_a_test() {
+        const TESTS: &str = concat!(
+            include_str!("lib.rs"),
+            include_str!("../../../crates/arrow/tests/fuzzed.rs"),
+            include_str!("../../../crates/recorder/src/fuzzed.rs"),
+            include_str!("../../../crates/trace/tests/fuzzed.rs"),
+        );
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
+        let files = std::fs::read_dir(folder).unwrap();
+        let names = files.map(|file| file.unwrap().path().with_extension(""));
+        let unread: Vec<_> = names
+            .filter(|path| !TESTS.contains(&format!("{:?}", path.file_name().unwrap())))
+            .collect();
+        assert!(unread.is_empty(), "{unread:?}");
+    }
+
     /// Else the fuzzer would only see headers refused.
     #[test]
     fn a_described_log_is_read_to_its_end() {
