@@ -59,8 +59,12 @@ pub(crate) fn sentence(
         let used = result.utilisation.get(device).map(|used| used.mean);
         if let Some(used) = used.filter(|used| simulation.array().is_of_ssds() && used.is_finite())
         {
-            let used = used.max(simulation.limits_used(result).min(1.0));
-            text += &format!(", and used to {:.1} % of its capacity", 100.0 * used);
+            let of_limits = simulation.limits_used(result);
+            text += &match of_limits > used {
+                // More than that is on credit.
+                true => format!(", and used to {:.1} % of its baseline", 100.0 * of_limits),
+                false => format!(", and used to {:.1} % of its capacity", 100.0 * used),
+            };
         }
     }
     if result.loses_data() {
