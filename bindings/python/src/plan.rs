@@ -83,7 +83,7 @@ pub(crate) fn point(of: &Point, targets: &[Objective]) -> Value {
         "verdict": of.verdict().name(),
         "outcomes": outcomes.collect::<Vec<_>>(),
         "theory": of.theory,
-        "not_cleaned": of.not_cleaned.is_some(),
+        "not_cleaned": of.not_cleaned,
         "on_credit": of.on_credit,
     })
 }

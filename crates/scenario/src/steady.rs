@@ -82,7 +82,8 @@ impl NotSteady {
 }
 
 /// Why writes did not wait for cleaning as they will in a longer run.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "kebab-case")]
 pub enum NotCleaned {
     /// The drive was fresh, and had room for all that was written: no block was erased.
     Fresh,

@@ -521,6 +521,16 @@ class OnCredit:
 
 
 @dataclass(frozen=True)
+class NotCleaned:
+    """Why writes did not wait for cleaning as they will in a longer run."""
+
+    why: str
+    """`fresh`, `too-short`, `media-cache` or `fills`."""
+    erased: Optional[float] = None
+    """Of `fills`: the erased pages as a share of the programmed ones."""
+
+
+@dataclass(frozen=True)
 class Point:
     """A load that was simulated."""
 
@@ -529,15 +539,15 @@ class Point:
     outcomes: Tuple[Outcome, ...]
     theory: Tuple[Optional[float], ...]
     """What theory says of each target."""
-    not_cleaned: bool = False
-    """Whether the drive was not cleaned as in a longer run, in which writes are slower."""
+    not_cleaned: Optional[NotCleaned] = None
+    """Why writes are slower in a longer run, in which the drive is cleaned."""
     on_credit: Optional[OnCredit] = None
     """The credits that its times depend on, so that they do not last."""
 
     def _caveats(self) -> List[str]:
         """Why a longer run may find longer times."""
-        of = {"NOT CLEANED": self.not_cleaned, "ON CREDIT": self.on_credit is not None}
-        return [label for label, holds in of.items() if holds]
+        of = {"NOT CLEANED": self.not_cleaned, "ON CREDIT": self.on_credit}
+        return [label for label, why in of.items() if why is not None]
 
     @staticmethod
     def _of(figures: Optional[Mapping[str, Any]]) -> Optional[Point]:
@@ -547,13 +557,13 @@ class Point:
         for of in figures["outcomes"]:
             estimate = None if of["estimate"] is None else Estimate(**of["estimate"])
             outcomes.append(Outcome(**{**of, "estimate": estimate}))
-        credit = figures["on_credit"]
+        cleaned, credit = figures["not_cleaned"], figures["on_credit"]
         return Point(
             figures["load"],
             figures["verdict"],
             tuple(outcomes),
             tuple(figures["theory"]),
-            figures["not_cleaned"],
+            None if cleaned is None else NotCleaned(**cleaned),
             None if credit is None else OnCredit(**credit),
         )
 

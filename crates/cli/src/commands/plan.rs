@@ -172,15 +172,11 @@ fn as_json(headline: &str, targets: &Objectives, answer: &Answer) -> Output {
     json.set("next", json!(load(&found.next)));
     json.set("only_confirmed", json!(found.is_only_confirmed()));
     json.set("ruled_out", json!(found.ruled_out()));
-    json.set(
-        "is_most",
-        json!(found.best.is_some() && found.bound.is_some()),
-    );
+    json.set("is_most", json!(found.is_most()));
     let first = found.missed_first().map(|i| targets.0[i].to_string());
     json.set("missed_first", json!(first));
     let best = found.best.as_ref();
-    let not_cleaned = best.is_some_and(|best| best.not_cleaned.is_some());
-    json.set("not_cleaned", json!(not_cleaned));
+    json.set("not_cleaned", json!(best.and_then(|best| best.not_cleaned)));
     json.set("on_credit", json!(best.and_then(|best| best.on_credit)));
     json.set("by_theory", json!(found.by_theory));
     json.set("knee", json!(answer.knee));

@@ -188,6 +188,11 @@ impl Found {
         self.best.is_some() && self.next.as_ref().is_some_and(is_unsure)
     }
 
+    /// Whether a better load than the best one was not tried, as [`Found::bound`] says.
+    pub fn is_most(&self) -> bool {
+        self.best.is_some() && self.bound.is_some()
+    }
+
     /// The nearest load beyond the best one that certainly does not meet the targets.
     pub fn ruled_out(&self) -> Option<f64> {
         let (best, next) = (self.best.as_ref()?.load, self.next.as_ref()?.load);

@@ -25,7 +25,7 @@ impl Planned {
     pub fn is_most(&self) -> bool {
         self.answer
             .as_ref()
-            .is_ok_and(|answer| answer.found.bound.is_some())
+            .is_ok_and(|answer| answer.found.is_most())
     }
 
     /// The best load, if one meets the target.

@@ -198,7 +198,7 @@ fn as_json(args: &Plan, targets: &Objectives, all: &[Planned], best: &[&Planned]
                 "best": planned.best(),
                 "is_most": planned.is_most(),
                 "next": next.map(|point| point.load),
-                "not_cleaned": best.map(|best| best.not_cleaned.is_some()),
+                "not_cleaned": best.and_then(|best| best.not_cleaned),
                 "on_credit": best.and_then(|best| best.on_credit),
                 "next_verdict": next.map(|point| point.verdict().name()),
                 "missed_first": first.map(|i| targets.0[i].to_string()),

@@ -1,6 +1,7 @@
 //! The answer for programs: JSON and a table.
 
 use iosonar_analysis::objective::{Judgement, Objective};
+use iosonar_scenario::{NotCleaned, OnCredit};
 use iosonar_stats::metric::MetricUnit;
 use iosonar_stats::{Labels, Output};
 use iosonar_study::choose::{Evaluation, Growth};
@@ -48,6 +49,7 @@ pub(crate) fn as_json(answer: &Answer<'_>) -> Output {
 }
 
 fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labels) {
+    add_caveats(json, labels, 1.0, of.now.not_cleaned, of.now.on_credit);
     for (target, outcome) in answer.targets.0.iter().zip(&of.now.outcomes) {
         json.append("verdicts", verdict(labels, target, 1.0, outcome));
         if let TargetOutcome::Known(of) = outcome {
@@ -90,6 +92,9 @@ fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labe
         of.capacity.get() as f64,
     );
     let Some(growth) = &of.growth else { return };
+    if let Some(best) = &growth.found.best {
+        add_caveats(json, labels, best.load, best.not_cleaned, best.on_credit);
+    }
     // Without a load that meets the targets there is no largest one.
     if let Some(factor) = growth.factor() {
         let labels = labels.clone().with("at_least", growth.is_at_least());
@@ -118,6 +123,27 @@ fn add_to(json: &mut Output, answer: &Answer<'_>, of: &Evaluation, labels: &Labe
                 json.estimate("value_of_growth", &labels, target.unit(), &of.estimate);
             }
         }
+    }
+}
+
+/// Why a longer run of a candidate with a growth may find longer times.
+fn add_caveats(
+    json: &mut Output,
+    labels: &Labels,
+    growth: f64,
+    not_cleaned: Option<NotCleaned>,
+    on_credit: Option<OnCredit>,
+) {
+    if not_cleaned.is_some() || on_credit.is_some() {
+        json.append(
+            "caveats",
+            json!({
+                "labels": labels,
+                "growth": growth,
+                "not_cleaned": not_cleaned,
+                "on_credit": on_credit,
+            }),
+        );
     }
 }
 

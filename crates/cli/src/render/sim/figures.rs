@@ -44,6 +44,9 @@ pub(crate) fn add_to(
     if let Some(of) = result.not_steady {
         scenario["not_steady"] = json!(of);
     }
+    if let Some(of) = simulation.not_cleaned(result) {
+        scenario["not_cleaned"] = json!(of);
+    }
     if let Some(of) = simulation.on_credit(result) {
         scenario["on_credit"] = json!(of);
     }
