@@ -224,6 +224,19 @@ impl PositionalDisk {
             })
     }
 
+    /// The first read that goes on with what the arm is reading. Where its sectors are says nothing of its time: the head has
+    /// gone beyond them, or will soon.
+    fn read_on(&self, queue: &VecDeque<Waiting>) -> Option<usize> {
+        let drive = self.drive.as_ref()?;
+        let electronics = self.mechanics.electronics.as_ref()?;
+        queue
+            .iter()
+            .take(self.queueing.depth.max(1))
+            .position(|Waiting { job, .. }| {
+                job.access == Access::Read && drive.reads_on(electronics, self.span(job))
+            })
+    }
+
     /// The electronics, with what they work on; `None` of a disk that is an arm only.
     #[inline]
     fn drive_on_machine(&mut self) -> Option<(&mut Drive, Machine<'_>)> {
@@ -305,7 +318,10 @@ impl Mechanism for PositionalDisk {
             ArmScheduler::CLook => {
                 nearest(true).or_else(|| seen().min_by_key(|(_, w)| w.place.cylinder))
             }
-            ArmScheduler::Sptf => return self.shortest(queue, now),
+            ArmScheduler::Sptf => {
+                let read_on = self.read_on(queue);
+                return read_on.unwrap_or_else(|| self.shortest(queue, now));
+            }
         };
         chosen.map_or(0, |(i, _)| i)
     }

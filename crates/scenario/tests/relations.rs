@@ -324,6 +324,31 @@ fn a_closed_loop_of_one_has_no_queue_and_more_users_more_throughput() {
 }
 
 #[test]
+fn a_stream_of_reads_is_as_fast_whatever_the_scheduler_and_the_number_of_users() {
+    let throughput = |scheduler: &str, users: u32, size: &str| {
+        let text = format!(
+            "[load]\nrequests = 2000\nclosed = {{ outstanding = {users} }}\nsize = \"{size}\"\n\
+             addresses = {{ sequential_run = inf }}\n[array]\nlevel = \"raid0\"\ndisks = 1\n[disk]\nprofile = \"exos-x18\"\nscheduler = \"{scheduler}\"\n"
+        );
+        let scenario = Prepared::from_toml(&text, Path::new("x.toml"), &Overrides::default());
+        let result = scenario.unwrap_or_else(|e| panic!("{e}")).run(1, None);
+        result.unwrap().throughput_per_s.mean
+    };
+    for size in ["4KiB", "64KiB", "512KiB"] {
+        let in_order = throughput("fcfs", 2, size);
+        for scheduler in ["fcfs", "sstf", "look", "c-look", "sptf"] {
+            for users in [2, 3, 8] {
+                let found = throughput(scheduler, users, size);
+                assert!(
+                    (found / in_order - 1.0).abs() < 0.02,
+                    "{size} {scheduler} {users}: {found}/s, in order {in_order}/s"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn times_scaled_by_1024_scale_the_mean() {
     let profile = |scale: f64| {
         format!(

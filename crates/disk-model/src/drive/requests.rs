@@ -289,4 +289,11 @@ impl Drive {
             None => false,
         }
     }
+
+    /// Whether a read goes on with what the arm is reading: it needs the arm, but no positioning.
+    pub(crate) fn reads_on(&self, electronics: &Electronics, span: (u64, u64)) -> bool {
+        let found = self.find_segment(&electronics.cache, Access::Read, span);
+        let is_read_now = |(segment, hit)| hit != Hit::Miss && segment == self.media.segment;
+        self.media.is_reading() && found.is_some_and(is_read_now)
+    }
 }
