@@ -87,11 +87,16 @@ fn announce(kept: &KeptTables) {
         counted(kept.writes, ["write", "writes"]),
         counted(kept.flushes, ["flush", "flushes"])
     ));
-    if kept.cut_off > 0 {
-        note(&format!(
-            "the last {} bytes of the log are an incomplete record: the log was truncated there",
-            grouped(kept.cut_off)
-        ));
+    let cut_off = counted(kept.cut_off, ["byte", "bytes"]);
+    match (kept.cut_off, kept.not_read) {
+        (0, _) => {}
+        (_, 0) => note(&format!(
+            "the last {cut_off} of the log are no whole record: the log was cut off there"
+        )),
+        (_, records) => note(&format!(
+            "the log is damaged: its last {cut_off} were not read, among them {}",
+            counted(records, ["whole record", "whole records"])
+        )),
     }
 }
 
@@ -201,7 +206,7 @@ fn verdict(
         0 => text,
         _ => format!(
             "{text}; {} durable and now zero, but discards may be missing at the end of the log, \
-             which was written without --durable-tables",
+             which is damaged or was written without --durable-tables",
             counted(unclear, ["sector was", "sectors were"])
         ),
     };
@@ -226,6 +231,7 @@ fn to_json(kept: &KeptTables, findings: &Findings, survival: &Survival, args: &V
         ("writes", kept.writes),
         ("flushes", kept.flushes),
         ("cut_off_bytes", kept.cut_off),
+        ("not_read_records", kept.not_read),
         ("newest_sectors", survival.newest),
         ("durable_sectors", survival.durable),
         ("durable_zero_sectors", survival.durable_zeros),

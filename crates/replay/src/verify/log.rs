@@ -333,14 +333,17 @@ pub struct KeptTables {
     pub is_durable: bool,
     /// Whether the log came to its end: all writes are in it.
     pub is_complete: bool,
-    /// Bytes at the end that are not a whole record: the log was cut off.
+    /// Bytes at the end that were not read, as they do not begin with a whole record.
     pub cut_off: u64,
+    /// Whole records in them: the log was not cut off there, but is damaged.
+    pub not_read: u64,
 }
 
 impl KeptTables {
-    /// Whether a power failure may have cut off discards that the device has seen: what they covered is zero.
+    /// Whether it may lack discards that the device has seen, as a power failure cut them off or they were not read: what
+    /// they covered is zero.
     pub fn may_lack_discards(&self) -> bool {
-        self.discards > 0 && !self.is_durable && !self.is_complete
+        self.not_read > 0 || (self.discards > 0 && !self.is_durable && !self.is_complete)
     }
 }
 
@@ -393,6 +396,7 @@ pub(crate) fn read_log_from(
         is_durable: header[12] == 1,
         is_complete: false,
         cut_off: 0,
+        not_read: 0,
     };
     let mut at = HEADER as u64;
     let mut record = [0; RECORD];
@@ -404,13 +408,47 @@ pub(crate) fn read_log_from(
         }
         if !is_sealed(&record) {
             // A crash may leave a last piece of any content; what follows cannot be trusted.
-            let mut rest = Vec::new();
-            let more = file.read_to_end(&mut rest).map_err(unreadable)?;
-            kept.cut_off = (RECORD + more) as u64;
+            let rest = Rest::of(&mut file).map_err(unreadable)?;
+            if rest.is_closed {
+                return Err(format!(
+                    "{shown}: byte {at}: the record is damaged, but the log goes on to its end, so no crash cut it off \
+                     here: use a copy that is not damaged"
+                ));
+            }
+            kept.cut_off = RECORD as u64 + rest.bytes;
+            kept.not_read = rest.records;
             return Ok(kept);
         }
         take(&mut kept, &record).map_err(|problem| format!("{shown}: byte {at}: {problem}"))?;
         at += RECORD as u64;
+    }
+}
+
+/// What follows a record that is damaged.
+#[derive(Default)]
+struct Rest {
+    bytes: u64,
+    /// Whole records.
+    records: u64,
+    /// Whether one of them is the end of the log, which is synced as a whole before the replay ends.
+    is_closed: bool,
+}
+
+impl Rest {
+    fn of(file: &mut impl Read) -> io::Result<Self> {
+        let mut rest = Self::default();
+        let mut record = [0; RECORD];
+        loop {
+            let got = read_up_to(file, &mut record)?;
+            rest.bytes += got as u64;
+            if got < RECORD {
+                return Ok(rest);
+            }
+            if is_sealed(&record) {
+                rest.records += 1;
+                rest.is_closed |= record[0] == CLOSED;
+            }
+        }
     }
 }
 
@@ -742,7 +780,7 @@ mod tests {
         for (rest, writes, is_complete, cut_off) in [
             (vec![write, end], 1, true, 0),
             (vec![write, damaged], 1, false, 32),
-            (vec![damaged, write, end], 0, false, 96),
+            (vec![damaged, write], 0, false, 64),
         ] {
             let bytes = [header(1), rest.concat()].concat();
             let kept = read(&bytes).unwrap();

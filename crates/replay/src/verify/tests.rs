@@ -177,6 +177,37 @@ fn a_log_tells_what_the_tables_knew_and_survives_being_cut_off() {
 }
 
 #[test]
+fn a_log_that_is_damaged_before_its_end_is_not_taken_for_one_that_was_cut_off() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.tables");
+    let log = TableLog::create(&path, RUN, 1000, true).unwrap();
+    let mut v = Verifier::new(&Verification::default(), RUN, Some(log), false);
+    for sector in [0, 8, 16] {
+        write(&mut v, sector, 8);
+    }
+    drop(v.into_parts());
+    // The beginning and the end of each write, and the end of the log.
+    let whole = std::fs::read(&path).unwrap();
+    assert_eq!(whole.len(), 64 + 7 * 32);
+    let read = |damaged: usize, length: usize| {
+        let mut bytes = whole[..length].to_vec();
+        bytes[64 + damaged * 32 + 5] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        let tables = Tables::new(Bytes::new(1 << 20), std::env::temp_dir());
+        read_log(&path, tables).map(|kept| (kept.cut_off, kept.not_read, kept.may_lack_discards()))
+    };
+    for damaged in 0..6 {
+        let problem = read(damaged, whole.len()).unwrap_err();
+        let place = format!("byte {}: the record is damaged", 64 + damaged * 32);
+        assert!(problem.contains(&place), "{problem}");
+        let after = 5 - damaged as u64;
+        let not_closed = read(damaged, whole.len() - 32).unwrap();
+        assert_eq!(not_closed, (32 + after * 32, after, after > 0));
+    }
+    assert_eq!(read(6, whole.len()).unwrap(), (32, 0, false));
+}
+
+#[test]
 fn a_log_that_was_not_synced_and_has_no_end_may_lack_discards() {
     let dir = tempfile::tempdir().unwrap();
     let kept = |op, durable, is_cut_off| {
