@@ -35,8 +35,13 @@ pub struct Check {
     pub expected: u64,
     /// Requests of the second that did.
     pub seen: u64,
-    /// Records of either trace marked as never submitted.
+    /// Records of either trace that were left out on purpose, or because of a conflict.
     pub left_out: [u64; 2],
+    /// Records of either trace that were planned and never submitted.
+    pub missed: [u64; 2],
+    /// Requests of the second that were submitted and failed: an error, too few bytes, cancelled, or wrong contents. Those
+    /// whose equals in the first failed, too, are not among them.
+    pub failed: u64,
     /// Requests that are in both.
     pub matched: u64,
     /// Requests of the first that were done in several pieces.
@@ -67,9 +72,14 @@ pub struct Check {
 const MOST_EXAMPLES: usize = 5;
 
 impl Check {
-    /// Whether every request that was wanted was done, and nothing else.
+    /// Whether every request that was wanted was done without a failure, and nothing else.
     pub fn is_same(&self) -> bool {
-        self.missing == 0 && self.extra == 0
+        self.missing == 0 && self.extra == 0 && self.failed == 0
+    }
+
+    /// Whether neither trace has a request that was submitted.
+    pub fn is_empty(&self) -> bool {
+        self.expected + self.seen == 0 && self.flushes == [0, 0]
     }
 
     /// The quantile of sorted differences.
@@ -82,8 +92,26 @@ impl Check {
 /// Requests waiting for their equals, in order.
 #[derive(Default)]
 struct Waiting {
-    /// (submission, latency)
-    by_key: HashMap<Key, VecDeque<(Nanos, Option<Nanos>)>>,
+    by_key: HashMap<Key, VecDeque<Submitted>>,
+}
+
+/// What is known of a request besides its key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Submitted {
+    at: Nanos,
+    latency: Option<Nanos>,
+    has_failed: bool,
+}
+
+impl Submitted {
+    /// One of which no more is known.
+    fn at(at: Nanos) -> Self {
+        Self {
+            at,
+            latency: None,
+            has_failed: false,
+        }
+    }
 }
 
 /// Compares `second` (what was done) with `first` (what was wanted). Memory is needed for requests
@@ -139,13 +167,19 @@ fn take(
     pairs: &mut Pairs,
 ) {
     let (request, outcome) = (&record.request, &record.outcome);
-    if matches!(
-        outcome.status,
-        Status::Skipped | Status::Dropped | Status::Missed
-    ) {
-        check.left_out[side] += 1;
-        return;
+    match outcome.status {
+        Status::Skipped | Status::Dropped => {
+            check.left_out[side] += 1;
+            return;
+        }
+        Status::Missed => {
+            check.missed[side] += 1;
+            return;
+        }
+        _ => {}
     }
+    let has_failed = outcome.status.has_failed();
+    check.failed += u64::from(side == 1 && has_failed);
     if request.op == Op::Flush {
         check.flushes[side] += 1;
         return;
@@ -160,10 +194,11 @@ fn take(
         sector: request.sector.get(),
         sectors: request.sectors.get(),
     };
-    let mine = (
-        request.start + outcome.delay.unwrap_or_default(),
-        outcome.latency,
-    );
+    let mine = Submitted {
+        at: request.start + outcome.delay.unwrap_or_default(),
+        latency: outcome.latency,
+        has_failed,
+    };
     let [a, b] = waiting;
     let (own, other) = if side == 0 { (a, b) } else { (b, a) };
     let Some(theirs) = other.by_key.get_mut(&key).and_then(VecDeque::pop_front) else {
@@ -179,10 +214,11 @@ fn take(
     } else {
         (theirs, mine)
     };
+    check.failed -= u64::from(earlier.has_failed && later.has_failed);
     pairs.push(Pair {
         key,
-        at: [earlier.0, later.0],
-        latency: Option::zip(earlier.1, later.1).map(|(a, b)| difference(a, b)),
+        at: [earlier.at, later.at],
+        latency: Option::zip(earlier.latency, later.latency).map(|(a, b)| difference(a, b)),
     });
 }
 
@@ -196,7 +232,7 @@ fn remaining(waiting: Waiting) -> Vec<(Key, Nanos)> {
     let mut all: Vec<(Key, Nanos)> = waiting
         .by_key
         .into_iter()
-        .flat_map(|(key, times)| times.into_iter().map(move |(at, _)| (key, at)))
+        .flat_map(|(key, times)| times.into_iter().map(move |of| (key, of.at)))
         .collect();
     all.sort_unstable();
     all

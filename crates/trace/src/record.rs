@@ -151,6 +151,11 @@ impl Status {
         matches!(self, Self::Done | Self::VerifyFailed)
     }
 
+    /// Whether it was submitted and did not end as it should: in full, with the right content.
+    pub const fn has_failed(self) -> bool {
+        self.was_submitted() && !matches!(self, Self::Done)
+    }
+
     /// Whether the device was asked at all: not if the request was left out on purpose, dropped for a conflict, or
     /// never started.
     pub const fn was_submitted(self) -> bool {

@@ -2,7 +2,7 @@
 
 use iosonar_units::Nanos;
 
-use super::{Check, Key, Waiting, difference};
+use super::{Check, Key, Submitted, Waiting, difference};
 
 /// The number of pairs kept; beyond it, a random sample of this size.
 const MOST_PAIRS: usize = 1 << 20;
@@ -88,13 +88,15 @@ fn settle(mut uneven: Vec<Pair>, shift: i64, waiting: &mut [Waiting; 2]) {
                 continue;
             };
             let times_of = |side: usize| pairs.iter().map(move |pair| pair.at[side]);
-            let mut many: Vec<Nanos> = times_of(side).chain(rest.iter().map(|r| r.0)).collect();
+            let mut many: Vec<Nanos> = times_of(side).chain(rest.iter().map(|r| r.at)).collect();
             many.sort_unstable();
             let others = times_of(1 - side).map(|at| on_first_clock(1 - side, at));
             let mut few: Vec<i64> = others.collect();
             few.sort_unstable();
             let times: Vec<i64> = many.iter().map(|at| on_first_clock(side, *at)).collect();
-            *rest = alone(&times, &few).map(|n| (many[n], None)).collect();
+            *rest = alone(&times, &few)
+                .map(|n| Submitted::at(many[n]))
+                .collect();
         }
     }
 }
@@ -182,7 +184,7 @@ mod tests {
         let uneven = uneven.count();
         assert!(uneven > 0 && uneven < MOST / 2, "{uneven}");
         let mut waiting = [Waiting::default(), Waiting::default()];
-        let rest = VecDeque::from([(Nanos::SECOND, None)]);
+        let rest = VecDeque::from([Submitted::at(Nanos::SECOND)]);
         waiting[1].by_key.insert(key(0), rest.clone());
         let mut check = Check::default();
         pairs.finish(&mut check, &mut waiting);

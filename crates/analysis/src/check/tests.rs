@@ -68,6 +68,50 @@ fn what_is_missing_or_too_much_is_told_with_examples() {
 }
 
 #[test]
+fn requests_that_failed_were_not_done() {
+    let load = vec![
+        row(0, Op::Read, 0, 8),
+        row(1, Op::Read, 8, 8),
+        row(2, Op::Flush, 0, 0),
+    ];
+    let ending = |number: usize, status: Status| {
+        let mut rows = load.clone();
+        rows[number].outcome.status = status;
+        rows
+    };
+    assert!(compare(load.clone(), load.clone()).is_same());
+    for status in [
+        Status::Error(5),
+        Status::Short,
+        Status::Cancelled,
+        Status::VerifyFailed,
+    ] {
+        for number in [0, 2] {
+            let check = compare(load.clone(), ending(number, status));
+            assert_eq!((check.failed, check.missing, check.extra), (1, 0, 0));
+            assert!(!check.is_same());
+        }
+        // What the recording could not do need not be done.
+        assert!(compare(ending(0, status), load.clone()).is_same());
+        assert!(compare(ending(0, status), ending(0, status)).is_same());
+        let other = compare(ending(0, status), ending(1, status));
+        assert_eq!(other.failed, 1);
+    }
+    let check = compare(load.clone(), ending(0, Status::Missed));
+    assert_eq!(
+        (check.missing, check.missed, check.left_out),
+        (1, [0, 1], [0, 0])
+    );
+    let check = compare(load.clone(), ending(0, Status::Skipped));
+    assert_eq!(
+        (check.missing, check.missed, check.left_out),
+        (1, [0, 0], [0, 1])
+    );
+    assert!(compare(Vec::new(), Vec::new()).is_empty());
+    assert!(!compare(vec![load[2]], Vec::new()).is_empty());
+}
+
+#[test]
 fn splits_and_merges_are_recognised() {
     let load = vec![
         row(0, Op::Read, 0, 512),
@@ -287,7 +331,12 @@ fn what_was_never_submitted_is_left_out_on_either_side() {
         let mut left_out = row(1, Op::Write, 8, 8);
         left_out.outcome = Outcome::untimed(status);
         let check = compare(vec![left_out; 2], vec![left_out]);
-        assert_eq!((check.left_out, check.expected, check.seen), ([2, 1], 0, 0));
+        let (left_out, missed) = match status {
+            Status::Missed => ([0, 0], [2, 1]),
+            _ => ([2, 1], [0, 0]),
+        };
+        assert_eq!((check.left_out, check.missed), (left_out, missed));
+        assert_eq!((check.expected, check.seen), (0, 0));
     }
     // A request that failed was submitted.
     let mut failed = row(1, Op::Write, 8, 8);

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Check) -> anyhow::Result<Ending> {
         input::open_with(&args.done, &options)?
     };
     let found = check(wanted.as_mut(), done.as_mut())?;
-    if found.expected + found.seen == 0 {
+    if found.is_empty() {
         anyhow::bail!(
             "{} and {}: there are no requests to compare; check the files and the selected part",
             args.wanted.display(),
@@ -128,12 +128,20 @@ fn describe(found: &Found) -> String {
             "identical, but excluded from the differences below: one trace contains more copies than the other",
         ),
         (
-            found.left_out[0],
+            found.failed,
+            "FAILED: submitted, but not completed or not with the right contents, according to DONE",
+        ),
+        (
+            found.left_out[0] + found.missed[0],
             "not counted: never submitted, according to WANTED",
         ),
         (
             found.left_out[1],
-            "not counted: left out on purpose, according to DONE",
+            "not counted: left out by the replay, according to DONE",
+        ),
+        (
+            found.missed[1],
+            "not counted: never submitted, according to DONE",
         ),
     ] {
         if n > 0 {
@@ -202,10 +210,11 @@ fn conclusion(found: &Found) -> String {
             largest(found)
         ),
         false => format!(
-            "{}: {} missing, {} extra.\n",
+            "{}: {} missing, {} extra, {} failed.\n",
             Tone::Bad.of("The requests differ"),
             grouped(found.missing),
-            grouped(found.extra)
+            grouped(found.extra),
+            grouped(found.failed)
         ),
     }
 }
@@ -251,8 +260,11 @@ fn to_json(found: &Found) -> Output {
         ("ambiguous", found.ambiguous),
         ("flushes_wanted", found.flushes[0]),
         ("flushes_done", found.flushes[1]),
+        ("failed", found.failed),
         ("left_out_wanted", found.left_out[0]),
         ("left_out_done", found.left_out[1]),
+        ("missed_wanted", found.missed[0]),
+        ("missed_done", found.missed[1]),
     ] {
         json.figure(name, &none, MetricUnit::One, value as f64);
     }
