@@ -242,6 +242,8 @@ struct Mark {
     /// The requests submitted by then.
     submitted: u64,
     outstanding: u64,
+    /// The most that had been there by then.
+    most: u64,
     planned: Nanos,
 }
 
@@ -266,6 +268,8 @@ pub(crate) struct Watch {
     /// What was at the device after 1, 2, 4, 8, ... requests: the last time, and the time before.
     marks: [Mark; 2],
     at_end: Option<Mark>,
+    /// The most requests at the device when one was submitted.
+    most_outstanding: u64,
     /// Whether the load had more requests, and whether one of them was due and waited for a place.
     ended_early: bool,
     is_blocked_at_end: bool,
@@ -320,15 +324,22 @@ impl Watch {
             self.last = (lateness, wait);
         }
         self.handed += 1;
+        self.most_outstanding = self.most_outstanding.max(self.outstanding());
         if self.handed.is_power_of_two() {
             self.marks = [self.mark(planned), self.marks[0]];
         }
     }
 
+    #[inline]
+    fn outstanding(&self) -> u64 {
+        self.handed.saturating_sub(self.completed)
+    }
+
     fn mark(&self, planned: Nanos) -> Mark {
         Mark {
             submitted: self.handed,
-            outstanding: self.handed.saturating_sub(self.completed),
+            outstanding: self.outstanding(),
+            most: self.most_outstanding,
             planned,
         }
     }
@@ -474,7 +485,7 @@ impl Watch {
         let waited = self
             .first_wait
             .filter(|_| self.is_behind() || self.has_long_waits());
-        let piled_up = self.piles_up();
+        let piled_up = self.piles_up(now);
         let limited = [self.first_second_late, blocked, waited, piled_up];
         let Some(from) = limited.into_iter().flatten().min() else {
             return Verdict::KeptUp;
@@ -498,14 +509,20 @@ impl Watch {
     }
 
     /// Whether the device completed less than 98 % of what was submitted in the last half of the load or more, so that
-    /// more and more is there: since when.
-    fn piles_up(&self) -> Option<Nanos> {
+    /// more and more is there: since when. The replay ended `now`.
+    fn piles_up(&self, now: Nanos) -> Option<Nanos> {
         let (end, then) = (self.at_end?, self.marks[1]);
-        let growth = end.outstanding.saturating_sub(then.outstanding);
+        let growth = end.outstanding.saturating_sub(then.most);
         let submitted = end.submitted - then.submitted;
-        let is_growth =
-            growth > then.outstanding && is_more_than(growth, submitted, 1.0 - LEAST_DONE);
-        (then.submitted > 0 && is_growth).then_some(then.planned)
+        let is_growth = growth > then.most && is_more_than(growth, submitted, 1.0 - LEAST_DONE);
+        // A burst at the end is complete soon: after 2 % of the time, or after the time that requests take.
+        let drained = now.max(self.last_completion);
+        let drained = drained.saturating_sub(self.last_handed).get() as f64;
+        let time = end.planned.saturating_sub(then.planned).get() as f64;
+        let usual = self.latencies.histogram.quantile(0.5);
+        let usual = usual.map_or(0.0, |median| median.get() as f64);
+        let is_slow = drained > (1.0 - LEAST_DONE) * time && drained > LONGER * usual;
+        (then.submitted > 0 && is_growth && is_slow).then_some(then.planned)
     }
 
     /// Whether one in a hundred waited for the device for much longer than the device takes.
@@ -522,6 +539,8 @@ impl Watch {
 const LONG_WAIT: Nanos = Nanos::MILLISECOND;
 /// The share of the wanted rate that has to be done.
 const LEAST_DONE: f64 = 0.98;
+/// What piles up takes this many times the median latency to complete, or more: where latencies grow steadily, twice.
+const LONGER: f64 = 1.5;
 
 /// Whether `count` of `n` is more than this share, beyond what chance explains: by three standard
 /// deviations of the count. One late start of a hundred proves nothing.
@@ -842,12 +861,44 @@ mod tests {
             };
             watch.marks[1] = Mark {
                 submitted,
-                outstanding: then,
+                outstanding: 0,
+                most: then,
                 planned,
             };
             let since = piles_up.then_some(planned);
-            assert_eq!(watch.piles_up(), since, "{then} {outstanding}");
+            let found = watch.piles_up(Nanos::SECOND);
+            assert_eq!(found, since, "{then} {outstanding}");
         }
+    }
+
+    #[test]
+    fn a_burst_at_the_end_is_no_pile() {
+        let ms = Nanos::from_millis;
+        // Single requests every 25 ms, then ten at once, which take 5 ms if they are served together.
+        let verdict = |last_ms: &dyn Fn(u64) -> u64| {
+            let mut watch = Watch::default();
+            let mut single = 0;
+            while single < 60 {
+                let at = ms(25 * single);
+                watch.handed_over(at, Some(at), at);
+                watch.completed(at + ms(5), ms(5), false);
+                single += 1;
+            }
+            let at = ms(25 * single);
+            (0..10).for_each(|_| watch.handed_over(at, Some(at), at));
+            watch.end_of_load(false);
+            (1..=10).for_each(|i| watch.completed(at + ms(last_ms(i)), ms(last_ms(i)), false));
+            watch.verdict(at + ms(last_ms(10)), 1 << 16, None)
+        };
+        assert_eq!(verdict(&|_| 5), Verdict::KeptUp);
+        // Each takes a tenth of the time of the load.
+        assert_eq!(verdict(&|i| 150 * i).name(), "device-limited");
+        // As many as ever are there, but all take as long.
+        let mut watch = Watch::default();
+        (0..1000).for_each(|i| watch.handed_over(ms(i), Some(ms(i)), ms(i)));
+        watch.end_of_load(false);
+        (0..1000).for_each(|i| watch.completed(ms(i + 2_000), ms(2_000), false));
+        assert_eq!(watch.verdict(ms(3_000), 1 << 16, None), Verdict::KeptUp);
     }
 
     #[test]
