@@ -40,8 +40,7 @@ pub use charts::names_in_title;
 pub use exposition::{EXPOSITION_TYPE, SweepRuns, exposition};
 pub use findings::{Finding, Of, Threshold};
 pub use measure::{
-    Failure, Growing, Look, LookOptions, Measured, Needs, NothingMeasured, Notice, Origin,
-    WorkingSets,
+    Failure, Growing, Look, LookOptions, Measured, Needs, NothingMeasured, Origin, WorkingSets,
 };
 pub use page::conclusion::{Submission, SubmissionFlaw, per_second};
 pub use page::{Beside, LivePage, Page, RunState};

@@ -7,7 +7,6 @@ mod growing;
 mod look;
 mod measured;
 mod needs;
-mod notice;
 pub(crate) mod seen;
 
 pub use growing::Growing;
@@ -16,7 +15,6 @@ pub use look::{Look, LookOptions, Origin, WorkingSets};
 pub use measured::{Measured, NothingMeasured};
 pub use needs::Needs;
 pub(crate) use needs::View;
-pub use notice::Notice;
 pub use seen::Failure;
 
 #[cfg(test)]

@@ -42,6 +42,7 @@ mod format;
 pub mod formats;
 pub mod input;
 mod metadata;
+mod notice;
 pub mod output;
 pub mod packed;
 mod record;
@@ -68,6 +69,7 @@ pub use formats::kernel::{
 };
 pub use input::Reading;
 pub use metadata::{Metadata, MetadataError, Remark, RemarkKind};
+pub use notice::Notice;
 pub use record::{Flags, Op, Outcome, Quantity, Record, Request, Status};
 pub use requests::Requests;
 pub use salvage::CutOff;

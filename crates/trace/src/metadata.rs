@@ -6,6 +6,8 @@ use std::fmt;
 use iosonar_units::Nanos;
 use serde_json::{Error, Map, Value};
 
+use crate::Notice;
+
 /// What a trace says about itself besides its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metadata {
@@ -134,6 +136,15 @@ impl From<Error> for MetadataError {
 }
 
 impl Metadata {
+    /// Those of the requests alone, for records of another run of them: what must be known of the old outcomes is left out.
+    pub fn of_load(&self) -> Self {
+        let mut of_load = self.clone();
+        of_load
+            .notices
+            .retain(|line| Notice::all(std::slice::from_ref(line)).next().is_none());
+        of_load
+    }
+
     /// The most bytes of JSON in a file: [`of_json`](Self::of_json) refuses more, and `.ios` files with more are not
     /// written.
     pub const MOST_JSON: usize = 1 << 20;

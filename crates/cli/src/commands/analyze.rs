@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Analyze) -> anyhow::Result<Ending> {
             let options = args.options(reading);
             in_order(paths, reading, |reader| measure(paths, &options, reader))
         })?;
-        remarks::print(&measured.metadata, args.output.quiet);
+        remarks::print_of_records(&measured.metadata, args.output.quiet);
         if let Some(dir) = &args.csv {
             let dir = if several {
                 dir.join(format!("{}-{}", i + 1, stem(&paths[0])))

@@ -21,7 +21,7 @@ use crate::exit::{Ending, Usage, note, print_beside, print_data, warn, write_fil
 use crate::low::Calibrate;
 use crate::render::check_model::why_closed_loop;
 use crate::render::messages::Warning;
-use crate::render::picture;
+use crate::render::{picture, remarks};
 use iosonar_stats::Output;
 use iosonar_trace::apart;
 use words::{disk_json, disk_words, flash_json, flash_words, quality_words, ssd_json, ssd_words};
@@ -83,6 +83,7 @@ pub(crate) fn run(args: &Calibrate) -> anyhow::Result<Ending> {
     };
     let mut reader = input::open_changed(&args.records, &reading)?;
     let observed = Observed::read(&mut *reader).map_err(named)?;
+    remarks::print_of_records(reader.metadata(), args.output.quiet);
     if observed.without_time() > 0 && !args.output.quiet {
         warn(
             Warning::ImplausibleLatency,

@@ -124,7 +124,7 @@ fn judged(
         }
         (observed, _) => observed?,
     };
-    remarks::print(reader.metadata(), args.output.quiet);
+    remarks::print_of_records(reader.metadata(), args.output.quiet);
     if observed.without_time() > 0 && !args.output.quiet {
         note(&format!(
             "note: {} left out: a latency of 0 s is not plausible",

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Info) -> anyhow::Result<Ending> {
             }
             anyhow::Ok((summary, reader.metadata().clone()))
         })?;
-        remarks::print(&metadata, args.output.quiet);
+        remarks::print_of_records(&metadata, args.output.quiet);
         if args.output.json {
             output.append("traces", json(path, &summary, &metadata));
         } else {

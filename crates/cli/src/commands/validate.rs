@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Validate) -> anyhow::Result<Ending> {
     let mut recording = input::open_changed(&args.trace, &reading)?;
     let of =
         validate(&profile, &mut *recording).with_context(|| args.trace.display().to_string())?;
-    remarks::print(recording.metadata(), args.output.quiet);
+    remarks::print_of_records(recording.metadata(), args.output.quiet);
     match args.output.json {
         true => {
             let input = args.trace.display().to_string();

@@ -2,7 +2,7 @@
 
 use iosonar_report::{counted, remark};
 use iosonar_trace::fit::Fitted;
-use iosonar_trace::{Metadata, Remark};
+use iosonar_trace::{Metadata, Notice, Remark};
 
 use super::messages::{Warning, codes};
 use crate::exit::warn;
@@ -14,6 +14,14 @@ pub(crate) fn print(metadata: &Metadata, quiet: bool) {
     }
     let warned = |of: &Remark| warn(codes::of_remark(of.kind), &remark(of));
     metadata.remarks.iter().for_each(warned);
+}
+
+/// Reports that the records are not of the storage, and what happened while they were read.
+pub(crate) fn print_of_records(metadata: &Metadata, quiet: bool) {
+    for fake in Notice::fakes(&metadata.notices) {
+        warn(Warning::Fake, &format!("FAKE: {fake}"));
+    }
+    print(metadata, quiet);
 }
 
 /// Remarks on the trace that drove a simulation, a line each.

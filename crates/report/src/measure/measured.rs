@@ -8,11 +8,10 @@ use iosonar_plot::{Cloud, grouped};
 use iosonar_stats::{
     BandPoint, Distribution, Estimate, cdf_band, mean_of, quantile_interval, quantile_of,
 };
-use iosonar_trace::Metadata;
+use iosonar_trace::{Metadata, Notice};
 use iosonar_units::Nanos;
 
 use super::clouds::{Clouds, FAILED, HELD_READ, READ, WRITE};
-use super::notice::Notice;
 use super::seen::{Beyond, Failure, Seen};
 use super::{LookOptions, Origin, Quantity, View};
 use crate::self_check::SelfCheckRow;

@@ -1,11 +1,11 @@
 //! What a page begins with: what was measured, how long it took, and whether the load was kept up with.
 
 use iosonar_plot::{counted, grouped};
-use iosonar_trace::{Metadata, Outcome, Status};
+use iosonar_trace::{Metadata, Notice, Outcome, Status};
 use iosonar_units::Nanos;
 
 use crate::measure::seen::Delays;
-use crate::measure::{Failure, Measured, Notice, Quantity};
+use crate::measure::{Failure, Measured, Quantity};
 use crate::words::{joined, quantile};
 
 /// Whether the load was kept up with, from the records alone.
@@ -79,6 +79,8 @@ pub struct Submission {
     is_replay: bool,
     delays: Delays,
     never_submitted: u64,
+    submitted: u64,
+    failed: u64,
     fakes: Vec<String>,
 }
 
@@ -86,6 +88,8 @@ impl Submission {
     /// Adds a request.
     pub fn push(&mut self, outcome: &Outcome) {
         self.never_submitted += u64::from(outcome.status == Status::Missed);
+        self.submitted += u64::from(outcome.status.was_submitted());
+        self.failed += u64::from(outcome.status.has_failed());
         if let Some(delay) = outcome.delay.filter(|_| outcome.status.is_timed()) {
             self.delays.push(delay, outcome.pushed_back);
         }
@@ -100,6 +104,11 @@ impl Submission {
                 self.fakes.push(why.to_owned());
             }
         }
+    }
+
+    /// How many requests failed, of how many that were submitted; `None` if none did. They have no times.
+    pub fn failed(&self) -> Option<(u64, u64)> {
+        (self.failed > 0).then_some((self.failed, self.submitted))
     }
 
     /// Why its times are not those of storage; empty where the file does not say so.

@@ -78,9 +78,9 @@ impl Prepared {
     /// What is written above the records: the load's own notices, and where the records come from.
     fn provenance(&self, headline: &str) -> Result<Metadata, TraceError> {
         let mut metadata = match self.load() {
-            LoadModel::Trace { path, reading, .. } => {
-                input::open_with(path, &reading.options)?.metadata().clone()
-            }
+            LoadModel::Trace { path, reading, .. } => input::open_with(path, &reading.options)?
+                .metadata()
+                .of_load(),
             _ => Metadata::default(),
         };
         let tool = format!("iosonar {}", env!("CARGO_PKG_VERSION"));

@@ -4,10 +4,12 @@ use std::path::Path;
 
 use iosonar_guard::free_space;
 use iosonar_replay::{Beyond, Summary, Target};
-use iosonar_report::{Notice, SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow};
+use iosonar_report::{SELF_CHECK_ENDING, SELF_CHECK_HEADER, SelfCheckRow};
 use iosonar_trace::output::{Largest, WholeFile};
 use iosonar_trace::transform::beginning;
-use iosonar_trace::{Batch, Metadata, TraceError, TraceWriter, WriteOptions, apart, input, output};
+use iosonar_trace::{
+    Batch, Metadata, Notice, TraceError, TraceWriter, WriteOptions, apart, input, output,
+};
 use iosonar_units::{Bytes, Nanos, with_ending};
 
 use super::{ReplayPlan, ReplayPlanError};
@@ -141,7 +143,7 @@ impl ReplayPlan {
         let mut metadata = if load.scan.is_known {
             input::open_with(&load.path, &load.reading.options)?
                 .metadata()
-                .clone()
+                .of_load()
         } else {
             Metadata::default()
         };

@@ -10,9 +10,9 @@ use iosonar_hosts::{
     Seen, Shell, Start, connect,
 };
 use iosonar_replay::{RecordKeeping, ReplaySpec, StopRequest, Target, Writes};
-use iosonar_report::{Notice, counted};
+use iosonar_report::counted;
 use iosonar_study::replay::{Dealt, ReplayPlan, dealt, refuse_on_hosts};
-use iosonar_trace::{Metadata, Reading, TraceWriter, WriteOptions, input, output};
+use iosonar_trace::{Metadata, Notice, Reading, TraceWriter, WriteOptions, input, output};
 use iosonar_units::Bytes;
 
 use super::announce::Shown;
@@ -55,9 +55,8 @@ pub(super) fn run(args: &Replay, spec: &ReplaySpec, host: &Host) -> anyhow::Resu
     signals::watch()?;
     let provenance = |facts: &[(AgentHello, Facts)]| -> anyhow::Result<Metadata> {
         let loads = plan.load_names();
-        let metadata = input::open_with(&first.path, &first.reading.options)?;
-        let metadata = metadata.metadata().clone();
-        Ok(above_records(metadata, &loads, &names, facts, spec))
+        let load = input::open_with(&first.path, &first.reading.options)?;
+        Ok(above_records(load.metadata(), &loads, &names, facts, spec))
     };
     let group = Group {
         args,
@@ -121,12 +120,13 @@ fn member(dealt: &Dealt, spec: &ReplaySpec) -> Member {
 
 /// What is written above the records.
 fn above_records(
-    mut metadata: Metadata,
+    load: &Metadata,
     loads: &str,
     names: &[String],
     facts: &[(AgentHello, Facts)],
     spec: &ReplaySpec,
 ) -> Metadata {
+    let mut metadata = load.of_load();
     let tool = format!("iosonar {}", env!("CARGO_PKG_VERSION"));
     let kernels = facts.iter().map(|(hello, _)| hello.kernel.as_str());
     let mut kernels: Vec<&str> = kernels.collect();

@@ -24,12 +24,12 @@ impl<'a> Notice<'a> {
     }
 
     /// Of the lines above some records.
-    pub(crate) fn all(lines: &'a [String]) -> impl Iterator<Item = Self> {
+    pub fn all(lines: &'a [String]) -> impl Iterator<Item = Self> {
         lines.iter().filter_map(|line| Self::of(line))
     }
 
     /// Why records below these lines are not of the storage.
-    pub(crate) fn fakes(lines: &'a [String]) -> impl Iterator<Item = &'a str> {
+    pub fn fakes(lines: &'a [String]) -> impl Iterator<Item = &'a str> {
         Self::all(lines).filter_map(|notice| match notice {
             Self::Fake(why) => Some(why),
             Self::Warning(_) => None,
