@@ -458,6 +458,32 @@ fn options_without_an_effect_on_a_comparison_are_refused() {
 }
 
 #[test]
+fn requests_that_failed_are_named_beside_the_times_of_the_others() {
+    let scratch = Scratch::new();
+    let records = |name: &str, failed: u64| {
+        let mut rows = "time_ms,sector,sectors,op,latency_us,status\n".to_owned();
+        for i in 0..1_000_u64 {
+            let status = if i < failed { "error:5" } else { "done" };
+            rows += &format!("{i},8,8,read,{},{status}\n", 900 + i % 200);
+        }
+        scratch.file(name, rows)
+    };
+    let (healthy, lost) = (records("healthy.csv", 0), records("lost.csv", 400));
+    let options = ["--target", "p99 < 200ms"];
+    let compared = run("compare", &[&healthy, &lost], &options);
+    let text = out(&compared);
+    let line = "Of lost, 400 of 1 000 requests failed, and are not in its times.";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("misses: too many requests failed"), "{text}");
+    let json = out(&run("compare", &[&healthy, &lost], &["--json"]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let failed = serde_json::json!([{ "input": "lost", "failed": 400, "submitted": 1000 }]);
+    assert_eq!(json["failed"], failed, "{json:#}");
+    let alike = out(&run("compare", &[&healthy, &healthy], &options));
+    assert!(!alike.contains("failed"), "{alike}");
+}
+
+#[test]
 fn times_of_no_storage_are_called_fake() {
     let scratch = Scratch::new();
     let rows = |op: &str| -> String {
@@ -485,6 +511,23 @@ fn times_of_no_storage_are_called_fake() {
     assert_eq!(json["fakes"][0]["input"], "dry", "{json}");
     let real_only = out(&run("compare", &[&real, &real], &[]));
     assert!(!real_only.contains("FAKE"), "{real_only}");
+    for command in ["info", "analyze"] {
+        for (file, is_fake) in [(&dry, true), (&real, false)] {
+            let said = err(&run(command, &[file], &[]));
+            assert_eq!(said.contains("FAKE: no target was accessed"), is_fake);
+        }
+    }
+    // The times of another run of the load are its own.
+    let simulated = scratch.path("simulated.ios");
+    let trace = format!("--trace={}", dry.display());
+    let records = format!("--records={}", simulated.display());
+    let again = iosonar()
+        .args(["sim", "-q", "ibm-18es", &trace, &records])
+        .output()
+        .unwrap();
+    assert!(again.status.success(), "{}", err(&again));
+    let text = out(&run("compare", &[&real, &simulated], &[]));
+    assert!(!text.contains("FAKE"), "{text}");
 }
 
 #[test]

@@ -383,6 +383,79 @@ fn a_drive_that_is_always_busy_may_be_used_to_a_part_of_its_capacity() {
     assert!((volume("2000") - 667.0).abs() < 20.0);
 }
 
+#[test]
+fn more_than_a_limit_without_bursts_is_not_met_by_a_volume() {
+    let with = |per_s: u32, command: &[&str]| {
+        let rate = format!("load.rate_per_s={per_s}");
+        let set = ["--set", "load.size=4KiB", "--set", &rate];
+        let requests = ["--set", "load.requests=50000"];
+        out(&run(&[command, &set[..], &requests].concat()))
+    };
+    let sim = ["sim", "aws-gp3-500gib", "--target", "p99 < 2s"];
+    // It serves 3 000 a second, whatever its queue can hold.
+    let above = with(3_100, &sim);
+    assert!(
+        above.contains("NOT STEADY    the offered load of the busiest station is 1.03"),
+        "{above}"
+    );
+    assert!(above.contains("unstable"), "{above}");
+    assert!(above.contains("used to 100.0 % of its baseline"), "{above}");
+    // So near to it the queue takes longer to build up.
+    let near = with(3_000, &sim);
+    assert!(near.contains("runs too short"), "{near}");
+    let below = with(2_000, &sim);
+    assert!(below.contains("p99 < 2 s: meets"), "{below}");
+    assert!(!below.contains("NOT STEADY"), "{below}");
+    let plan = with(300, &["plan", "aws-gp3-500gib", "--target", "p99 < 1s"]);
+    let best = plan.split("to meet it: ").chain(plan.split("meets it: "));
+    let best = best.filter_map(|text| text.split(' ').next()?.parse::<f64>().ok());
+    let best = best.fold(0.0, f64::max);
+    assert!(best > 2_000.0 && best < 3_000.0, "{plan}");
+}
+
+#[test]
+fn combinations_are_labelled_as_single_simulations_are() {
+    let scratch = Scratch::new();
+    let lossy = [FAILS, FAILS_AGAIN, DISK].concat();
+    let file = scratch.file("lossy.toml", &lossy);
+    let vary = ["--vary", "array.level=raid5,raid6", "--target", "p99 < 1s"];
+    let varied = |file: &Path, options: &[&str]| {
+        let command = ["sim", text(file)];
+        out(&run(&[&command[..], options].concat()))
+    };
+    let found = varied(&file, &vary);
+    assert!(
+        found.contains("  DATA LOSS     array.level=raid5: "),
+        "{found}"
+    );
+    assert!(found.contains("misses: data loss"), "{found}");
+    assert!(found.contains("The p99 without data loss is "), "{found}");
+    // Neither loses data if only one disk fails.
+    let file = scratch.file("safe.toml", [FAILS, DISK].concat());
+    let found = varied(&file, &vary);
+    assert!(
+        !found.contains("LOSS") && !found.contains("loss"),
+        "{found}"
+    );
+
+    let volume = |rates: &str| {
+        let rates = format!("load.rate_per_s={rates}");
+        let set = ["--set", "load.size=4KiB", "--set", "load.requests=20000"];
+        let options = [&["--vary", &rates][..], &set].concat();
+        let found = varied(Path::new("aws-gp3-500gib"), &options);
+        let json = json_of(&[&["sim", "aws-gp3-500gib"], &options[..]].concat());
+        (found, json["combinations"].clone())
+    };
+    let (found, json) = volume("1000,6000");
+    assert!(
+        found.contains("  NOT STEADY    load.rate_per_s=6000: "),
+        "{found}"
+    );
+    assert_eq!(json[0]["not_steady"], Value::Null);
+    assert_eq!(json[1]["not_steady"]["why"], "queue-grows", "{json:#}");
+    assert!(!volume("500,1000").0.contains("NOT STEADY"));
+}
+
 /// Reads of 4 KiB, this many in a second, for this many seconds.
 fn recording(scratch: &Scratch, per_s: u64, seconds: u64) -> PathBuf {
     let rows: String = (0..per_s * seconds)

@@ -90,7 +90,7 @@ pub fn exposition(state: RunState, measured: &Measured, sweep: Option<SweepRuns>
         for verdict in verdicts {
             let met = match verdict.word {
                 Word::Meets => 1.0,
-                Word::Misses => 0.0,
+                Word::Misses | Word::Failed => 0.0,
                 Word::Unclear
                 | Word::NoInterval
                 | Word::TooShort

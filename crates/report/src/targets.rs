@@ -2,7 +2,7 @@
 
 use iosonar_analysis::objective::{Attained, Judgement, Objective, Statistic};
 use iosonar_plot::{Callout, Chart, Colour, Line, Mark, Named, counted};
-use iosonar_trace::Quantity;
+use iosonar_trace::{Quantity, Requests};
 
 use crate::attained::{distance_of, found_of, interval_of};
 use crate::measure::Measured;
@@ -34,6 +34,8 @@ pub enum Word {
     TooShort,
     /// It would meet the target, but requests that failed or have no time are not in it.
     Incomplete,
+    /// More requests failed than may be beyond the limit.
+    Failed,
     /// The figures are not those of a device.
     Fake,
     /// Nothing was measured of it.
@@ -61,6 +63,7 @@ impl Word {
             Self::NoInterval => "unclear: no confidence interval",
             Self::TooShort => "unclear: the runs are too short",
             Self::Incomplete => "unclear: some requests have no latency",
+            Self::Failed => "misses: too many requests failed",
             Self::Fake => "no verdict: the figures are FAKE",
             Self::Unknown => "not measured",
         }
@@ -77,6 +80,7 @@ impl Word {
             Self::NoInterval => ("unclear", Some("no confidence interval is known")),
             Self::TooShort => ("unclear", Some("the runs are too short")),
             Self::Incomplete => ("unclear", Some("some requests have no latency")),
+            Self::Failed => ("misses", Some("too many requests failed")),
             Self::Fake => ("none", Some("the figures are fake")),
             Self::Unknown => ("none", Some("it was not measured")),
         }
@@ -86,7 +90,7 @@ impl Word {
     pub(crate) fn class(self) -> &'static str {
         match self {
             Self::Meets => "good",
-            Self::Misses => "warning",
+            Self::Misses | Self::Failed => "warning",
             _ => "muted",
         }
     }
@@ -99,6 +103,7 @@ pub fn verdicts(input: &Measured) -> Vec<Assessment<'_>> {
     let word = |attained: &Option<Attained>| match attained {
         None => Word::Unknown,
         Some(_) if is_fake => Word::Fake,
+        Some(of) if too_many_failed(input, &of.objective) => Word::Failed,
         Some(of) if of.verdict == Judgement::Meets && is_incomplete => Word::Incomplete,
         Some(of) => Word::of(of),
     };
@@ -137,12 +142,23 @@ impl Assessment<'_> {
     }
 }
 
+/// Whether more requests failed, beyond chance, than may take longer than a quantile of all.
+fn too_many_failed(input: &Measured, objective: &Objective) -> bool {
+    let (Requests::All, Statistic::Quantile(p)) = (objective.requests, objective.statistic) else {
+        return false;
+    };
+    let failed = input.failed() as f64;
+    let timed = input.timed() as f64;
+    let most = (1.0 - p) * (failed + timed);
+    failed > most + 3.0 * most.sqrt()
+}
+
 /// The verdicts on an input in a sentence; `None` without targets.
 pub(crate) fn sentence(input: &Measured) -> Option<String> {
     let verdicts = verdicts(input);
     let (mut sure, mut rest) = (Vec::new(), Vec::new());
     for (words, is_sure, of) in [
-        ("misses", true, &[Word::Misses][..]),
+        ("misses", true, &[Word::Misses, Word::Failed][..]),
         ("meets", true, &[Word::Meets]),
         (
             "It is unclear whether it meets",
@@ -420,6 +436,24 @@ mod tests {
             said.ends_with(". There is no verdict on write p50 < 1 s."),
             "{said}"
         );
+    }
+
+    #[test]
+    fn more_failures_than_may_be_beyond_a_quantile_miss_it() {
+        // 200 of 20 000 may take longer than the p99, beyond chance 242.
+        for (failed, word) in [
+            (0, Word::Meets),
+            (242, Word::Incomplete),
+            (243, Word::Failed),
+        ] {
+            let input = measured("p99 < 1s, mean < 1s, read p99 < 1s", &[], failed);
+            let all = words(&input);
+            assert_eq!(all[0], word, "{failed}");
+            assert!(!all[1..].contains(&Word::Failed));
+        }
+        let said = sentence(&measured("p99 < 1s", &[], 243)).unwrap();
+        assert!(said.contains(" misses p99 < 1 s"), "{said}");
+        assert_eq!(Word::Failed.token().0, "misses");
     }
 
     #[test]

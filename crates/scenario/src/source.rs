@@ -305,7 +305,7 @@ impl RequestSource for Trace {
                 place: Place::of(&self.path, self.batch.place(self.row)),
                 problem: format!(
                     "the request ends at sector {}, beyond the end of the {} at sector {}: {}, or add --set \
-                     load.beyond=fit (or wrap, or clip) to the command",
+                     load.beyond=fit (or wrap, or clip) to the command (choose: --fit or --wrap)",
                     request.end(),
                     self.on.name(),
                     self.fitter.target_sectors(),

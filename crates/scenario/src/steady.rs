@@ -118,6 +118,19 @@ struct Spent {
     device_s: f64,
 }
 
+impl Spent {
+    /// The share of the baseline of a limit.
+    fn share_of(&self, (limit, units): &(Limit, u64)) -> f64 {
+        *units as f64 / (limit.baseline as f64 * self.device_s)
+    }
+}
+
+/// By which share of their mean this number of independent arrivals may exceed it: four standard errors.
+fn chance(arrivals: u64) -> f64 {
+    const ERRORS: f64 = 4.0;
+    ERRORS / (arrivals as f64).sqrt()
+}
+
 impl Prepared {
     /// Why its media were not cleaned as they will be in a longer run; `None` if they were, or were not written. In the steady
     /// state a page of flash is erased for each one that is programmed.
@@ -227,35 +240,34 @@ impl Prepared {
         })
     }
 
-    /// The largest share of the baseline of a limit that its SSDs used; 0 without limits, and more than 1 on credit.
+    /// The largest share of the baseline of a limit that was offered to its SSDs; 0 without limits. What exceeds 1 is on credit,
+    /// or waits.
     pub fn limits_used(&self, result: &SimulationResult) -> f64 {
         let Some(spent) = self.spent(result) else {
             return 0.0;
         };
-        let share = |(limit, units): &(Limit, u64)| {
-            *units as f64 / (limit.baseline as f64 * spent.device_s)
-        };
-        let shares = spent.of_limits.iter().map(share);
+        let shares = spent.of_limits.iter().map(|of| spent.share_of(of));
         shares.filter(|share| share.is_finite()).fold(0.0, f64::max)
     }
 
     /// Whether the load uses credits of a limit faster than it earns them, so that it cannot last for ever.
     pub fn on_credit(&self, result: &SimulationResult) -> Option<OnCredit> {
-        /// What it may use beyond what it earned: this share, or four standard errors of as many independent arrivals.
+        /// What it may use beyond what it earned at least.
         const MUCH: f64 = 0.02;
-        const ERRORS: f64 = 4.0;
-        let Spent {
-            of_limits,
-            device_s,
-        } = self.spent(result)?;
+        /// The requests of a run from which its length says how long they took to arrive.
+        const FEWEST: u64 = 100;
+        let spent = self.spent(result)?;
         let report = result.ssd.as_ref()?;
         let counts = report.limits.as_ref()?;
-        let chance = ERRORS / (counts.passed as f64).sqrt();
-        let of_limit = |(Limit { baseline, burst }, units): (Limit, u64)| {
-            let (_, credits) = burst?;
-            let baseline = baseline as f64;
-            let used = units as f64 / (baseline * device_s);
-            let lasts_s = credits as f64 / (baseline * (used - 1.0));
+        if counts.passed < FEWEST * u64::from(result.replications) {
+            return None;
+        }
+        let chance = chance(counts.passed);
+        let of_limit = |of: &(Limit, u64)| {
+            let (limit, _) = of;
+            let (_, credits) = limit.burst?;
+            let used = spent.share_of(of);
+            let lasts_s = credits as f64 / (limit.baseline as f64 * (used - 1.0));
             let run_s = report.measured.as_secs_f64() / f64::from(result.replications);
             (used > 1.0 + chance.max(MUCH)).then_some(OnCredit {
                 used,
@@ -265,10 +277,36 @@ impl Prepared {
             })
         };
         let first_to_end = |a: &OnCredit, b: &OnCredit| a.lasts_s.total_cmp(&b.lasts_s);
-        of_limits
-            .into_iter()
-            .filter_map(of_limit)
-            .min_by(first_to_end)
+        let of_limits = spent.of_limits.iter();
+        of_limits.filter_map(of_limit).min_by(first_to_end)
+    }
+
+    /// The offered load of the busiest station, and whether it is certainly too high.
+    fn offered_to_stations(&self, result: &SimulationResult) -> Option<(f64, bool)> {
+        let (busiest, stability) = self.busiest()?;
+        if stability == Stability::Unstable {
+            return Some((busiest.lower.min(busiest.upper), true));
+        }
+        // Where only bounds are known, it was measured.
+        let used = result.utilisation.iter().map(|used| used.mean);
+        let used = used.filter(|used| used.is_finite()).fold(0.0, f64::max);
+        Some((busiest.lower.max(used.min(busiest.upper)), false))
+    }
+
+    /// The same of the limits that are never exceeded, such as those of a volume without bursts; `None` without such limits,
+    /// or if a run need not have the rate of its load.
+    fn offered_to_limits(&self, result: &SimulationResult) -> Option<(f64, bool)> {
+        if !self.load().arrives_evenly() {
+            return None;
+        }
+        let spent = self.spent(result)?;
+        let without_bursts = spent.of_limits.iter();
+        let without_bursts = without_bursts.filter(|(limit, _)| limit.burst.is_none());
+        let offered = without_bursts
+            .map(|of| spent.share_of(of))
+            .reduce(f64::max)?;
+        let passed = result.ssd.as_ref()?.limits.as_ref()?.passed;
+        Some((offered, offered > 1.0 + chance(passed)))
     }
 
     /// Whether the offered load of arrivals that are given by laws is too high, or too close to saturation for the runs.
@@ -286,9 +324,11 @@ impl Prepared {
         let LoadModel::Synthetic { requests, .. } = self.load() else {
             return None;
         };
-        let (busiest, stability) = self.busiest()?;
-        let offered = busiest.lower.min(busiest.upper);
-        if stability == Stability::Unstable {
+        let (offered, is_unstable) = match self.offered_to_limits(result) {
+            Some(of_limits) => of_limits,
+            None => self.offered_to_stations(result)?,
+        };
+        if is_unstable {
             return Some(NotSteady::Unstable { offered });
         }
         let relaxation = (1.0 - offered).max(0.0).powi(-2);

@@ -321,6 +321,14 @@ fn doubts(samples: &[Sample]) -> String {
         for fake in fakes(sample) {
             text += &format!("{fake}.\n");
         }
+        if let Some((failed, of)) = sample.load.failed() {
+            text += &format!(
+                "Of {}, {} of {} requests failed, and are not in its times.\n",
+                sample.name,
+                iosonar_report::grouped(failed),
+                iosonar_report::grouped(of)
+            );
+        }
         if let Some(flaw) = flawed(sample) {
             text += &format!("{flaw}, so its times are not those of the whole load as demanded.\n");
         }
@@ -485,6 +493,12 @@ fn as_json(samples: &[Sample], quantity: Quantity, pairs: Option<&Paired>) -> Ou
     for sample in samples {
         for why in sample.load.fakes() {
             json.append("fakes", json!({"input": sample.name, "why": why}));
+        }
+        if let Some((failed, submitted)) = sample.load.failed() {
+            json.append(
+                "failed",
+                json!({"input": sample.name, "failed": failed, "submitted": submitted}),
+            );
         }
         for flaw in sample.load.flaws() {
             json.append("flaws", flaw_json(sample, flaw));

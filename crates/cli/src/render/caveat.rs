@@ -5,11 +5,16 @@ use iosonar_study::plan::Caveat;
 
 use super::{not_cleaned, on_credit};
 
+/// The label of [`Caveat::NotCleaned`].
+pub(crate) const NOT_CLEANED: &str = "NOT CLEANED";
+/// The label of [`Caveat::OnCredit`].
+pub(crate) const ON_CREDIT: &str = "ON CREDIT";
+
 /// The label that is printed before the reason.
 pub(crate) fn label(of: Caveat) -> &'static str {
     match of {
-        Caveat::NotCleaned(_) => "NOT CLEANED",
-        Caveat::OnCredit(_) => "ON CREDIT",
+        Caveat::NotCleaned(_) => NOT_CLEANED,
+        Caveat::OnCredit(_) => ON_CREDIT,
     }
 }
 

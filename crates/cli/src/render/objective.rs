@@ -1,6 +1,6 @@
 //! The outcome of objectives, in lines and for programs.
 
-use iosonar_analysis::objective::{Attained, Flaw, Judgement};
+use iosonar_analysis::objective::{Attained, Flaw, Judgement, Statistic};
 use iosonar_report::{Assessment, Word, counted, distance_of, found_of, grouped, interval_of};
 use iosonar_stats::Labels;
 use iosonar_units::Nanos;
@@ -18,19 +18,33 @@ pub(crate) fn line(of: &Attained) -> String {
             Some(Flaw::Overload) => "no 95 % interval, as the queue only grows".to_owned(),
             Some(Flaw::Deadlock) => "no 95 % interval, as requests were never served".to_owned(),
             Some(Flaw::TooShort) => "the runs are too short for a 95 % interval".to_owned(),
-            Some(Flaw::DataLoss { .. }) | None if of.verdict == Judgement::Unclear => {
-                "no 95 % interval: use --replications, or more requests".to_owned()
-            }
-            Some(Flaw::DataLoss { .. }) | None => format!(
-                "judged by the share of {} requests within the limit",
-                grouped(of.requests)
-            ),
+            Some(Flaw::DataLoss { .. }) | None => without_interval(of),
         },
     };
     let (found, distance) = (found_of(of), distance_of(of));
     match data_loss(of) {
         Some(loss) => format!("{objective}: {verdict}, {loss}; {found} of the others, {distance}"),
         None => format!("{objective}: {verdict}, {found} ({interval}), {distance}"),
+    }
+}
+
+/// How an objective was judged without an interval, or what is missing for one.
+fn without_interval(of: &Attained) -> String {
+    match (of.verdict, of.objective.statistic) {
+        (Judgement::Unclear, Statistic::Quantile(_)) if of.estimate.values > 1 => {
+            "no 95 % interval, as too few requests took longer or the replications differ too much"
+                .to_owned()
+        }
+        (Judgement::Unclear, _) => {
+            "no 95 % interval: use --replications, or more requests".to_owned()
+        }
+        (_, Statistic::Quantile(_)) => format!(
+            "judged by the share of {} requests within the limit",
+            grouped(of.requests)
+        ),
+        (_, Statistic::Mean | Statistic::Throughput) => {
+            "no 95 % interval, but too far from the limit for chance".to_owned()
+        }
     }
 }
 
@@ -96,11 +110,15 @@ pub(crate) fn as_json(labels: &Labels, of: &Attained) -> Value {
 
 /// The reason of a verdict that does not follow from the value, for programs.
 pub(crate) fn why(of: &Attained) -> Option<&'static str> {
-    match of.flaw? {
-        Flaw::DataLoss { .. } => Some("data loss"),
-        Flaw::TooShort => Some("runs too short"),
-        Flaw::Overload => Some("overload"),
-        Flaw::Deadlock => Some("deadlock"),
+    match of.flaw {
+        Some(Flaw::DataLoss { .. }) => Some("data loss"),
+        Some(Flaw::TooShort) => Some("runs too short"),
+        Some(Flaw::Overload) => Some("overload"),
+        Some(Flaw::Deadlock) => Some("deadlock"),
+        None if of.verdict == Judgement::Unclear && of.interval_95.is_none() => {
+            Some("no confidence interval is known")
+        }
+        None => None,
     }
 }
 

@@ -419,7 +419,12 @@ fn overload(
 /// That the result depends on how long the run is.
 fn growth(not_steady: NotSteady) -> String {
     let tag = codes::of_not_steady(&not_steady).tag();
-    let what = match not_steady {
+    format!("  NOT STEADY    {}{tag}\n", why_not_steady(not_steady))
+}
+
+/// Why the result depends on how long the run is.
+pub(crate) fn why_not_steady(not_steady: NotSteady) -> String {
+    match not_steady {
         NotSteady::QueueGrows { share } => format!(
             "{:.1} % of the requests were still in the system when the load ended: \
              throughput and times depend on the length of the run",
@@ -459,17 +464,21 @@ fn growth(not_steady: NotSteady) -> String {
                 ),
                 _ => "lower the load, as no run would be long enough".to_owned(),
             };
-            format!(
-                "the offered load of the busiest station is {offered:.3} times its capacity, and a run this short depends on \
-                 how its queue began: {what_to_do}"
-            )
+            match offered < 0.5 {
+                true => format!(
+                    "the run is too short to forget that it began without a queue: {what_to_do}"
+                ),
+                false => format!(
+                    "the offered load of the busiest station is {offered:.3} times its capacity, and a run this short \
+                     depends on how its queue began: {what_to_do}"
+                ),
+            }
         }
         NotSteady::Unstable { offered } => format!(
             "the offered load of the busiest station is {offered:.3} times its capacity, so its queue keeps growing: \
              the times above depend on the length of the run"
         ),
-    };
-    format!("  NOT STEADY    {what}{tag}\n")
+    }
 }
 
 /// What writes to parts of stripes found. With a cache, these are writes of destaging, so the shares do not describe requests.

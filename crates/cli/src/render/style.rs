@@ -62,7 +62,7 @@ pub(crate) fn judgement(of: Judgement) -> String {
 pub(crate) fn word(of: Word) -> String {
     let tone = match of {
         Word::Meets => Tone::Good,
-        Word::Misses => Tone::Bad,
+        Word::Misses | Word::Failed => Tone::Bad,
         Word::Unclear
         | Word::NoInterval
         | Word::TooShort

@@ -1,6 +1,6 @@
 //! How an input differs from the first: in words, and as a table.
 
-use iosonar_plot::Table;
+use iosonar_plot::{Table, counted};
 use iosonar_units::Nanos;
 
 use super::conclusion::per_second;
@@ -209,6 +209,16 @@ pub(super) fn sentences(first: &Measured, second: &Measured) -> String {
         if !of.is_empty() {
             sentences.push(format!("{words} {quantity} {}.", joined(&of)));
         }
+    }
+    for input in [first, second]
+        .into_iter()
+        .filter(|input| input.failed() > 0)
+    {
+        sentences.push(format!(
+            "Of {}, {} failed and are not in these times.",
+            input.name,
+            counted(input.failed(), ["request", "requests"])
+        ));
     }
     if let Some((a, b)) = throughputs(first, second) {
         let ratio = ratio(a, b).unwrap_or_default();

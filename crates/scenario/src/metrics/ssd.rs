@@ -8,10 +8,12 @@ use super::{add_kinds, count};
 use crate::SimulationResult;
 
 impl SimulationResult {
-    /// How many requests SSDs complete with an interrupt, on average; `None` without interrupts.
+    /// How many requests to an SSD it completes with an interrupt, on average; `None` without interrupts. Both are counted in
+    /// the measured window.
     pub fn requests_per_interrupt(&self) -> Option<f64> {
         let report = self.ssd.as_ref().filter(|report| report.interrupts > 0)?;
-        Some(self.response_time.count() as f64 / report.interrupts as f64)
+        let done: u64 = self.usage.iter().map(|usage| usage.jobs_done).sum();
+        Some(done as f64 / report.interrupts as f64)
     }
 
     /// What SSDs did.

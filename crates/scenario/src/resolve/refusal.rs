@@ -29,9 +29,17 @@ impl Refusal {
         let named = |prefix| message.strip_prefix(prefix)?.split('`').next();
         if let Some(missing) = named("missing field `") {
             let table = found.map_or(String::new(), |found| found.key + ".");
+            let key = format!("{table}{missing}");
+            let needs = match key.as_str() {
+                "array.level" | "array.disks" => {
+                    ": an array has a level and a number of disks, such as level = \"raid5\" and disks = 5, or raid5:5xDRIVE in place \
+                     of a file"
+                }
+                _ => "",
+            };
             return Some(Self {
-                key: format!("{table}{missing}"),
-                problem: "is missing".to_owned(),
+                key,
+                problem: format!("is missing{needs}"),
                 at: error.span()?.start,
             });
         }

@@ -324,7 +324,7 @@ impl<'a> ArrayTheory<'a> {
 
     /// The stations, the capacity, and whether a station is offered too much.
     pub(super) fn loads(&self, classes: &[Class]) -> Theory {
-        let (mut busiest, mut saturated) = (0.0_f64, 0.0_f64);
+        let mut saturated = 0.0_f64;
         let mut stations = Vec::with_capacity(self.loads.len());
         for disk in 0..self.loads.len() {
             let load = &self.loads[disk];
@@ -334,20 +334,34 @@ impl<'a> ArrayTheory<'a> {
                 work += rate * mean;
                 square += rate * (variance + mean * mean);
             };
+            let mut low = (0.0, 0.0);
             for (rate, (visit, _)) in &load.low {
                 let (mean, variance) = self.means.of(visit);
+                low = (low.0 + rate, low.1 + rate * mean);
                 add(*rate, mean, variance);
             }
-            // The time of partial-stripe writes depends on the disk they find: idle, or always busy.
-            let mut more = 0.0;
+            let (low_rate, low_work) = low;
+            let service = |job: HighJob, utilisation: f64| {
+                let rules = self.array.rules;
+                writes::high_service(&self.grid, rules, job, utilisation, low_rate)
+            };
+            // The time of partial-stripe writes is linear in the utilisation of the disk that they find, which is that of the
+            // time they take.
+            let all_work = |utilisation: f64| {
+                let high = load.high.iter();
+                let high = high.map(|(rate, job)| rate * service(*job, utilisation).mean());
+                low_work + high.sum::<f64>()
+            };
+            let (idle, crowded) = (all_work(0.0), all_work(1.0));
+            let utilisation = match crowded < 1.0 {
+                true => idle / (1.0 - (crowded - idle)),
+                false => 1.0,
+            };
             for (rate, job) in &load.high {
-                let table = writes::high_service(&self.grid, self.array.rules, *job, 0.0, 0.0);
-                let crowded = writes::high_service(&self.grid, self.array.rules, *job, 1.0, 0.0);
+                let table = service(*job, utilisation);
                 add(*rate, table.mean(), table.variance());
-                more += rate * (crowded.mean() - table.mean());
             }
-            busiest = busiest.max(work);
-            saturated = saturated.max(work + more);
+            saturated = saturated.max(crowded);
             let mean = work / visits;
             stations.push(StationTheory {
                 station: self.array.station(disk),
@@ -363,7 +377,7 @@ impl<'a> ArrayTheory<'a> {
         Theory {
             stations,
             capacity_per_s: Some(requests * 1e3 / saturated),
-            unstable: (busiest >= 1.0).then_some(busiest),
+            unstable: (saturated >= 1.0).then_some(saturated),
             ..Theory::default()
         }
     }

@@ -45,6 +45,11 @@ impl SampleLoad {
         self.submission.flaws()
     }
 
+    /// How many requests failed, of how many that were submitted; `None` if none did.
+    pub fn failed(&self) -> Option<(u64, u64)> {
+        self.submission.failed()
+    }
+
     /// Why the times are not those of storage; empty where the file does not say so.
     pub fn fakes(&self) -> &[String] {
         self.submission.fakes()

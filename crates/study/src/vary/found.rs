@@ -3,7 +3,7 @@
 use iosonar_analysis::objective::{Attained, Figure, Statistic};
 use iosonar_report::curves::Spot;
 use iosonar_scenario::theory::Answer;
-use iosonar_scenario::{Offered, Prepared, SimulationResult};
+use iosonar_scenario::{NotCleaned, NotSteady, Offered, OnCredit, Prepared, SimulationResult};
 use iosonar_sim_core::CompletionHash;
 use iosonar_ssd_model::FlashCounts;
 use iosonar_stats::metric::Metric;
@@ -25,6 +25,14 @@ pub struct Found {
     pub megabytes_per_s: Estimate,
     /// Measured requests that returned an error.
     pub failed: u64,
+    /// Whether data were lost with devices.
+    pub loses_data: bool,
+    /// Why the result depends on how long the run was.
+    pub not_steady: Option<NotSteady>,
+    /// Why flash, or the cache of a shingled drive, was not cleaned as in a longer run.
+    pub not_cleaned: Option<NotCleaned>,
+    /// The credits of a limit that it lived on.
+    pub on_credit: Option<OnCredit>,
     /// The hash of all completions.
     pub hash: CompletionHash,
     /// Response times of all requests.
@@ -139,6 +147,10 @@ impl Found {
             throughput_per_s: result.throughput_per_s,
             megabytes_per_s: result.megabytes_per_s(),
             failed: result.failed,
+            loses_data: result.loses_data(),
+            not_steady,
+            not_cleaned: simulation.not_cleaned(&result),
+            on_credit: simulation.on_credit(&result),
             hash: result.hash,
             all: times(Requests::All),
             reads: times(Requests::Reads),

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use iosonar_analysis::objective::{Attained, Judgement};
 use iosonar_plot::PixelScale;
-use iosonar_report::{found_of, grouped};
+use iosonar_report::{counted, found_of, grouped};
 use iosonar_scenario::System;
 use iosonar_stats::Output;
-use iosonar_study::plan::PlanError;
+use iosonar_study::plan::{Caveat, PlanError};
 use iosonar_study::vary::{
     Drawing, Found, Key, MOST_POINTS, Over, Point, Roles, RolesError, Shown, Varied, Wanted,
     combinations, count, in_order, simulate,
@@ -22,9 +22,11 @@ use super::checks::{may_be_unstable, refuse_outputs_of_one};
 use super::{load, on_standard_output};
 use crate::exit::{Ending, Usage, note, print_beside, print_data_beside, warn, write_table};
 use crate::low::{Sim, VaryArgs};
+use crate::render::caveat;
 use crate::render::messages::Warning;
 use crate::render::objective;
 use crate::render::progress;
+use crate::render::sim::why_not_steady;
 use crate::render::style;
 use crate::render::table::Table;
 use crate::render::{picture, remarks};
@@ -79,7 +81,8 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
     if args.output.json {
         print_data_beside(file_out, &as_json(&varied).text())?;
     } else {
-        print_beside(file_out, &(table(&varied) + &conclusion(&varied)))?;
+        let text = table(&varied) + &labels(&varied) + &conclusion(&varied);
+        print_beside(file_out, &text)?;
     }
     if let Some(path) = &args.varying.csv {
         write_table(path, varied.table())?;
@@ -343,7 +346,11 @@ fn table(varied: &Varied) -> String {
                 }
                 for attained in &found.targets {
                     row.push(attained.map_or("-".to_owned(), |of| {
-                        format!("{}: {}", style::judgement(of.verdict), found_of(&of))
+                        let why = match objective::data_loss(&of) {
+                            Some(_) => "data loss".to_owned(),
+                            None => found_of(&of),
+                        };
+                        format!("{}: {why}", style::judgement(of.verdict))
                     }));
                 }
             }
@@ -370,6 +377,51 @@ fn table(varied: &Varied) -> String {
     text
 }
 
+/// What must be known of the figures of combinations, a line for each kind.
+fn labels(varied: &Varied) -> String {
+    type Why = fn(&Found) -> Option<String>;
+    let kinds: [(&str, Why); 4] = [
+        ("DATA LOSS", |found| {
+            let lost = || {
+                let failed = counted(found.failed, ["request", "requests"]);
+                format!("{failed} failed, and the times are those of the others")
+            };
+            found.loses_data.then(lost)
+        }),
+        ("NOT STEADY", |found| found.not_steady.map(why_not_steady)),
+        (caveat::NOT_CLEANED, |found| {
+            let of = found.not_cleaned.map(Caveat::NotCleaned);
+            of.map(caveat::why)
+        }),
+        (caveat::ON_CREDIT, |found| {
+            let of = found.on_credit.map(Caveat::OnCredit);
+            of.map(caveat::why)
+        }),
+    ];
+    let mut text = String::new();
+    for (label, why) in kinds {
+        let found = varied.points.iter();
+        let found = found.filter_map(|point| {
+            let why = why(point.result.as_ref().ok()?)?;
+            Some((combination(varied, point), why))
+        });
+        let found: Vec<(String, String)> = found.collect();
+        let Some((first, why)) = found.first() else {
+            continue;
+        };
+        let which = match found.len() {
+            1 => first.clone(),
+            n if n == varied.points.len() => format!("all combinations, such as {first}"),
+            n => format!(
+                "{n} of {} combinations, such as {first}",
+                varied.points.len()
+            ),
+        };
+        let _ = writeln!(text, "  {label:<13} {which}: {why}");
+    }
+    text
+}
+
 /// Ten requests must be slower than a quantile for it to be reliable.
 const LEAST_FOR_P99: u64 = 1_000;
 
@@ -392,6 +444,9 @@ fn conclusion(varied: &Varied) -> String {
         .iter()
         .filter_map(|point| Some((point, &**point.result.as_ref().ok()?)));
     let mut found: Vec<(&Point, &Found)> = found.collect();
+    let all_found = found.clone();
+    // The times of what an array that lost data still served are no shorter ones.
+    found.retain(|(_, found)| !found.loses_data);
     // Of few requests the p99 is the longest.
     let has_p99 = found
         .iter()
@@ -403,9 +458,6 @@ fn conclusion(varied: &Varied) -> String {
         }),
     };
     found.sort_by_key(|(_, found)| value(found));
-    let (Some(lowest), Some(highest)) = (found.first(), found.last()) else {
-        return String::new();
-    };
     let equal_to = |shown: &str| {
         let all = found.iter();
         all.filter(|(_, of)| value(of).to_string() == shown).count()
@@ -435,8 +487,8 @@ fn conclusion(varied: &Varied) -> String {
             judged(found).any(|of| of.verdict == Judgement::Misses)
         };
         let (meet, miss) = (
-            found.iter().filter(meets).count(),
-            found.iter().filter(misses).count(),
+            all_found.iter().filter(meets).count(),
+            all_found.iter().filter(misses).count(),
         );
         text += &format!(
             "{meet} of {} combinations meet {targets}",
@@ -447,6 +499,16 @@ fn conclusion(varied: &Varied) -> String {
             unclear => text += &format!("; {unclear} could not be decided. "),
         }
     }
+    let (Some(lowest), Some(highest)) = (found.first(), found.last()) else {
+        return match text.trim_end() {
+            "" => text,
+            said => format!("{said}\n"),
+        };
+    };
+    let name = match found.len() < all_found.len() {
+        true => format!("{name} without data loss"),
+        false => name.to_owned(),
+    };
     text += &match found.len() {
         1 => format!("The {name} is {}.\n", of(lowest)),
         all if value(lowest.1).to_string() == value(highest.1).to_string() => {
@@ -470,10 +532,17 @@ fn as_json(varied: &Varied) -> Output {
                 json.metrics(found.metrics.iter().cloned());
                 let labels = varied.labels(point);
                 let (hash, failed) = (found.hash.to_string(), found.failed);
-                json.append(
-                    "combinations",
-                    json!({ "labels": labels, "hash": hash, "failed": failed }),
-                );
+                let mut combination = json!({ "labels": labels, "hash": hash, "failed": failed });
+                for (key, of) in [
+                    ("not_steady", found.not_steady.map(|of| json!(of))),
+                    ("not_cleaned", found.not_cleaned.map(|of| json!(of))),
+                    ("on_credit", found.on_credit.map(|of| json!(of))),
+                ] {
+                    if let Some(of) = of {
+                        combination[key] = of;
+                    }
+                }
+                json.append("combinations", combination);
                 for of in judged(found) {
                     json.append("targets", objective::as_json(&labels, of));
                 }

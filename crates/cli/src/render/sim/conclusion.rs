@@ -59,9 +59,12 @@ pub(crate) fn sentence(
         let used = result.utilisation.get(device).map(|used| used.mean);
         if let Some(used) = used.filter(|used| simulation.array().is_of_ssds() && used.is_finite())
         {
-            let of_limits = simulation.limits_used(result);
+            let mut of_limits = simulation.limits_used(result);
+            // What is offered beyond the baseline is used on credit, or waits.
+            if simulation.on_credit(result).is_none() {
+                of_limits = of_limits.min(1.0);
+            }
             text += &match of_limits > used {
-                // More than that is on credit.
                 true => format!(", and used to {:.1} % of its baseline", 100.0 * of_limits),
                 false => format!(", and used to {:.1} % of its capacity", 100.0 * used),
             };
