@@ -382,3 +382,49 @@ fn prepare_reports_what_it_can_and_cannot_reach() {
         "{note}"
     );
 }
+
+/// A load from standard input, of a request every 10 ms.
+fn streamed(rows: String, out: &Path) -> Output {
+    iosonar()
+        .args(["replay", "-", "-q", "--json", "--engine", "dry", "--out"])
+        .arg(out)
+        .write_stdin(rows)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_stream_lasts_as_long_as_its_load_and_its_records_are_whole_only_if_it_is() {
+    let scratch = Scratch::new();
+    let mut rows = "time_ms,sector,sectors,op\n".to_owned();
+    for i in 0..30 {
+        rows += &format!("{},8,8,read\n", 10 * i);
+    }
+    let whole = scratch.path("whole.ios");
+    let run = streamed(rows.clone(), &whole);
+    assert_eq!(figure(&run, "intended"), 0.29);
+    assert!(whole.exists());
+    let broken = scratch.path("broken.ios");
+    let run = streamed(rows + "0,8,8,read\n", &broken);
+    assert!(!run.status.success());
+    assert!(err(&run).contains("E006"), "{}", err(&run));
+    assert!(!broken.exists());
+}
+
+#[test]
+fn devices_without_a_target_are_named_whatever_the_format() {
+    let scratch = Scratch::new();
+    let rows = "time_ms,sector,sectors,op,device\n0,8,8,read,sda\n1,8,8,read,sdb\n";
+    let load = scratch.file("two.csv", rows);
+    let target = target(&scratch);
+    let run = |maps: &[&str]| {
+        let mut command = iosonar();
+        command.arg("replay").arg(&load).args(["--engine", "dry"]);
+        for name in maps {
+            command.arg(format!("--map={name}={}", target.display()));
+        }
+        err(&command.output().unwrap())
+    };
+    let said = run(&["sda"]);
+    assert!(said.contains("W047"), "{said}");
+}

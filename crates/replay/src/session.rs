@@ -164,16 +164,16 @@ impl<'s, 'a> Session<'s, 'a> {
                 lane.miss_the_rest(&mut self.records, &measured, give_up);
             }
         }
-        let started = self.lanes.iter().any(|lane| lane.watch.has_started());
         let ended = Ended {
             engine: name,
             notes,
             at,
             early,
             abandoned,
+            // What broke off is not whole, so it stays under its temporary name.
             record_stalls: self
                 .records
-                .end(started || outcome.is_ok() && !self.shared.is_broken()),
+                .end(outcome.is_ok() && !self.shared.is_broken()),
             lanes: self.lanes,
             processor_time,
             priority: waiter.priority(),

@@ -295,10 +295,6 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn has_started(&self) -> bool {
-        self.handed > 0
-    }
-
     /// A request that was planned for `planned`, and could ideally have been submitted at `ideal`, is submitted `now`.
     /// Without an ideal start it was pushed back: when it starts is not up to the replay.
     #[inline]
@@ -330,6 +326,11 @@ impl Watch {
         }
     }
 
+    /// The planned start of the last request that was submitted, on the replay's clock.
+    pub(crate) fn last_planned(&self) -> Nanos {
+        self.planned.map_or(Nanos::ZERO, |(_, last)| last)
+    }
+
     #[inline]
     fn outstanding(&self) -> u64 {
         self.handed.saturating_sub(self.completed)
@@ -346,8 +347,7 @@ impl Watch {
 
     /// The load is at its end; from now on what is at the device is only waited for.
     pub(crate) fn end_of_load(&mut self, ended_early: bool) {
-        let planned = self.planned.map_or(Nanos::ZERO, |(_, last)| last);
-        self.at_end.get_or_insert(self.mark(planned));
+        self.at_end.get_or_insert(self.mark(self.last_planned()));
         self.ended_early = ended_early;
         self.is_blocked_at_end = self.blocked_since.is_some();
     }
@@ -905,10 +905,8 @@ mod tests {
     fn what_is_done_and_what_failed_is_counted() {
         let ms = Nanos::from_millis;
         let mut watch = Watch::default();
-        assert!(!watch.has_started());
         for at in [3, 5] {
             watch.handed_over(ms(at), Some(ms(at)), ms(at));
-            assert!(watch.has_started());
             assert_eq!(watch.last_handed, ms(at));
         }
         for (at, has_failed, counts) in [(9, false, [1, 0]), (7, true, [1, 1]), (8, true, [1, 2])] {
@@ -1087,7 +1085,6 @@ mod tests {
         let mut watch = Watch::default();
         watch.handed_over(ms(1), None, ms(5000));
         assert_eq!(watch.episodes(), []);
-        assert!(watch.has_started());
         assert_eq!(watch.own_lateness.count(), 0);
     }
 

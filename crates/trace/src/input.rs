@@ -13,7 +13,7 @@ use crate::formats::kernel::{open_set, set_of};
 use crate::formats::{by_format_name, format_of, of_columns};
 use crate::salvage::{Salvaged, UpToCut, check_complete};
 use crate::submitted::OnlySubmitted;
-use crate::transform::{Change, Merged, OnBackstep, Pasted, Spill, apply_all, extent_of, written};
+use crate::transform::{Change, Merged, OnBackstep, Pasted, Spill, apply_all, extents_of, written};
 #[cfg(feature = "serde")]
 use crate::written::changes;
 use crate::{
@@ -350,10 +350,10 @@ pub fn open_several(
                             .to_owned(),
                     ));
                 }
-                let Some(extent) = extent_of(&mut *open(path)?)? else {
-                    continue;
-                };
-                loads.push((open(path)?, extent));
+                let extents = extents_of(&mut *open(path)?)?;
+                if !extents.is_empty() {
+                    loads.push((open(path)?, extents));
+                }
             }
             Box::new(Merged::adjacent(loads))
         }

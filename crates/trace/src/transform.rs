@@ -24,7 +24,7 @@ use iosonar_units::{Bytes, Nanos};
 
 pub use copies::Copies;
 pub use derive::{Derived, derive};
-pub use merge::{Extent, Merged, Pasted, extent_of};
+pub use merge::{Extent, Merged, Pasted, extents_of};
 pub use order::{OnBackstep, SortedByStart};
 pub use place::{Resize, Scatter, Slip, Spread};
 pub use ratio::Ratio;

@@ -518,6 +518,26 @@ fn several_traces_become_one() {
     assert_eq!(first, 100);
 }
 
+/// So do the devices of a single trace.
+#[test]
+fn devices_of_a_trace_are_put_side_by_side() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("several.csv");
+    let rows = "time_ms,sector,sectors,op,device\n0,100,8,read,sdb\n1,108,8,read,sda\n2,120,4,read,sdb\n3,9,1,read,sda\n";
+    std::fs::write(&path, rows).unwrap();
+    let combined = input::open_several(&[path], Combine::Adjacent, &Reading::default());
+    let rows = all_of(&mut *combined.unwrap()).unwrap();
+    let places = rows.iter().map(|row| {
+        let request = row.record.request;
+        (request.device, request.sector.get())
+    });
+    // The span of sdb is 96 to 124, that of sda begins at 8.
+    assert_eq!(
+        places.collect::<Vec<_>>(),
+        [(0, 4), (0, 32 + 100), (0, 24), (0, 32 + 1)]
+    );
+}
+
 fn rows_end(rows: &[Row]) -> u64 {
     rows.iter()
         .map(|r| r.record.request.end().get())

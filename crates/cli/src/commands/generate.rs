@@ -39,7 +39,10 @@ pub(crate) fn run(args: &Generate) -> anyhow::Result<Ending> {
             ArrivalLaw::BModel {
                 per_s: a.rate,
                 bias: a.bias,
-                window_s: positive(a.window, "--window")?,
+                window_s: match a.window {
+                    Some(window) => positive(window, "--window")?,
+                    None => duration_s(&a.shape, a.rate),
+                },
                 levels: a.levels,
             },
         ),
@@ -87,11 +90,22 @@ pub(crate) fn run(args: &Generate) -> anyhow::Result<Ending> {
     }
 }
 
+/// How long a load is unless it is said.
+const USUAL_DURATION: Nanos = Nanos::from_secs(60);
+
 fn positive(time: Nanos, option: &str) -> Result<f64, Usage> {
     if time == Nanos::ZERO {
         return Err(Usage(format!("{option} must be greater than 0")));
     }
     Ok(time.as_secs_f64())
+}
+
+/// How long a load of this rate lasts on average, in seconds.
+fn duration_s(shape: &Shape, per_s: f64) -> f64 {
+    match (shape.requests, shape.duration) {
+        (Some(requests), _) => requests.max(1) as f64 / per_s,
+        (None, duration) => duration.unwrap_or(USUAL_DURATION).as_secs_f64(),
+    }
 }
 
 /// The load of laws.
@@ -121,7 +135,7 @@ fn laws(shape: &Shape, arrivals: ArrivalLaw) -> anyhow::Result<Ending> {
     let until = match (shape.requests, shape.duration) {
         (Some(_), _) => Nanos::MAX,
         (None, Some(duration)) => duration,
-        (None, None) => Nanos::from_secs(60),
+        (None, None) => USUAL_DURATION,
     };
     let expected = shape
         .requests

@@ -228,7 +228,13 @@ fn nothing(entry: &Entry, args: &Plot, inputs: &[Measured]) -> anyhow::Error {
         "atomic-share" => {
             "every request is a single I/O (the trace does not show which I/Os belong together)"
         }
-        _ if entry.group == Group::Load => "no request has a position or a size",
+        name if ["submit-ahead", "input-wait", "answer-"]
+            .iter()
+            .any(|of| name.starts_with(of)) =>
+        {
+            "only a replay with --self-check records its values"
+        }
+        _ if entry.group == Group::Load => "no read or write has a position and a size",
         _ => "the time that it shows is missing or zero for every request",
     };
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();

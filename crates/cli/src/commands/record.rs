@@ -45,9 +45,12 @@ pub(crate) fn run(args: &Record) -> anyhow::Result<Ending> {
             ),
         );
     }
+    if recorded.requests == 0 {
+        note("no request was submitted to the recorded devices in this time");
+    }
     // Ctrl-C is how a recording without a limit is meant to end.
     Ok(
-        if recorded.lost > 0 || !recorded.without_completions.is_empty() {
+        if recorded.requests == 0 || recorded.lost > 0 || !recorded.without_completions.is_empty() {
             Ending::Flagged
         } else {
             Ending::Done

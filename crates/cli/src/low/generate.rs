@@ -176,14 +176,11 @@ pub(crate) struct BModel {
     /// (a Poisson process) and less than 1.
     #[arg(long, help_heading = "Arrivals", value_name = "SHARE", default_value_t = 0.7, value_parser = bias)]
     pub(crate) bias: f64,
-    /// Generate cascades of this length
-    #[arg(
-        long,
-        help_heading = "Arrivals",
-        value_name = "TIME",
-        default_value = "1000s"
-    )]
-    pub(crate) window: Nanos,
+    /// Generate cascades of this length [default: the duration of the load]
+    ///
+    /// A part of a cascade need not have its rate.
+    #[arg(long, help_heading = "Arrivals", value_name = "TIME")]
+    pub(crate) window: Option<Nanos>,
     /// Halve each cascade N times
     #[arg(long, help_heading = "Arrivals", value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=40))]
     pub(crate) levels: u32,

@@ -33,7 +33,7 @@ pub(crate) struct Convert {
     /// Concatenate the inputs in time instead of merging them
     #[arg(long, help_heading = "Conversion", conflicts_with = "adjacent")]
     pub(crate) paste: bool,
-    /// Place the inputs side by side on one target; keep the times
+    /// Place the inputs and their devices side by side; keep the times
     ///
     /// Each input gets its own range of sectors.
     #[arg(long, help_heading = "Conversion")]

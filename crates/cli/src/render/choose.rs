@@ -18,7 +18,7 @@ use super::caveat;
 use super::messages::Warning;
 use super::objective::{data_loss, milliseconds};
 use super::remarks;
-use super::sim::{assumed, is_scattered, reach_of};
+use super::sim::{assumed, is_scattered, reach_of, why_not_steady};
 use super::table::{Table, WEAK};
 use iosonar_report::{found_of, interval_of, value_of};
 
@@ -419,6 +419,11 @@ impl Answer<'_> {
                 ));
             }
             let outcome = of.outcome.as_ref().ok();
+            let result = outcome.and_then(|of| of.result.as_ref().ok());
+            if let Some(not_steady) = result.and_then(|result| result.not_steady) {
+                let why = why_not_steady(not_steady);
+                notes.push(format!("{}: NOT STEADY: {why}", of.name));
+            }
             for caveat in outcome.iter().flat_map(|of| of.now.caveats()) {
                 let (label, why) = (caveat::label(caveat), caveat::why(caveat));
                 notes.push(format!("{}: {label}: {why}", of.name));

@@ -134,6 +134,10 @@ pub(super) fn summarise(
         summary.pushed_back += watch.pushed_back;
         summary.ordered_waits += watch.ordered_waits;
         summary.elapsed = summary.elapsed.max(watch.last_completion);
+        // How long a stream is, is known at its end.
+        if !loads[i].scan.is_known {
+            summary.intended = summary.intended.max(watch.last_planned());
+        }
         summary.demanded += watch.missed_when_due;
         summary.own_lateness.merge(&watch.own_lateness);
         summary.fakes.extend(target_fakes(

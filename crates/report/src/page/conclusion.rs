@@ -246,11 +246,12 @@ impl Pace {
                 backlog,
             } => {
                 let counts = format!(
-                    "at most {} in flight, and {} of {} ({}) were incomplete when the last request was due",
+                    "at most {} in flight, and {} of {} ({}) {} incomplete when the last request was due",
                     grouped(most_in_flight),
                     grouped(unfinished),
                     grouped(of),
-                    percent(unfinished as f64 / of.max(1) as f64)
+                    percent(unfinished as f64 / of.max(1) as f64),
+                    if unfinished == 1 { "was" } else { "were" }
                 );
                 backlog.text(submitted, &counts)
             }
@@ -318,7 +319,8 @@ impl Backlog {
         /// burst that is followed by a few requests has one, too.
         const FEWEST_TURNS: u64 = 2;
         // The last request is never complete when it is due.
-        let is_large = unfinished > 1 && unfinished as f64 > (1.0 - LEAST_COMPLETED) * of as f64;
+        let is_large =
+            (unfinished > 1 || of == 1) && unfinished as f64 > (1.0 - LEAST_COMPLETED) * of as f64;
         match unfinished >= FEWEST {
             true if has_grown(input, unfinished) => Self::Grew,
             true if is_large && is_steady(input, unfinished) => {
@@ -795,7 +797,7 @@ mod tests {
             [
                 "2 000 requests in 2 s (1 000/s): 100.0 % reads.",
                 "The latency has a median of 500 µs and a p99 of 500 µs; the longest is 500 µs.",
-                "No backlog was left: at most 1 in flight, and 1 of 2 000 (0.05 %) were incomplete \
+                "No backlog was left: at most 1 in flight, and 1 of 2 000 (0.05 %) was incomplete \
                  when the last request was due; start delays were not recorded."
             ]
         );

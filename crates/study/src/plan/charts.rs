@@ -12,9 +12,12 @@ fn curves_of(number: usize, objective: &Objective, answer: &Answer, scale: f64) 
         .filter_map(|p| Some((p.load, *p.outcomes[number].attained()?)))
         .collect();
     simulated.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // What lies far above the target makes the rest unreadable.
+    // What lies far above the target, and the best that was found, makes the rest unreadable.
+    let least = simulated.iter().map(|(_, of)| of.estimate.mean);
+    let least = least.fold(f64::INFINITY, f64::min);
     let top = match objective.statistic {
         Statistic::Throughput => f64::INFINITY,
+        _ if least.is_finite() => 4.0 * objective.limit.max(least),
         _ => 4.0 * objective.limit,
     };
     let theory = answer.theory.get(number).into_iter().flatten();
@@ -103,8 +106,16 @@ pub fn chart(headline: &str, targets: &[Objective], answer: &Answer) -> Chart {
         text: format!("target: {objective}"),
         is_kept: found.best.is_some(),
     };
+    let against = match load_unit {
+        "requests/s" | "times this load" => "load",
+        unit => unit,
+    };
     Chart {
-        title: format!("{}{} against load", name[..1].to_uppercase(), &name[1..]),
+        title: format!(
+            "{}{} against {against}",
+            name[..1].to_uppercase(),
+            &name[1..]
+        ),
         subtitle: headline.to_owned(),
         footer: format!("iosonar {}", env!("CARGO_PKG_VERSION")),
         x: Axis::from_zero(load_unit, Unit::Number),

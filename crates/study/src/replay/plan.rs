@@ -10,7 +10,7 @@ use iosonar_replay::{
     Target, create_file,
 };
 use iosonar_trace::transform::Change;
-use iosonar_trace::{Reading, apart, input};
+use iosonar_trace::{Batch, Reading, apart, input};
 use iosonar_units::{Bytes, Nanos, SECTOR_BYTES, counted};
 
 use super::refusals::{
@@ -353,9 +353,12 @@ fn pairs(
 
 /// Requests to devices that are not named are left out.
 fn see_unmapped(spec: &ReplaySpec, trace: &Path, reading: &Reading, preparer: &dyn Preparer) {
-    let Ok(reader) = input::open_with(trace, &reading.options) else {
+    let Ok(mut reader) = input::open_with(trace, &reading.options) else {
         return;
     };
+    // Many formats name a device where it first occurs. What cannot be read is said when the load is.
+    let mut batch = Batch::default();
+    while trace.is_file() && reader.next_batch(&mut batch).is_ok_and(|rows| rows > 0) {}
     let named = |name: &String| spec.map.iter().any(|(mapped, _)| mapped == name);
     let devices = &reader.metadata().devices;
     let others: Vec<&String> = devices.iter().filter(|name| !named(name)).collect();

@@ -1,6 +1,6 @@
 //! Several loads as one: side by side in time, or one behind the other.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use iosonar_units::{Nanos, Sector};
 
@@ -15,24 +15,23 @@ pub struct Extent {
     pub end: u64,
 }
 
-/// The extent of what `reader` reads; `None` if there is nothing.
+/// The extents of what `reader` reads, by the number of the device; empty if there is nothing.
 ///
 /// # Errors
 /// If the load cannot be read.
-pub fn extent_of(reader: &mut dyn TraceReader) -> Result<Option<Extent>, TraceError> {
+pub fn extents_of(reader: &mut dyn TraceReader) -> Result<BTreeMap<u16, Extent>, TraceError> {
     let mut batch = Batch::default();
-    let mut extent: Option<Extent> = None;
+    let mut extents: BTreeMap<u16, Extent> = BTreeMap::new();
     while reader.next_batch(&mut batch)? > 0 {
         for request in batch.requests() {
             let (lowest, end) = (request.sector.get(), request.end().get());
-            let so_far = extent.unwrap_or(Extent { lowest, end });
-            extent = Some(Extent {
-                lowest: so_far.lowest.min(lowest),
-                end: so_far.end.max(end),
-            });
+            let extent = extents.entry(request.device);
+            let extent = extent.or_insert(Extent { lowest, end });
+            extent.lowest = extent.lowest.min(lowest);
+            extent.end = extent.end.max(end);
         }
     }
-    Ok(extent)
+    Ok(extents)
 }
 
 /// Devices of several traces, distinguished by their names.
@@ -77,15 +76,18 @@ impl Devices {
     }
 }
 
-/// A trace, with its lowest sector and where that is moved to if it is moved.
-type Placed = (Box<dyn TraceReader>, Option<(u64, u64)>);
+/// The lowest sector of each device of a load, and where that is moved to.
+type Moves = BTreeMap<u16, (u64, u64)>;
+
+/// A trace, with where its devices are moved to if they are moved.
+type Placed = (Box<dyn TraceReader>, Option<Moves>);
 
 struct Input {
     reader: Box<dyn TraceReader>,
     batch: Batch,
     row: usize,
-    /// For loads side by side on one target: how far this one is moved.
-    moved: Option<(u64, u64)>,
+    /// For loads side by side on one target: how far the devices of this one are moved.
+    moved: Option<Moves>,
 }
 
 /// Several sorted traces as one, by start; of equal starts the first trace goes first.
@@ -103,19 +105,22 @@ impl Merged {
     }
 
     /// Puts loads side by side on one target, times kept: load i is moved by `base_i - m_i`, where `m_i` is
-    /// its lowest sector rounded down to 8, `base_1 = 0` and `base_(i+1) = base_i + span_i` rounded up to 8.
-    pub fn adjacent(loads: Vec<(Box<dyn TraceReader>, Extent)>) -> Self {
+    /// its lowest sector rounded down to 8, `base_1 = 0` and `base_(i+1) = base_i + span_i` rounded up to 8. The requests to
+    /// each device of a trace are a load.
+    pub fn adjacent(traces: Vec<(Box<dyn TraceReader>, BTreeMap<u16, Extent>)>) -> Self {
         let mut base = 0_u64;
-        let placed = loads
-            .into_iter()
-            .map(|(reader, extent)| {
-                let lowest = extent.lowest / 8 * 8;
-                let moved = (lowest, base);
-                base = base.saturating_add(extent.end.saturating_sub(lowest).next_multiple_of(8));
-                (reader, Some(moved))
-            })
-            .collect();
-        Self::with(placed)
+        let mut place = |extent: Extent| {
+            let lowest = extent.lowest / 8 * 8;
+            let moved = (lowest, base);
+            base = base.saturating_add(extent.end.saturating_sub(lowest).next_multiple_of(8));
+            moved
+        };
+        let placed = traces.into_iter().map(|(reader, extents)| {
+            let devices = extents.into_iter();
+            let moves = devices.map(|(device, extent)| (device, place(extent)));
+            (reader, Some(moves.collect()))
+        });
+        Self::with(placed.collect())
     }
 
     fn with(readers: Vec<Placed>) -> Self {
@@ -144,9 +149,11 @@ impl Merged {
         if input.reader.next_batch(&mut input.batch)? == 0 {
             return Ok(());
         }
-        if let Some((lowest, base)) = input.moved {
+        if let Some(moves) = &input.moved {
+            let devices: Vec<u16> = input.batch.requests().map(|of| of.device).collect();
             input.batch.set_devices(0);
-            for sector in input.batch.sector_column_mut() {
+            for (sector, device) in input.batch.sector_column_mut().iter_mut().zip(devices) {
+                let (lowest, base) = moves[&device];
                 let moved = (sector.get() - lowest).saturating_add(base);
                 if moved >= 1 << 63 {
                     return Err(TraceError::Option(

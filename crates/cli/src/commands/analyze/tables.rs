@@ -152,7 +152,9 @@ fn dispersions(b: &Burstiness) -> String {
         .collect();
     match several.is_empty() {
         true => "the trace is too short to compute the dispersion of its arrivals".to_owned(),
-        false => several.join(", "),
+        // The line before names it.
+        false if b.dispersion.is_finite() => several.join(", "),
+        false => format!("dispersion {}", several.join(", ")),
     }
 }
 
@@ -404,7 +406,7 @@ fn in_flight(outcome: &OutcomeSummary) -> String {
             (
                 "overlapping",
                 format!(
-                    "{} overlap with a request in flight; {} of them involve a write, {} two writes",
+                    "{} overlap with a request in flight; {} if one of the two must be a write, {} if both must",
                     percent(all, timed),
                     percent(mixed, timed),
                     percent(writes, timed)

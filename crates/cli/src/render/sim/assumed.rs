@@ -6,7 +6,7 @@ use iosonar_device::Provenance;
 use iosonar_disk_model::{ArmScheduler, DiskProfile, Queueing, Scheduler};
 use iosonar_scenario::{ArrayModel, ControllerLike, Devices, DiskModel, DiskSet, Prepared, SsdSet};
 use iosonar_ssd_model::LimitProfile;
-use iosonar_units::Bytes;
+use iosonar_units::{Bytes, counted};
 
 /// What the results of this simulation rest on.
 pub(crate) fn line(simulation: &Prepared) -> String {
@@ -136,8 +136,8 @@ fn buffer(profile: &DiskProfile) -> String {
     let size = Bytes::new(u64::from(cache.segments) * cache.segment_sectors * 512);
     match cache.fast_writes {
         true => format!(
-            "{size} write-back cache for {} writes",
-            cache.write_segments
+            "{size} write-back cache for {}",
+            counted(cache.write_segments.into(), ["write", "writes"])
         ),
         false => format!("{size} write-through cache"),
     }

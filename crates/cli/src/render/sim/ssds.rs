@@ -29,17 +29,17 @@ pub(crate) fn describe(simulation: &Prepared, result: &SimulationResult) -> Stri
     text += &blocks(report);
     if let Some(per_interrupt) = result.requests_per_interrupt() {
         text += &format!(
-            "  interrupts {}, {per_interrupt:.2} requests each; commands were fetched {} times\n",
+            "  interrupts {}, {per_interrupt:.2} requests each; commands were fetched {}\n",
             grouped(report.interrupts),
-            grouped(report.fetches)
+            counted(report.fetches, ["time", "times"])
         );
     }
     if let Some(limits) = report.limits.filter(|limits| limits.passed > 0) {
         let waited = Nanos::new((limits.time / u128::from(limits.delayed.max(1))) as u64);
         text += &format!(
-            "  limits            {} of {} requests were throttled, for {waited} on average\n",
+            "  limits            {} of {} throttled, for {waited} on average\n",
             grouped(limits.delayed),
-            grouped(limits.passed)
+            counted(limits.passed, ["request was", "requests were"])
         );
     }
     let is_said = matches!(result.not_steady, Some(NotSteady::CreditsFall { .. }));

@@ -92,6 +92,8 @@ struct Reader {
     row: csv::ByteRecord,
     context: Context,
     lenient: bool,
+    /// Whether lines end with a carriage return, too.
+    ends_with_return: bool,
 }
 
 impl Reader {
@@ -101,6 +103,8 @@ impl Reader {
             .map_err(|e| crate::decompress::read_error(&path, e))?;
         let header = first_lines(&head).next().unwrap_or_default();
         let delimiter = options.delimiter.unwrap_or_else(|| delimiter_of(header));
+        let ends_with_return = head.split(|byte| *byte == b'\n').next();
+        let ends_with_return = ends_with_return.is_some_and(|line| line.ends_with(b"\r"));
         let input: Box<dyn std::io::Read + Send> = if head.starts_with("\u{feff}".as_bytes()) {
             let mut input = input;
             std::io::Read::read_exact(&mut input, &mut [0; 3])
@@ -139,7 +143,14 @@ impl Reader {
             row: csv::ByteRecord::new(),
             context,
             lenient: options.lenient,
+            ends_with_return,
         })
+    }
+
+    /// The line that the row begins in. Where lines end with a carriage return and a line feed, a row begins between these.
+    fn line(&self) -> u64 {
+        let line = self.row.position().map_or(0, csv::Position::line);
+        line + u64::from(self.ends_with_return)
     }
 
     /// The error for a row that could not be taken from the input. Beyond such a row nothing is known, so that it
@@ -149,7 +160,7 @@ impl Reader {
         if !self.csv.get_ref().is_quoted_too_long() {
             return csv_error(&self.path, error);
         }
-        let line = self.row.position().map_or(0, csv::Position::line);
+        let line = self.line();
         TraceError::Damaged {
             place: crate::error::Place::of(&self.path, line),
             problem: format!(
@@ -161,7 +172,7 @@ impl Reader {
     fn record(&mut self) -> Result<(Record, Option<Nanos>), TraceError> {
         let line = Line {
             bytes: &[],
-            number: self.row.position().map_or(0, csv::Position::line),
+            number: self.line(),
             path: &self.path,
         };
         if self.csv.get_ref().ends_quoted() {
@@ -231,14 +242,14 @@ impl TraceReader for Reader {
             }
             // Of an input that was cut off, the last value may be the beginning of a longer one.
             if self.cut.is_known() && self.csv.get_ref().ends_within_row() {
-                let line = self.row.position().map_or(0, csv::Position::line);
+                let line = self.line();
                 self.cut
                     .note(|| format!("{}: within line {line}", self.path.display()));
                 break;
             }
             match self.record() {
                 Ok((record, think)) => {
-                    let place = self.row.position().map_or(0, csv::Position::line);
+                    let place = self.line();
                     batch.push_at(&record, place);
                     batch.set_think(batch.len() - 1, think);
                 }
@@ -251,6 +262,15 @@ impl TraceReader for Reader {
 
     fn metadata(&self) -> &Metadata {
         &self.context.metadata
+    }
+}
+
+/// The error for a row that could not be written.
+fn not_written(path: &Path, error: csv::Error) -> TraceError {
+    TraceError::Io {
+        path: path.to_owned(),
+        action: "write",
+        source: error.into(),
     }
 }
 
@@ -269,7 +289,7 @@ impl Writer {
             })
             .from_writer(sink.output);
         csv.write_record(WRITTEN)
-            .map_err(|e| csv_error(&sink.path, e))?;
+            .map_err(|e| not_written(&sink.path, e))?;
         Ok(Self {
             csv,
             path: sink.path,
@@ -293,7 +313,7 @@ impl TraceWriter for Writer {
         for row in 0..batch.len() {
             let texts = texts(batch, row, |number| device_text(&self.devices, number));
             let written = self.csv.write_record(&texts);
-            written.map_err(|e| csv_error(&self.path, e))?;
+            written.map_err(|e| not_written(&self.path, e))?;
         }
         Ok(())
     }
@@ -357,6 +377,20 @@ mod tests {
             ("a,b;c", b','),
         ] {
             assert_eq!(delimiter_of(header.as_bytes()), delimiter, "{header}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_its_line_however_lines_end() {
+        let dir = tempfile::tempdir().unwrap();
+        for (number, end) in ["\n", "\r\n"].into_iter().enumerate() {
+            let path = dir.path().join(format!("{number}.csv"));
+            let rows = ["time_us,sector,sectors,op", "0,8,8,read", "1,x,8,read", ""];
+            std::fs::write(&path, rows.join(end)).unwrap();
+            let mut reader = crate::input::open(&path).unwrap();
+            let error = reader.next_batch(&mut Batch::default()).unwrap_err();
+            let place = format!("{}:3: ", path.display());
+            assert!(error.to_string().starts_with(&place), "{error}");
         }
     }
 }
