@@ -357,6 +357,18 @@ fn shares_are_numbers_or_percentages_in_every_option() {
             "such as 0.7 or 70%",
         ),
         ("generate b-model --bias 40% -o x", "such as 0.7 or 70%"),
+        (
+            "generate noise --rate 1e-6 -o x.ios",
+            "expected at least 0.001",
+        ),
+        (
+            "generate b-model --rate 1 --window 1us -o x.ios",
+            "expected at least 0.001",
+        ),
+        (
+            "generate poisson --rate 1e-9 --requests 100 -o x.ios",
+            "292 years",
+        ),
         ("convert number.load --sample 0% -o x", "such as 0.1 or 10%"),
         ("replay number.load --max-dropped 101%", "such as 5 or 5%"),
     ] {

@@ -454,6 +454,23 @@ fn combinations_are_labelled_as_single_simulations_are() {
     assert_eq!(json[0]["not_steady"], Value::Null);
     assert_eq!(json[1]["not_steady"]["why"], "queue-grows", "{json:#}");
     assert!(!volume("500,1000").0.contains("NOT STEADY"));
+
+    // The rate of a trace is its own.
+    let trace = format!("--trace={}", recording(&scratch, 100, 1).display());
+    let of_trace = |vary: &str| {
+        let vary = format!("--vary={vary}");
+        let options = [trace.as_str(), &vary];
+        let json = json_of(&[&["sim", "aws-gp3-500gib"], &options[..]].concat());
+        let found = varied(Path::new("aws-gp3-500gib"), &options);
+        (found, json["without_effect"].clone())
+    };
+    let (found, json) = of_trace("load.rate=5,500");
+    let line = "  NO EFFECT     each value of load.rate gives the same completions\n";
+    assert!(found.contains(line), "{found}");
+    assert_eq!(json, json!(["load.rate"]));
+    let (found, json) = of_trace("ssd.limits.iops.baseline=50,5000");
+    assert!(!found.contains("NO EFFECT"), "{found}");
+    assert_eq!(json, json!([]));
 }
 
 /// Reads of 4 KiB, this many in a second, for this many seconds.

@@ -2,12 +2,22 @@
 //!
 //! The decoders of Parquet and Arrow check what they read, but not everything: some damage has them index beyond a
 //! buffer. Such a panic says that the file is damaged, and is made an error that says so. The panic hook belongs to the
-//! program: it may print the panic before that.
+//! program: it may ask whether a panic is one of these ([`is_decoding`]), so as not to print it.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use iosonar_trace::{Place, TraceError};
+
+thread_local! {
+    static IS_DECODING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread reads a file, so that a panic becomes an error.
+pub fn is_decoding() -> bool {
+    IS_DECODING.get()
+}
 
 /// The outcome of `decode`, part of the reading of the file `path`; an error if it panics. What `decode` works on must not
 /// be used after that.
@@ -15,7 +25,10 @@ pub(crate) fn guarded<T>(
     path: &Path,
     decode: impl FnOnce() -> Result<T, TraceError>,
 ) -> Result<T, TraceError> {
-    catch_unwind(AssertUnwindSafe(decode)).unwrap_or_else(|panic| {
+    let before = IS_DECODING.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(decode));
+    IS_DECODING.set(before);
+    outcome.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
         Err(TraceError::Damaged {
@@ -42,7 +55,7 @@ mod tests {
         let counter = Arc::clone(&called);
         let before = take_hook();
         set_hook(Box::new(move |_| {
-            counter.fetch_add(1, Relaxed);
+            counter.fetch_add(u32::from(is_decoding()), Relaxed);
         }));
         let path = Path::new("x.parquet");
         let cases = [
@@ -58,6 +71,6 @@ mod tests {
             );
         }
         assert!(called.load(Relaxed) >= 2);
-        assert!(guarded(path, || Ok(1)).is_ok());
+        assert!(guarded(path, || Ok(is_decoding())).unwrap() && !is_decoding());
     }
 }

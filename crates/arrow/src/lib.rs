@@ -61,6 +61,7 @@ mod table;
 
 pub use columns::{Columns, TooLong};
 pub use formats::{ARROW, FEATHER, Ipc, Parquet, register};
+pub use guarded::is_decoding;
 pub use record_batches::{RecordBatchError, RecordBatches, record_batch};
 pub use results::table_batch;
 pub use schema::{TRACE_KEY, VERSION, VERSION_KEY, schema};

@@ -69,7 +69,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         return exit::code(Err(error));
     }
     #[cfg(feature = "arrow")]
-    iosonar_arrow::register();
+    {
+        iosonar_arrow::register();
+        // What a decoder panics at becomes an error.
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !iosonar_arrow::is_decoding() {
+                before(panic);
+            }
+        }));
+    }
     match completion::answer(&arguments, || low::command(usize::MAX, Build::default())) {
         Ok(false) => {}
         Ok(true) => return ExitCode::SUCCESS,

@@ -215,6 +215,12 @@ pub fn write_requests(
     let mut writer = create_with(path, &metadata, options)?;
     let (mut batch, mut written) = (Batch::default(), 0);
     for request in requests {
+        if request.start.get() >= 1 << 63 {
+            return Err(TraceError::Option(format!(
+                "request {} would start later than after 292 years: use fewer requests, or a higher rate",
+                written + 1
+            )));
+        }
         written += 1;
         batch.push(&Record {
             request,

@@ -230,6 +230,10 @@ impl Ranks {
         let mut from = 1.0;
         while from <= n {
             let to = (from + libm::floor(from / 32.0) + 1.0).min(libm::floor(n) + 1.0);
+            // From 2^53 on there is no next number.
+            if to <= from {
+                break;
+            }
             let middle = (from + to - 1.0) / 2.0;
             ranges.push((to - from, libm::pow(middle, -theta)));
             from = to;
@@ -368,6 +372,13 @@ mod tests {
             },
             ..crate::tests::workload()
         }
+    }
+
+    #[test]
+    fn ranks_end_where_numbers_have_no_successor() {
+        // 2^54 places: as many as can be told apart are there.
+        let ranks = Ranks::new(18_014_398_509_481_984.0, 0.9);
+        assert!(ranks.ranges.len() < 2_000);
     }
 
     #[test]

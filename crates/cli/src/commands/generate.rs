@@ -34,27 +34,28 @@ pub(crate) fn run(args: &Generate) -> anyhow::Result<Ending> {
                 shape: a.pareto,
             },
         ),
-        Kind::BModel(a) => laws(
-            &a.shape,
-            ArrivalLaw::BModel {
+        Kind::BModel(a) => {
+            let window_s = match a.window {
+                Some(window) => often(window, a.rate, "--window")?,
+                None => duration_s(&a.shape, a.rate),
+            };
+            let arrivals = ArrivalLaw::BModel {
                 per_s: a.rate,
                 bias: a.bias,
-                window_s: match a.window {
-                    Some(window) => positive(window, "--window")?,
-                    None => duration_s(&a.shape, a.rate),
-                },
+                window_s,
                 levels: a.levels,
-            },
-        ),
-        Kind::Noise(a) => laws(
-            &a.shape,
-            ArrivalLaw::Noise {
+            };
+            laws(&a.shape, arrivals)
+        }
+        Kind::Noise(a) => {
+            let arrivals = ArrivalLaw::Noise {
                 per_s: a.rate,
                 hurst: a.hurst,
                 variation: a.variation,
-                bin_s: positive(a.bin, "--bin")?,
-            },
-        ),
+                bin_s: often(a.bin, a.rate, "--bin")?,
+            };
+            laws(&a.shape, arrivals)
+        }
         Kind::Bursts(a) => artificial(
             &a.shape,
             Artificial::Bursts {
@@ -98,6 +99,18 @@ fn positive(time: Nanos, option: &str) -> Result<f64, Usage> {
         return Err(Usage(format!("{option} must be greater than 0")));
     }
     Ok(time.as_secs_f64())
+}
+
+/// A time in which there are arrivals often enough to find them.
+fn often(time: Nanos, per_s: f64, option: &str) -> Result<f64, Usage> {
+    const LEAST: f64 = 0.001;
+    let seconds = positive(time, option)?;
+    match seconds * per_s {
+        expected if expected >= LEAST => Ok(seconds),
+        expected => Err(Usage(format!(
+            "{option} {time} has {expected} arrivals on average, expected at least {LEAST}: use a longer time, or a higher --rate"
+        ))),
+    }
 }
 
 /// How long a load of this rate lasts on average, in seconds.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use iosonar_units::{Nanos, Sector};
 
+use super::time::possible;
 use crate::{Batch, Metadata, TraceError, TraceReader};
 
 /// Which sectors a load touches.
@@ -252,7 +253,7 @@ impl TraceReader for Pasted {
             }
             self.last = batch.starts()[batch.len() - 1];
             for start in batch.starts_mut() {
-                *start = start.saturating_add(self.offset);
+                *start = possible(start.get().checked_add(self.offset.get()), "--paste")?;
             }
             self.devices.renumber(batch, reader.metadata());
             self.metadata.devices.clone_from(&self.devices.names);

@@ -1,6 +1,6 @@
 //! The same scenarios with other values: a table of all combinations, and curves.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -110,6 +110,33 @@ pub(super) fn run(args: &Sim, threads: usize) -> anyhow::Result<Ending> {
         true => Ending::Flagged,
         false => Ending::Done,
     })
+}
+
+/// The keys with several values, of which each gives the same completions, whatever the values of the others are.
+fn without_effect(varied: &Varied) -> Vec<&str> {
+    let numbered = varied.keys.iter().enumerate();
+    let has_no_effect = |number: usize| {
+        let mut by_others: BTreeMap<(&str, Vec<&str>), BTreeSet<Option<String>>> = BTreeMap::new();
+        for point in &varied.points {
+            let others = point.values.iter().enumerate();
+            let others = others.filter(|(of, _)| *of != number);
+            let others = others.map(|(_, value)| value.as_str()).collect();
+            let hash = point
+                .result
+                .as_ref()
+                .ok()
+                .map(|found| found.hash.to_string());
+            let alike = by_others.entry((point.name.as_str(), others)).or_default();
+            alike.insert(hash);
+        }
+        by_others
+            .values()
+            .all(|hashes| hashes.len() == 1 && !hashes.contains(&None))
+    };
+    numbered
+        .filter(|(number, (_, values))| values.len() > 1 && has_no_effect(*number))
+        .map(|(_, (key, _))| key.as_str())
+        .collect()
 }
 
 /// Of which points it is not certain that they have a steady state.
@@ -419,6 +446,12 @@ fn labels(varied: &Varied) -> String {
         };
         let _ = writeln!(text, "  {label:<13} {which}: {why}");
     }
+    for key in without_effect(varied) {
+        let _ = writeln!(
+            text,
+            "  NO EFFECT     each value of {key} gives the same completions"
+        );
+    }
     text
 }
 
@@ -526,6 +559,7 @@ fn conclusion(varied: &Varied) -> String {
 
 fn as_json(varied: &Varied) -> Output {
     let mut json = Output::new("sim --vary");
+    json.set("without_effect", json!(without_effect(varied)));
     for point in &varied.points {
         match &point.result {
             Ok(found) => {

@@ -66,6 +66,11 @@ pub(super) fn is_notice(line: &[u8]) -> bool {
         && memchr::memchr_iter(b';', line).count() < 3
 }
 
+/// Whether a line above the header is read as a notice.
+pub(super) fn stays_a_notice(line: &[u8]) -> bool {
+    !(is_data(line) || is_info(line) || is_header(line) || is_damaged(line) || is_rule(line))
+}
+
 /// Whether the line is one of those that the peer rules above and below its rows.
 pub(super) fn is_rule(line: &[u8]) -> bool {
     line.len() >= 20 && (line.iter().all(|&b| b == b'-') || line.iter().all(|&b| b == b'='))

@@ -1,6 +1,6 @@
 //! Writing, in the peer's own form: `%4lu.%09lu ; %10lld ; %3d ; %c ; %3lu.%09lu ; %3lu.%09lu`.
 
-use super::{FAILED, VERBS};
+use super::{FAILED, VERBS, row};
 use crate::text::{TextSink, number, seconds as time};
 use crate::{
     Batch, Flags, Metadata, Op, Outcome, Record, Request, Sink, Status, TraceError, TraceWriter,
@@ -16,8 +16,16 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(sink: Sink, metadata: &Metadata, options: &WriteOptions) -> Self {
         let mut sink = TextSink::new(sink);
-        for notice in &metadata.notices {
-            sink.text.extend_from_slice(notice.as_bytes());
+        for line in metadata
+            .notices
+            .iter()
+            .flat_map(|notice| notice.split(['\n', '\r']))
+        {
+            // What would be read as something else is a comment.
+            if !row::stays_a_notice(line.as_bytes()) {
+                sink.text.extend_from_slice(b"# ");
+            }
+            sink.text.extend_from_slice(line.as_bytes());
             sink.text.push(b'\n');
         }
         sink.text

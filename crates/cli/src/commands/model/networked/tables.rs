@@ -17,7 +17,11 @@ pub(super) fn seconds(value: f64) -> String {
 }
 
 pub(super) fn with_error(estimate: &Estimate) -> String {
-    format!("{:.2} ± {:.2} s", estimate.mean, estimate.half_width_95())
+    // Without a completed job there is no time.
+    match estimate.mean.is_finite() {
+        true => format!("{:.2} ± {:.2} s", estimate.mean, estimate.half_width_95()),
+        false => "-".to_owned(),
+    }
 }
 
 /// Demands and the bottleneck.
