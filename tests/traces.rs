@@ -366,7 +366,7 @@ fn shares_are_numbers_or_percentages_in_every_option() {
             "expected at least 0.001",
         ),
         (
-            "generate poisson --rate 1e-9 --requests 100 -o x.ios",
+            "generate poisson --rate 1e-6 --requests 100000 -o x.ios",
             "292 years",
         ),
         ("convert number.load --sample 0% -o x", "such as 0.1 or 10%"),

@@ -58,6 +58,18 @@ pub struct Assets {
     pub demo_scenario: &'static str,
 }
 
+/// Reads Arrow and Parquet files. What their decoders panic at becomes an error, so it is not printed.
+#[cfg(feature = "arrow")]
+fn decode_arrow() {
+    iosonar_arrow::register();
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !iosonar_arrow::is_decoding() {
+            before(panic);
+        }
+    }));
+}
+
 /// Runs the command line `arguments` (the program's name first) and returns the exit code: 0 success,
 /// 1 failure, 2 usage error, invalid scenario or refusal, 3 finished but flagged, 130 interrupted.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> ExitCode {
@@ -69,16 +81,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
         return exit::code(Err(error));
     }
     #[cfg(feature = "arrow")]
-    {
-        iosonar_arrow::register();
-        // What a decoder panics at becomes an error.
-        let before = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            if !iosonar_arrow::is_decoding() {
-                before(panic);
-            }
-        }));
-    }
+    decode_arrow();
     match completion::answer(&arguments, || low::command(usize::MAX, Build::default())) {
         Ok(false) => {}
         Ok(true) => return ExitCode::SUCCESS,

@@ -137,6 +137,7 @@ impl From<Error> for MetadataError {
 
 impl Metadata {
     /// Those of the requests alone, for records of another run of them: what must be known of the old outcomes is left out.
+    #[must_use]
     pub fn of_load(&self) -> Self {
         let mut of_load = self.clone();
         of_load

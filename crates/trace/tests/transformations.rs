@@ -538,38 +538,6 @@ fn devices_of_a_trace_are_put_side_by_side() {
     );
 }
 
-/// So that sums do not overflow.
-#[test]
-fn a_time_or_a_sector_from_2_to_the_63_on_is_damage() {
-    use iosonar_trace::{Metadata, Outcome, Record, Request, output};
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.ios");
-    let read = |record: &Record| {
-        let mut writer = output::create(&path, &Metadata::default()).unwrap();
-        let mut batch = iosonar_trace::Batch::default();
-        batch.push(record);
-        writer.write(&batch).unwrap();
-        writer.finish().unwrap();
-        let mut reader = input::open(&path).unwrap();
-        all_of(&mut *reader)
-    };
-    let most = (1 << 63) - 1;
-    for (number, is_read) in [(most, true), (most + 1, false)] {
-        let of = |start, sector, time| Record {
-            request: Request {
-                start: Nanos::new(start),
-                sector: Sector::new(sector),
-                sectors: Sectors::new(8),
-                ..Request::default()
-            },
-            outcome: Outcome::done(Nanos::ZERO, Nanos::new(time)),
-        };
-        for record in [of(number, 0, 0), of(0, number, 0), of(0, 0, number)] {
-            assert_eq!(read(&record).is_ok(), is_read, "{record:?}");
-        }
-    }
-}
-
 #[test]
 fn a_notice_is_never_read_as_a_request() {
     let folder = tempfile::tempdir().unwrap();

@@ -470,6 +470,40 @@ fn combination(varied: &Varied, point: &Point) -> String {
     values.join(" ")
 }
 
+/// How many combinations meet the targets; empty without targets.
+fn on_targets(varied: &Varied, found: &[(&Point, &Found)]) -> String {
+    let mut text = String::new();
+    if !varied.targets.is_empty() {
+        let meets = |(_, found): &&(&Point, &Found)| {
+            found
+                .targets
+                .iter()
+                .all(|of| of.is_some_and(|of| of.verdict == Judgement::Meets))
+        };
+        let targets = if varied.targets.len() == 1 {
+            "the target"
+        } else {
+            "all targets"
+        };
+        let misses = |(_, found): &&(&Point, &Found)| {
+            judged(found).any(|of| of.verdict == Judgement::Misses)
+        };
+        let (meet, miss) = (
+            found.iter().filter(meets).count(),
+            found.iter().filter(misses).count(),
+        );
+        text += &format!(
+            "{meet} of {} combinations meet {targets}",
+            varied.points.len()
+        );
+        match varied.points.len() - meet - miss {
+            0 => text += ". ",
+            unclear => text += &format!("; {unclear} could not be decided. "),
+        }
+    }
+    text
+}
+
 /// Which combinations meet the targets, and where the p99 is lowest and highest.
 fn conclusion(varied: &Varied) -> String {
     let found = varied
@@ -503,35 +537,7 @@ fn conclusion(varied: &Varied) -> String {
         };
         format!("{shown} ({alike}{})", combination(varied, point))
     };
-    let mut text = String::new();
-    if !varied.targets.is_empty() {
-        let meets = |(_, found): &&(&Point, &Found)| {
-            found
-                .targets
-                .iter()
-                .all(|of| of.is_some_and(|of| of.verdict == Judgement::Meets))
-        };
-        let targets = if varied.targets.len() == 1 {
-            "the target"
-        } else {
-            "all targets"
-        };
-        let misses = |(_, found): &&(&Point, &Found)| {
-            judged(found).any(|of| of.verdict == Judgement::Misses)
-        };
-        let (meet, miss) = (
-            all_found.iter().filter(meets).count(),
-            all_found.iter().filter(misses).count(),
-        );
-        text += &format!(
-            "{meet} of {} combinations meet {targets}",
-            varied.points.len()
-        );
-        match varied.points.len() - meet - miss {
-            0 => text += ". ",
-            unclear => text += &format!("; {unclear} could not be decided. "),
-        }
-    }
+    let mut text = on_targets(varied, &all_found);
     let (Some(lowest), Some(highest)) = (found.first(), found.last()) else {
         return match text.trim_end() {
             "" => text,

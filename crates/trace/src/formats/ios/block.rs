@@ -337,7 +337,6 @@ impl BlockDecoder {
         let bytes = &self.bytes;
         let columns = &mut self.columns;
         columns[START].read(bytes, values, &[])?;
-        is_below(TIMES_AND_SECTORS, values)?;
         batch.start.extend(values.iter().map(|&v| Nanos::new(v)));
         columns[SECTORS].read(bytes, lengths, &[])?;
         // All at once: a test in the loop would cost more than the rest of it.
@@ -348,7 +347,6 @@ impl BlockDecoder {
             .sectors
             .extend(lengths.iter().map(|&v| Sectors::new(v as u32)));
         columns[SECTOR].read(bytes, values, lengths)?;
-        is_below(TIMES_AND_SECTORS, values)?;
         batch.sector.extend(values.iter().map(|&v| Sector::new(v)));
         columns[OP].read(bytes, values, &[])?;
         if values.iter().fold(0, |most, &v| v.max(most)) >= Op::ALL.len() as u64 {
@@ -374,13 +372,13 @@ impl BlockDecoder {
             batch.group.extend(values.iter().map(|&v| v as u32));
         }
         let time = |v: &u64| v.checked_sub(1).map(Nanos::new);
-        if let Some(values) = rest(columns, DELAY, TIMES_AND_SECTORS, bytes, values)? {
+        if let Some(values) = rest(columns, DELAY, u64::MAX, bytes, values)? {
             batch.delay.extend(values.iter().map(time));
         }
-        if let Some(values) = rest(columns, LATENCY, TIMES_AND_SECTORS, bytes, values)? {
+        if let Some(values) = rest(columns, LATENCY, u64::MAX, bytes, values)? {
             batch.latency.extend(values.iter().map(time));
         }
-        if let Some(values) = rest(columns, THINK, TIMES_AND_SECTORS, bytes, values)? {
+        if let Some(values) = rest(columns, THINK, u64::MAX, bytes, values)? {
             batch.think.extend(values.iter().map(time));
         }
         if let Some(values) = rest(columns, STATUS, u64::MAX, bytes, values)? {
@@ -392,18 +390,6 @@ impl BlockDecoder {
             batch.pushed_back.extend(values.iter().map(|&v| v == 1));
         }
         Ok(())
-    }
-}
-
-/// Times and sectors are below this, as in all formats: so that a start and a latency can be added, and a sector and a length.
-const TIMES_AND_SECTORS: u64 = 1 << 63;
-
-/// Whether all values are below a power of two.
-fn is_below(power: u64, values: &[u64]) -> Result<(), Nonsense> {
-    // All at once: a test in the loop would cost more than the rest of it.
-    match values.iter().fold(0, |all, v| all | v) < power {
-        true => Ok(()),
-        false => Err(Nonsense),
     }
 }
 
