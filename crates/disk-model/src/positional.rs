@@ -17,6 +17,7 @@ use iosonar_sim_core::{Seed, Stream};
 use iosonar_units::{Nanos, Sector};
 use serde::{Deserialize, Serialize};
 
+use crate::command::Electronics;
 use crate::drive::{Drive, Machine};
 use crate::geometry::Place;
 use crate::mechanics::{Head, Mechanics, Track};
@@ -214,27 +215,29 @@ impl PositionalDisk {
 
     /// The first job that the buffer serves without the arm: it need not wait for those that do.
     fn served_by_buffer(&self, queue: &VecDeque<Waiting>) -> Option<usize> {
-        let drive = self.drive.as_ref()?;
-        let electronics = self.mechanics.electronics.as_ref()?;
-        queue
-            .iter()
-            .take(self.queueing.depth.max(1))
-            .position(|waiting| {
-                drive.takes_at_once(electronics, waiting.job.access, self.span(&waiting.job))
-            })
+        self.first_of_drive(queue, |drive, electronics, job| {
+            drive.takes_at_once(electronics, job.access, self.span(job))
+        })
     }
 
     /// The first read that goes on with what the arm is reading. Where its sectors are says nothing of its time: the head has
     /// gone beyond them, or will soon.
     fn read_on(&self, queue: &VecDeque<Waiting>) -> Option<usize> {
+        self.first_of_drive(queue, |drive, electronics, job| {
+            job.access == Access::Read && drive.reads_on(electronics, self.span(job))
+        })
+    }
+
+    /// The first job within the queue depth of which the drive says so; `None` of a disk that is an arm only.
+    fn first_of_drive(
+        &self,
+        queue: &VecDeque<Waiting>,
+        is_so: impl Fn(&Drive, &Electronics, &Job) -> bool,
+    ) -> Option<usize> {
         let drive = self.drive.as_ref()?;
         let electronics = self.mechanics.electronics.as_ref()?;
-        queue
-            .iter()
-            .take(self.queueing.depth.max(1))
-            .position(|Waiting { job, .. }| {
-                job.access == Access::Read && drive.reads_on(electronics, self.span(job))
-            })
+        let mut seen = queue.iter().take(self.queueing.depth.max(1));
+        seen.position(|waiting| is_so(drive, electronics, &waiting.job))
     }
 
     /// The electronics, with what they work on; `None` of a disk that is an arm only.

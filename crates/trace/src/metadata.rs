@@ -140,9 +140,7 @@ impl Metadata {
     #[must_use]
     pub fn of_load(&self) -> Self {
         let mut of_load = self.clone();
-        of_load
-            .notices
-            .retain(|line| Notice::all(std::slice::from_ref(line)).next().is_none());
+        of_load.notices.retain(|line| Notice::of(line).is_none());
         of_load
     }
 

@@ -18,7 +18,7 @@ pub enum Notice<'a> {
 
 impl<'a> Notice<'a> {
     /// `None` if the line says something else.
-    fn of(line: &'a str) -> Option<Self> {
+    pub(crate) fn of(line: &'a str) -> Option<Self> {
         let fake = line.strip_prefix(FAKE).map(Self::Fake);
         fake.or_else(|| line.strip_prefix(WARNING).map(Self::Warning))
     }

@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn ranks_end_where_numbers_have_no_successor() {
-        // 2^54 places: as many as can be told apart are there.
+        // 2^54 places: there are as many ranks as numbers can count.
         let ranks = Ranks::new(18_014_398_509_481_984.0, 0.9);
         assert!(ranks.ranges.len() < 2_000);
     }
