@@ -68,8 +68,15 @@ fn read_one(format: &str, bytes: &[u8]) {
     };
     let input = Box::new(Cursor::new(bytes.to_vec()));
     if let Ok(mut reader) = input::read_from(input, Path::new("fuzz"), &options) {
-        let mut batch = Batch::default();
-        while reader.next_batch(&mut batch).is_ok_and(|n| n > 0) {}
+        read_all(&mut *reader);
+    }
+}
+
+/// Reads to the end, or to an error. All that a reader accepts is within the limits that the rest of iosonar relies on.
+fn read_all(reader: &mut dyn TraceReader) {
+    let mut batch = Batch::default();
+    while reader.next_batch(&mut batch).is_ok_and(|n| n > 0) {
+        assert!(batch.is_possible(), "a value beyond its limit");
     }
 }
 
@@ -90,8 +97,7 @@ fn read_one_file(format: &str, bytes: &[u8]) {
         ..ReadOptions::default()
     };
     if let Ok(mut reader) = input::open_with(path, &options) {
-        let mut batch = Batch::default();
-        while reader.next_batch(&mut batch).is_ok_and(|n| n > 0) {}
+        read_all(&mut *reader);
     }
 }
 

@@ -142,7 +142,7 @@ impl Appended {
 mod tests {
     use super::*;
     use crate::{Outcome, Record, output};
-    use iosonar_units::Nanos;
+    use iosonar_units::{Nanos, Sectors};
 
     fn records(from: u64, n: u64) -> Batch {
         let mut batch = Batch::default();
@@ -152,6 +152,7 @@ mod tests {
                 ..Record::default()
             };
             record.request.start = Nanos::from_millis(i);
+            record.request.sectors = Sectors::new(8);
             batch.push(&record);
         }
         batch

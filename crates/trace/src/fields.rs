@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use iosonar_units::{Nanos, Sector, Sectors};
 
 use crate::error::Place;
+use crate::limits::LIMIT;
 use crate::text::{Axis, Context, Line, Rebased, op_of_letters, possible};
 use crate::{Metadata, ReadOptions, Record, TraceError, TraceReader};
 
@@ -420,12 +421,12 @@ impl Building {
             Field::Sectors | Field::Group => u64::from(u32::MAX),
             Field::LengthBytes => u64::from(u32::MAX) * iosonar_units::SECTOR_BYTES,
             Field::Class => u64::from(u16::MAX),
-            Field::Sector => (1 << 63) - 1,
+            Field::Sector => LIMIT - 1,
             _ => u64::MAX,
         };
         let cell = match (cell, field.unit()) {
             (Cell::Number(number), Some(unit)) => match number.checked_mul(unit) {
-                Some(ns) if ns < 1 << 63 => Cell::Time(Nanos::new(ns)),
+                Some(ns) if ns < LIMIT => Cell::Time(Nanos::new(ns)),
                 _ => return wrong("a time below 292 years".to_owned()),
             },
             (Cell::Number(number), None) if number > most => {

@@ -41,6 +41,7 @@ pub mod fit;
 mod format;
 pub mod formats;
 pub mod input;
+mod limits;
 mod metadata;
 mod notice;
 pub mod output;

@@ -5,6 +5,7 @@ use std::path::Path;
 use iosonar_units::{Nanos, Sector, Sectors};
 
 use crate::formats::by_format_name;
+use crate::limits::LIMIT;
 use crate::whole_file::{self, Counter};
 pub use crate::whole_file::{
     Abandoned, LinkOfAnother, NoRegularFile, Output, WholeFile, WrittenByAnother, abandon_all,
@@ -171,7 +172,7 @@ pub fn bytes_per_record(path: &Path, metadata: &Metadata, largest: &Largest) -> 
             let request = Request {
                 start: Nanos::new(start as u64),
                 sector: Sector::new(below(largest.sector.get())),
-                sectors: Sectors::new(below(u64::from(largest.sectors.get())) as u32),
+                sectors: Sectors::new(below(u64::from(largest.sectors.get())).max(1) as u32),
                 op: if below(1) == 0 { Op::Read } else { Op::Write },
                 flags: Flags::from_bits(below(15) as u8),
                 device: below(u64::from(largest.device)) as u16,
@@ -215,7 +216,7 @@ pub fn write_requests(
     let mut writer = create_with(path, &metadata, options)?;
     let (mut batch, mut written) = (Batch::default(), 0);
     for request in requests {
-        if request.start.get() >= 1 << 63 {
+        if request.start.get() >= LIMIT {
             return Err(TraceError::Option(format!(
                 "request {} would start later than after 292 years: use fewer requests, or a higher rate",
                 written + 1

@@ -5,6 +5,7 @@
 
 use iosonar_units::{Nanos, Sector, Sectors};
 
+use crate::limits::LIMIT;
 use crate::text::{Axis, Context, Line, RowFormat, Rows, possible, whole, words};
 use crate::{Record, Request, TraceError};
 
@@ -69,7 +70,7 @@ impl Rows for Fiu {
         let start = if ts.contains(&b'.') {
             line.time("ts", ts, 1_000_000_000)?
         } else {
-            Nanos::new(line.number_up_to("ts", ts, (1 << 63) - 1)?)
+            Nanos::new(line.number_up_to("ts", ts, LIMIT - 1)?)
         };
         let (major, minor) = (line.number("major", major)?, line.number("minor", minor)?);
         let request = Request {

@@ -5,6 +5,7 @@ use std::path::Path;
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use crate::error::{Place, excerpt};
+use crate::limits::LIMIT;
 use crate::{Op, TraceError};
 
 /// A line with its place, for errors that name both.
@@ -134,7 +135,7 @@ impl<'a> Line<'a> {
     #[inline]
     pub(crate) fn time(&self, field: &str, part: &[u8], unit_ns: u64) -> Result<Nanos, TraceError> {
         match decimal(part, unit_ns) {
-            Some(ns) if ns < 1 << 63 => Ok(Nanos::new(ns)),
+            Some(ns) if ns < LIMIT => Ok(Nanos::new(ns)),
             _ => Err(self.wrong(
                 field,
                 part,
@@ -149,7 +150,7 @@ impl<'a> Line<'a> {
     /// A first sector, in sectors.
     pub(crate) fn sector(&self, field: &str, part: &[u8]) -> Result<u64, TraceError> {
         match whole(part) {
-            Some(n) if n < 1 << 63 => Ok(n),
+            Some(n) if n < LIMIT => Ok(n),
             _ => Err(self.wrong(
                 field,
                 part,

@@ -18,6 +18,7 @@ use iosonar_units::{Nanos, Sector};
 
 use super::Spill;
 use super::spool::{Cursor, Spool};
+use crate::limits::LIMIT;
 use crate::{Batch, Metadata, Op, TraceError, TraceReader};
 
 /// How many copies of a load there are, 1 to [`Copies::MOST`].
@@ -128,7 +129,7 @@ impl Kept {
 
     /// Refuses copies whose sectors or logical requests have no numbers.
     fn check(&self, copies: Copies) -> Result<(), TraceError> {
-        let (stride, room) = (stride(self.end), (1_u64 << 63).saturating_sub(self.end));
+        let (stride, room) = (stride(self.end), LIMIT.saturating_sub(self.end));
         let by_place = room.checked_div(stride).map_or(u64::MAX, |more| more + 1);
         let by_group = u32::MAX.checked_div(self.group).map_or(u64::MAX, u64::from);
         let (most, limit) = match by_place <= by_group {

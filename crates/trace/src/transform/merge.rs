@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use iosonar_units::{Nanos, Sector};
 
 use super::time::possible;
+use crate::limits::LIMIT;
 use crate::{Batch, Metadata, TraceError, TraceReader};
 
 /// Which sectors a load touches.
@@ -156,7 +157,7 @@ impl Merged {
             for (sector, device) in input.batch.sector_column_mut().iter_mut().zip(devices) {
                 let (lowest, base) = moves[&device];
                 let moved = (sector.get() - lowest).saturating_add(base);
-                if moved >= 1 << 63 {
+                if moved >= LIMIT {
                     return Err(TraceError::Option(
                         "placed side by side, the loads end beyond sector 2^63 - 1: merge fewer of them"
                             .to_owned(),

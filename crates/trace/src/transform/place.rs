@@ -6,6 +6,7 @@ use iosonar_units::{Sector, Sectors};
 
 use super::Ratio;
 use super::streamed::Stream;
+use crate::limits::LIMIT;
 use crate::{Batch, Metadata, Op, RemarkKind, TraceError};
 
 /// Request k, counted from 1 and on over repeats, gets `sector + increment * floor(k / every)`.
@@ -49,7 +50,7 @@ impl Scatter {
     /// If they hold no chunk, or more than a disk.
     pub fn new(over: u64, chunk: u64) -> Result<Self, String> {
         const WHAT: &str = "expected OVER,CHUNK: a number of sectors and a chunk size in sectors, such as 1000000000,2048";
-        if chunk == 0 || over < chunk || over >= 1 << 63 {
+        if chunk == 0 || over < chunk || over >= LIMIT {
             return Err(WHAT.to_owned());
         }
         let chunks = over / chunk;
@@ -178,7 +179,7 @@ fn beyond(sector: Sector) -> TraceError {
 
 fn moved(sector: Option<u64>, from: Sector) -> Result<Sector, TraceError> {
     match sector {
-        Some(sector) if sector < 1 << 63 => Ok(Sector::new(sector)),
+        Some(sector) if sector < LIMIT => Ok(Sector::new(sector)),
         _ => Err(beyond(from)),
     }
 }

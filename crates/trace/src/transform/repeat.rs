@@ -7,6 +7,7 @@ use iosonar_units::{Nanos, Sector};
 use super::Spill;
 use super::spool::{Cursor, Spool};
 use super::time::possible;
+use crate::limits::LIMIT;
 use crate::{Batch, Metadata, TraceError, TraceReader};
 
 /// How often a load is said: round r has `t + r (t_last - t_first)` and `sector + r * offset`.
@@ -35,8 +36,11 @@ impl FromStr for Rounds {
         match text.parse::<u64>() {
             Ok(0) => Err("expected at least 1 round".to_owned()),
             Ok(n) => Ok(Self::Times(n)),
+            // 2.5 is neither.
             Err(_) => match text.parse::<Nanos>() {
-                Ok(t) if t > Nanos::ZERO => Ok(Self::Until(t)),
+                Ok(t) if t > Nanos::ZERO && text.ends_with(char::is_alphabetic) => {
+                    Ok(Self::Until(t))
+                }
                 _ => {
                     Err("expected a number of rounds, or a time with a unit such as 2h".to_owned())
                 }
@@ -115,14 +119,13 @@ impl Repeated {
         };
         let (span, last) = (u128::from(self.span()), u128::from(self.last.get()));
         let end = last + span * u128::from(n - 1);
-        if end < 1 << 63 && n <= MOST_ROUNDS {
+        if end < u128::from(LIMIT) && n <= MOST_ROUNDS {
             return Ok(());
         }
         let most = match span {
             0 => u128::from(MOST_ROUNDS),
-            span => {
-                (u128::saturating_sub((1 << 63) - 1, last) / span + 1).min(u128::from(MOST_ROUNDS))
-            }
+            span => (u128::saturating_sub(u128::from(LIMIT) - 1, last) / span + 1)
+                .min(u128::from(MOST_ROUNDS)),
         };
         Err(TraceError::Option(format!(
             "--repeat must be at most {most} for this load, so that it ends within 292 years (got {n}); or give a time, \
@@ -163,7 +166,7 @@ impl Repeated {
         let offset = self.repeat.offset.saturating_mul(round);
         for sector in batch.sector_column_mut() {
             let moved = sector.get().saturating_add(offset);
-            if moved >= 1 << 63 {
+            if moved >= LIMIT {
                 return Err(TraceError::Option(format!(
                     "round {round} of --repeat would move the request at sector {sector} beyond sector \
                      2^63 - 1: use a smaller --repeat-offset"
@@ -235,6 +238,22 @@ mod tests {
                 assert!(error.contains("start at the same time"), "{error}");
             }
             assert!(repeated(rounds, &[]).unwrap().is_empty(), "{rounds:?}");
+        }
+    }
+
+    #[test]
+    fn rounds_are_a_whole_number_or_a_time_with_a_unit() {
+        for (text, rounds) in [
+            ("2", Some(Rounds::Times(2))),
+            ("2.5s", Some(Rounds::Until(Nanos::from_millis(2_500)))),
+            ("2h", Some(Rounds::Until(Nanos::from_secs(7_200)))),
+            ("2.5", None),
+            ("0", None),
+            ("0s", None),
+            ("-1", None),
+            ("", None),
+        ] {
+            assert_eq!(text.parse::<Rounds>().ok(), rounds, "{text:?}");
         }
     }
 

@@ -4,12 +4,13 @@ use iosonar_units::Nanos;
 
 use super::Ratio;
 use super::streamed::Stream;
+use crate::limits::LIMIT;
 use crate::{Batch, Metadata, TraceError};
 
 /// A time that files can hold: below 2^63 ns.
 pub(super) fn possible(time: Option<u64>, option: &str) -> Result<Nanos, TraceError> {
     match time {
-        Some(ns) if ns < 1 << 63 => Ok(Nanos::new(ns)),
+        Some(ns) if ns < LIMIT => Ok(Nanos::new(ns)),
         _ => Err(TraceError::Option(format!(
             "{option} moves a request beyond 292 years: use only a part of the load, or a smaller value"
         ))),

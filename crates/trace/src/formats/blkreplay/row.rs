@@ -4,6 +4,7 @@ use iosonar_units::{Nanos, Sector, Sectors};
 
 use super::{FAILED, VERBS};
 use crate::error::excerpt;
+use crate::limits::LIMIT;
 use crate::text::{Letters, Line, op_of_letters, unreadable_row, words};
 use crate::{Op, Outcome, Record, Request, Status, TraceError};
 
@@ -244,7 +245,7 @@ impl Row<'_> {
                 None => return Err(self.0.wrong("message", word, WHOLE_INFO)),
             };
             match key {
-                b"block" => sector = Some(self.info_number("block", value, (1 << 63) - 1)?),
+                b"block" => sector = Some(self.info_number("block", value, LIMIT - 1)?),
                 b"len" => {
                     sectors = Some(self.info_number("len", value, u64::from(u32::MAX))? as u32);
                 }
@@ -293,7 +294,7 @@ impl Row<'_> {
     fn info_time(&self, field: &str, value: &[u8]) -> Result<Nanos, TraceError> {
         let text = std::str::from_utf8(value).unwrap_or_default();
         match text.parse::<Nanos>() {
-            Ok(time) if time.get() < 1 << 63 => Ok(time),
+            Ok(time) if time.get() < LIMIT => Ok(time),
             _ => Err(self.0.wrong(field, value, TIME)),
         }
     }
@@ -405,7 +406,7 @@ impl Fields<'_> {
     fn sector(&mut self) -> Result<Sector, TraceError> {
         let begin = self.at;
         let (value, digits) = self.digits();
-        if digits == 0 || value >= 1 << 63 {
+        if digits == 0 || value >= LIMIT {
             return Err(self.line.wrong(
                 1,
                 begin,

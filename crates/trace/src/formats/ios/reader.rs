@@ -11,7 +11,8 @@ use super::block::{BlockDecoder, block_header};
 use super::frame::{self, DATA, FRAME_HEADER, INDEX, IndexEntry, METADATA};
 use crate::decompress::read_error;
 use crate::error::{Place, byte_offset};
-use crate::text::skipped;
+use crate::limits::Impossible;
+use crate::text::{skipped, unreadable_row};
 use crate::{Batch, CutOff, Metadata, ReadOptions, RemarkKind, Source, TraceError, TraceReader};
 
 /// The offset of each block, and the smallest start of it and of all blocks behind it; nothing without an index.
@@ -167,15 +168,37 @@ impl Reader {
         if self.decoder.left() == 0 {
             return false;
         }
-        batch.set_common_place(byte_offset(self.block_at));
-        if self.decoder.next(batch).is_some() {
-            return true;
+        if let Err(error) = self.next_rows(batch) {
+            skipped(&mut self.metadata, &error);
         }
+        !batch.is_empty()
+    }
+
+    /// Takes the next rows of the block that was read, without rows that are not possible if they may be left out. The batch
+    /// stays empty only at the end of the block. A block whose columns are not valid is dropped.
+    fn next_rows(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
+        let place = byte_offset(self.block_at);
+        let error = loop {
+            if !batch.is_empty() || self.decoder.left() == 0 {
+                return Ok(());
+            }
+            batch.set_common_place(place);
+            if self.decoder.next(batch).is_none() {
+                break self.nonsense();
+            }
+            let Some(found) = batch.impossible() else {
+                continue;
+            };
+            let error = |found: Impossible| found.error(Place::of(&self.path, place));
+            if !self.lenient {
+                break unreadable_row(error(found));
+            }
+            let metadata = &mut self.metadata;
+            batch.retain_possible(|found| skipped(metadata, &error(found)));
+        };
         batch.clear();
-        let error = self.nonsense();
         self.decoder = BlockDecoder::default();
-        skipped(&mut self.metadata, &error);
-        false
+        Err(error)
     }
 
     fn damaged(&self, at: u64, problem: String) -> TraceError {
@@ -443,17 +466,12 @@ impl TraceReader for Reader {
             if self.decoder.left() == 0 {
                 break;
             }
-            batch.set_common_place(byte_offset(self.block_at));
-            if self.decoder.next(batch).is_some() {
-                break;
+            match self.next_rows(batch) {
+                Ok(()) if batch.is_empty() => {}
+                Ok(()) => break,
+                Err(error) if self.lenient => skipped(&mut self.metadata, &error),
+                Err(error) => return Err(error),
             }
-            batch.clear();
-            let error = self.nonsense();
-            self.decoder = BlockDecoder::default();
-            if !self.lenient {
-                return Err(error);
-            }
-            skipped(&mut self.metadata, &error);
         }
         Ok(batch.len())
     }
@@ -840,23 +858,55 @@ mod tests {
 
     #[test]
     fn a_block_whose_values_make_no_sense_is_left_out_leniently() {
-        // One record with the operation 99, or with 2^32 sectors.
-        for (column, value) in [(3, 99_u64), (2, 1 << 32)] {
+        // One record with the operation 99, or with 2^32 sectors; at a time or sector, or with a latency or length, that
+        // none has.
+        for (column, value, words) in [
+            (3, 99_u64, "the columns of this block are invalid"),
+            (2, 1 << 32, "the columns of this block are invalid"),
+            (0, 1 << 63, "field 'start'"),
+            (1, u64::MAX, "field 'sector'"),
+            (9, u64::MAX, "field 'latency'"),
+            (2, 0, "field 'sectors'"),
+        ] {
             let mut nonsense = 1_u32.to_le_bytes().to_vec();
             nonsense.resize(20, 0);
-            nonsense.extend([column, 0, 0, 0, 8, 0, 0, 0]);
-            nonsense.extend(value.to_le_bytes());
+            for (column, value) in [(2, 8_u64), (column, value)] {
+                nonsense.extend([column, 0, 0, 0, 8, 0, 0, 0]);
+                nonsense.extend(value.to_le_bytes());
+            }
             let (begin, fine) = (file_header(frame::MAJOR), frame_of(DATA, &block(&[3])));
             let file = [&begin[..], &fine, &frame_of(DATA, &nonsense), &fine].concat();
             let mut strict = Reader::new(source(&file), &ReadOptions::default()).unwrap();
             let (seen, error) = starts_of(&mut strict).unwrap_err();
             assert_eq!(seen, [3]);
             let at = begin.len() + fine.len();
-            let words = format!("x.ios: byte {at}: the columns of this block are invalid");
+            let words = format!("x.ios: byte {at}: {words}");
             assert!(error.starts_with(&words), "{error}");
+            assert!(error.contains("--lenient"), "{error}");
             let (_, (starts, left_out)) = read(&file);
             assert_eq!((starts, left_out), (vec![3, 3], 1));
         }
+    }
+
+    #[test]
+    fn of_a_block_with_a_row_that_is_not_possible_the_others_are_read_leniently() {
+        // Three batches: of the second all rows are impossible, and of the others one each.
+        let mut starts: Vec<u64> = (0..3 * Batch::ROWS as u64).collect();
+        starts[Batch::ROWS..2 * Batch::ROWS].fill(1 << 63);
+        (starts[7], starts[2 * Batch::ROWS + 7]) = (u64::MAX, 1 << 63);
+        let left: Vec<u64> = starts.iter().copied().filter(|s| *s < 1 << 63).collect();
+        let left_out = (starts.len() - left.len()) as u64;
+        let frames = [&block(&starts)[..], &block(&[3])].map(|block| frame_of(DATA, block));
+        let file = [&file_header(frame::MAJOR)[..], &frames.concat()].concat();
+        let (strictly, (read, skipped)) = read(&file);
+        let (seen, error) = strictly.unwrap_err();
+        assert!(seen.is_empty() && error.contains("--lenient"), "{error}");
+        assert_eq!(read, [&left[..], &[3]].concat());
+        assert_eq!(
+            skipped,
+            left_out + 1,
+            "and that the file ends without an index"
+        );
     }
 
     /// Gives one result after the other.

@@ -119,6 +119,10 @@ impl Writer {
 
 impl TraceWriter for Writer {
     fn write(&mut self, batch: &Batch) -> Result<(), TraceError> {
+        // What is written can be read again.
+        if let Some(found) = batch.impossible() {
+            return Err(found.error(Place::of(&self.path, 0)));
+        }
         let mut from = 0;
         while from < batch.len() {
             let room = BlockColumns::MOST - self.block.len();

@@ -14,6 +14,7 @@ use super::event::{Action, Event, errno_of};
 use super::pairing::Paired;
 use crate::decompress::read_error;
 use crate::error::{Place, byte_offset};
+use crate::limits::LIMIT;
 use crate::text::skipped;
 use crate::{
     Flags, Format, Metadata, Op, ReadOptions, RemarkKind, Source, TraceError, TraceReader,
@@ -414,7 +415,7 @@ impl FileEvents {
             return Ok(Next::Other);
         }
         let event = raw.event(place);
-        if let Some(event) = event.filter(|of| of.sectors > 0 && of.sector >= 1 << 63) {
+        if let Some(event) = event.filter(|of| of.sectors > 0 && of.sector >= LIMIT) {
             return Err(self.beyond(&event, way_out("; --lenient leaves the record out")));
         }
         if raw.has(PC) && raw.action & 0xff == 8 {

@@ -13,6 +13,7 @@ use iosonar_units::Nanos;
 
 use super::event::{Action, Event, Events};
 use super::pending::{Completed, Pending};
+use crate::limits::LIMIT;
 use crate::{
     Batch, Flags, Metadata, Op, Outcome, ReadOptions, Record, RemarkKind, Request, StartEvent,
     TraceError, TraceReader,
@@ -156,6 +157,17 @@ impl<E: Events> Paired<E> {
             );
             return;
         };
+        if time.get() >= LIMIT {
+            self.metadata.remark(
+                RemarkKind::Skipped,
+                [
+                    "event came 292 years or more after the first one and was left out",
+                    "events came 292 years or more after the first one and were left out",
+                ],
+                || format!("{} ns", event.time),
+            );
+            return;
+        }
         if event.action == begins {
             if begins == Action::Complete {
                 batch.push_at(&completion_only(event, time, device), event.place);
@@ -371,6 +383,27 @@ mod tests {
         }
         let remarks = reader.metadata.remarks.iter().map(|r| (r.kind, r.count));
         (rows, remarks.collect())
+    }
+
+    #[test]
+    fn an_event_at_a_time_that_no_record_has_is_left_out() {
+        const FIRST: u64 = 1_000;
+        for (since_first, is_left_out) in [(LIMIT - 1, false), (LIMIT, true)] {
+            let events = [
+                (FIRST, "D", 8),
+                (FIRST + 5, "C", 8),
+                (FIRST + since_first, "C", 16),
+            ];
+            let events = events.map(|(time, letter, sector)| event(time, letter, sector, 8));
+            let (rows, remarks) = read(Paired::new(given(events), &ReadOptions::default()));
+            assert_eq!(rows, [(0, 8, 8, Some(0), Some(5))]);
+            let kind = match is_left_out {
+                true => RemarkKind::Skipped,
+                // It is read, but is the completion of nothing.
+                false => RemarkKind::NoStart,
+            };
+            assert_eq!(remarks, [(kind, 1)], "{since_first}");
+        }
     }
 
     #[test]
