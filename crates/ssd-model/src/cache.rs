@@ -7,6 +7,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
 
 use iosonar_sim_core::Slab;
 use iosonar_units::Nanos;
@@ -35,6 +36,22 @@ impl Hasher for PageHasher {
 }
 
 pub(crate) type PageMap<T> = HashMap<u64, T, BuildHasherDefault<PageHasher>>;
+
+/// Those of the pages that are in a map. A range may be the whole device, and a map be large: the shorter way is taken.
+pub(crate) fn keys_within<T>(map: &PageMap<T>, pages: &Range<u64>) -> Vec<u64> {
+    // Going through a map takes as long as it was ever large.
+    if pages.end - pages.start <= map.capacity() as u64 {
+        pages
+            .clone()
+            .filter(|page| map.contains_key(page))
+            .collect()
+    } else {
+        map.keys()
+            .filter(|page| pages.contains(page))
+            .copied()
+            .collect()
+    }
+}
 
 /// A page in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -467,22 +484,19 @@ impl Cache {
         self.groups.release(group);
     }
 
-    /// Forgets a page that the host needs no more, if its way has not begun.
-    pub(crate) fn discard(&mut self, page: u64) {
-        if self.pages.is_empty() {
-            return;
+    /// Forgets pages that the host needs no more, if their way has not begun.
+    pub(crate) fn discard(&mut self, pages: &Range<u64>) {
+        for page in keys_within(&self.pages, pages) {
+            let present = self.pages[&page];
+            match present.state {
+                State::Leaving { .. } => continue,
+                State::Dirty => self.in_flight -= u64::from(self.count(present.sectors)),
+                State::Held { .. } => self.holding -= 1,
+            }
+            self.pages.remove(&page);
+            // Its place in the list is passed over when its turn comes.
+            self.used -= 1;
         }
-        let Some(present) = self.pages.get(&page) else {
-            return;
-        };
-        match present.state {
-            State::Leaving { .. } => return,
-            State::Dirty => self.in_flight -= u64::from(self.count(present.sectors)),
-            State::Held { .. } => self.holding -= 1,
-        }
-        self.pages.remove(&page);
-        // Its place in the list is passed over when its turn comes.
-        self.used -= 1;
     }
 
     pub(crate) fn measure_from(&mut self, now: Nanos) {
@@ -610,13 +624,15 @@ mod tests {
             self.cache.group_has_left(group);
         }
 
-        fn discard(&mut self, page: u64) {
-            self.cache.discard(page);
-            self.latest.remove(&page);
-            self.mapped.remove(&page);
-            self.durable.remove(&page);
-            for flush in self.flushes.values_mut() {
-                flush.remove(&page);
+        fn discard(&mut self, pages: Range<u64>) {
+            self.cache.discard(&pages);
+            for page in pages {
+                self.latest.remove(&page);
+                self.mapped.remove(&page);
+                self.durable.remove(&page);
+                for flush in self.flushes.values_mut() {
+                    flush.remove(&page);
+                }
             }
         }
 
@@ -716,7 +732,8 @@ mod tests {
             false => (1 << draws.below(8)) | (1 << draws.below(8)),
         };
         match draws.below(24) {
-            0 => drive.discard(page),
+            // A page, or more than there ever are.
+            0 => drive.discard(page..page + [1, 1000][draws.below(2) as usize]),
             1 if draws.chance(0.3) => drive.flush(at, now),
             2 if drive.cache.used < drive.cache.p.pages => drive.pass(1_000 + page),
             3..8 if !drive.on_their_way.is_empty() => {

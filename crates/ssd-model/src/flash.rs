@@ -15,6 +15,9 @@ mod counts;
 mod operations;
 mod server;
 
+use std::cmp::Ordering;
+use std::ops::Range;
+
 use iosonar_sim_core::Stream;
 use iosonar_units::Nanos;
 
@@ -163,8 +166,32 @@ impl Flash {
         &self.planes[plane as usize]
     }
 
-    pub(crate) fn discard(&mut self, plane: u32, page: u32) {
-        self.planes[plane as usize].discard(page);
+    /// The host needs these logical pages no more.
+    pub(crate) fn discard(&mut self, pages: Range<u64>) {
+        if pages.end - pages.start < u64::from(self.p.planes) {
+            for page in pages {
+                let (plane, local) = self.place(page);
+                self.planes[plane as usize].discard(local..local + 1);
+            }
+            return;
+        }
+        for plane in 0..self.planes.len() {
+            let local = self.pages_below(plane, pages.start)..self.pages_below(plane, pages.end);
+            self.planes[plane].discard(local);
+        }
+    }
+
+    /// How many of the logical pages below this one lie on a plane: they are the first there, in their order.
+    fn pages_below(&self, plane: usize, page: u64) -> u32 {
+        let per_page = u64::from(self.p.plane.slots_per_page);
+        let planes = u64::from(self.p.planes);
+        let (whole, part) = (page / per_page, page % per_page);
+        let more = match (plane as u64).cmp(&(whole % planes)) {
+            Ordering::Less => per_page,
+            Ordering::Equal => part,
+            Ordering::Greater => 0,
+        };
+        (whole / planes * per_page + more) as u32
     }
 
     /// The place of a slot's flash page in its block.
@@ -348,5 +375,51 @@ impl Flash {
             self.channels.iter().map(|c| c.busy.until(now)).collect(),
             self.servers.iter().map(|s| s.busy.until(now)).collect(),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iosonar_sim_core::Seed;
+
+    use super::*;
+    use crate::{Parameters, SsdProfile};
+
+    #[test]
+    fn the_pages_of_a_range_are_discarded_where_they_lie_and_no_others() {
+        // Six planes, with flash pages of four logical ones.
+        let text = "[flash]\nchannels = 3\ndies = 2\nplanes = 1\nblocks = 64\npages = 64\npage = \"16KiB\"\n\
+                    mapping_unit = \"4KiB\"";
+        let profile = SsdProfile::load(
+            "nvme-gen4-tlc",
+            ".".as_ref(),
+            &toml::from_str(text).unwrap(),
+        )
+        .unwrap();
+        let parameters = Parameters::new(&profile).unwrap();
+        let p = parameters.flash().unwrap();
+        let pages = p.host_pages;
+        let mut draws = Seed::new(1).stream("flash", "places");
+        let fresh = Flash::new(p, &mut draws).unwrap();
+        let is_there = |flash: &Flash, page| {
+            let (plane, local) = flash.place(page);
+            flash.plane(plane).locate(local).is_some()
+        };
+        for (from, end) in [
+            (0, pages),
+            (0, 0),
+            (5, 6),
+            (23, 25),
+            (3, 4 * 6 * 7 + 1),
+            (700, 1600),
+        ] {
+            let mut flash = fresh.clone();
+            flash.discard(from..end);
+            assert_eq!(flash.all_ftl_counts().discards, end - from);
+            for page in 0..pages {
+                let is_kept = is_there(&fresh, page) && !(from..end).contains(&page);
+                assert_eq!(is_there(&flash, page), is_kept, "{from}..{end}: {page}");
+            }
+        }
     }
 }

@@ -19,10 +19,13 @@ mod refresh;
 mod shape;
 mod victims;
 
+use std::ops::Range;
+
 use iosonar_units::Nanos;
 
+use crate::ftl::filling::clear_bits;
 use crate::ftl::free::FreeBlocks;
-use crate::ftl::parts::Parts;
+use crate::ftl::parts::{Parts, Uniform};
 use crate::ftl::refresh::Refresh;
 use crate::ftl::victims::Victims;
 
@@ -113,7 +116,7 @@ impl FtlCounts {
 /// In the map: at its place of the beginning.
 const INITIAL: u32 = 0;
 /// In the map: nowhere.
-const UNMAPPED: u32 = u32::MAX;
+const UNMAPPED: u32 = Parts::ALL;
 
 /// An open block.
 #[derive(Clone, Copy, Debug)]
@@ -365,11 +368,33 @@ impl Plane {
         slot
     }
 
-    /// The host needs a logical page no more.
-    pub fn discard(&mut self, page: u32) {
-        self.counts.discards += 1;
-        self.invalidate(page);
-        self.slot_of.set(page, UNMAPPED);
+    /// The host needs these logical pages no more. The time and the memory that this takes grow with what was written, not
+    /// with the number of pages.
+    pub fn discard(&mut self, pages: Range<u32>) {
+        self.counts.discards += u64::from(pages.end.saturating_sub(pages.start));
+        for piece in Parts::pieces(pages) {
+            match self.slot_of.uniform(piece.start) {
+                Some(Uniform::All) => continue,
+                Some(Uniform::Zeros) => self.invalidate_unmoved(piece.clone()),
+                None => piece.clone().for_each(|page| self.invalidate(page)),
+            }
+            self.slot_of.set_all(piece);
+        }
+    }
+
+    /// Invalidates pages all of which lie where they lay at the beginning, if anywhere: block by block.
+    fn invalidate_unmoved(&mut self, pages: Range<u32>) {
+        let mut page = pages.start;
+        while page < pages.end
+            && let Some(slot) = self.initial_slot(page)
+        {
+            let block = (slot / self.shape.slots_per_block) as usize;
+            let held = self.first_page[block + 1].min(pages.end) - page;
+            clear_bits(&mut self.valid_bits, slot as usize, held as usize);
+            self.valid[block] -= held as u16;
+            self.victims.lost_pages(block as u32, self.valid[block]);
+            page += held;
+        }
     }
 
     #[inline]
@@ -388,7 +413,7 @@ impl Plane {
         let block = slot / self.shape.slots_per_block;
         self.valid_bits[slot as usize / 64] &= !(1 << (slot % 64));
         self.valid[block as usize] -= 1;
-        self.victims.lost_a_page(block, self.valid[block as usize]);
+        self.victims.lost_pages(block, self.valid[block as usize]);
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use iosonar_ssd_model::ftl::{Cleaning, Filling, Medium, Plane, PlaneShape, Writer};
+use iosonar_ssd_model::ftl::{Cleaning, Filling, Medium, Nowhere, Plane, PlaneShape, Writer};
 use proptest::prelude::*;
 
 /// Flash that holds numbers: what was written to each slot since its block was erased.
@@ -85,7 +85,8 @@ enum Step {
     Write(u32),
     /// Overwrites a few pages all the time.
     Hot(u32),
-    Discard(u32),
+    /// From a page on, as many as these.
+    Discard(u32, u32),
     /// Programs the last page although it may not be full.
     Close,
 }
@@ -100,7 +101,7 @@ fn shapes() -> impl Strategy<Value = PlaneShape> {
     let wear = prop_oneof![Just(None), (1..6_u32).prop_map(Some)];
     (
         8..24_u32,
-        1..9_u32,
+        1..17_u32,
         prop_oneof![Just(1_u32), Just(2), Just(4)],
         0.05..0.98_f64,
         reserve,
@@ -129,7 +130,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         8 => any::<u32>().prop_map(Step::Write),
         4 => (0..4_u32).prop_map(Step::Hot),
-        1 => any::<u32>().prop_map(Step::Discard),
+        1 => any::<u32>().prop_map(|page| Step::Discard(page, 1)),
+        1 => (any::<u32>(), 0..1000_u32).prop_map(|(page, count)| Step::Discard(page, count)),
         1 => Just(Step::Close),
     ];
     prop::collection::vec(step, 1..3_000)
@@ -144,6 +146,7 @@ proptest! {
         filling in prop_oneof![Just(Filling::Empty), Just(Filling::Sequential), Just(Filling::SteadyState)],
     ) {
         let mut plane = Plane::new(shape, filling).unwrap();
+        let mut one_by_one = plane.clone();
         let slots = (shape.blocks * shape.slots_per_block) as usize;
         let mut shadow = Shadow {
             slots: vec![None; slots],
@@ -182,21 +185,27 @@ proptest! {
         for step in steps {
             version += 1;
             let page = match step {
-                Step::Write(page) | Step::Discard(page) => page % shape.logical_pages,
+                Step::Write(page) | Step::Discard(page, _) => page % shape.logical_pages,
                 Step::Hot(page) => page % shape.logical_pages,
                 // What goes back into a block would share pages with what the host writes.
                 Step::Close if shape.reserve == 0 => continue,
                 Step::Close => {
                     plane.close_page(&mut shadow);
+                    one_by_one.close_page(&mut Nowhere);
                     continue;
                 }
             };
-            if let Step::Discard(_) = step {
-                plane.discard(page);
-                written[page as usize] = None;
-                prop_assert_eq!(plane.locate(page), None);
+            if let Step::Discard(_, count) = step {
+                let pages = page..page.saturating_add(count).min(shape.logical_pages);
+                plane.discard(pages.clone());
+                for page in pages {
+                    one_by_one.discard(page..page + 1);
+                    written[page as usize] = None;
+                    prop_assert_eq!(plane.locate(page), None);
+                }
                 continue;
             }
+            one_by_one.write(page, &mut Nowhere);
             shadow.version = version;
             let slot = plane.write(page, &mut shadow);
             written[page as usize] = Some(version);
@@ -217,6 +226,12 @@ proptest! {
         all.dedup();
         prop_assert_eq!(all.len(), count);
         prop_assert_eq!(shadow.erases, plane.counts().erases);
+        // Many pages at once are discarded as they are one by one.
+        prop_assert_eq!(one_by_one.counts(), plane.counts());
+        prop_assert_eq!(one_by_one.erases(), plane.erases());
+        for page in 0..shape.logical_pages {
+            prop_assert_eq!(one_by_one.locate(page), plane.locate(page), "page {}", page);
+        }
     }
 }
 
@@ -239,10 +254,7 @@ fn wear_levelling_keeps_blocks_together() {
         let mut plane = Plane::new(shape, Filling::Sequential).unwrap();
         // Nine tenths of the data are never written again.
         for n in 0..400_000_u32 {
-            plane.write(
-                n * 7919 % (shape.logical_pages / 10),
-                &mut iosonar_ssd_model::ftl::Nowhere,
-            );
+            plane.write(n * 7919 % (shape.logical_pages / 10), &mut Nowhere);
         }
         let erases = plane.erases();
         erases.iter().max().unwrap() - erases.iter().min().unwrap()

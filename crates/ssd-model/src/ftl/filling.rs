@@ -61,6 +61,16 @@ impl Plane {
 
 /// Sets `count` bits from `from` on.
 fn set_bits(words: &mut [u64], from: usize, count: usize) {
+    for_masks(words, from, count, |word, mask| *word |= mask);
+}
+
+/// Clears `count` bits from `from` on.
+pub(super) fn clear_bits(words: &mut [u64], from: usize, count: usize) {
+    for_masks(words, from, count, |word, mask| *word &= !mask);
+}
+
+/// Gives each word in which some of `count` bits from `from` on lie, with a mask of these bits.
+fn for_masks(words: &mut [u64], from: usize, count: usize, each: impl Fn(&mut u64, u64)) {
     if count == 0 {
         return;
     }
@@ -68,12 +78,14 @@ fn set_bits(words: &mut [u64], from: usize, count: usize) {
     let (head, tail) = (u64::MAX << (from % 64), u64::MAX >> (63 - last % 64));
     let (first_word, last_word) = (from / 64, last / 64);
     if first_word == last_word {
-        words[first_word] |= head & tail;
+        each(&mut words[first_word], head & tail);
         return;
     }
-    words[first_word] |= head;
-    words[first_word + 1..last_word].fill(u64::MAX);
-    words[last_word] |= tail;
+    each(&mut words[first_word], head);
+    for word in &mut words[first_word + 1..last_word] {
+        each(word, u64::MAX);
+    }
+    each(&mut words[last_word], tail);
 }
 
 /// How many pages are valid in each full block, in the steady state of uniform random writes, from the

@@ -185,8 +185,8 @@ mod tests {
             reserve: 2,
             ..SMALL
         };
-        // By block 24 bytes, by slot a bit, and pointers to 8 parts of the map and 16 of the slots.
-        let always = 64 * 24 + 4_096 / 8 + 8 * (8 + 16);
+        // By block 24 bytes, by slot a bit, and a pointer and a bit for each of the 8 parts of the map and 16 of the slots.
+        let always = 64 * 24 + 4_096 / 8 + 8 * (8 + 16) + (8 + 16) / 8;
         // Parts are 256 numbers of 4 bytes, and 16 bytes for the allocator. One of the map for each write, and of the
         // slots one for 256 writes, besides those of the open blocks.
         let parts = |count: u64| count * (256 * 4 + 16);

@@ -54,11 +54,11 @@ impl Victims {
         }
     }
 
-    /// A block, full or not, has one valid page fewer.
+    /// A block, full or not, has fewer valid pages.
     #[inline]
-    pub(super) fn lost_a_page(&mut self, block: u32, valid: u16) {
+    pub(super) fn lost_pages(&mut self, block: u32, valid: u16) {
         if let Self::Greedy(greedy) = self {
-            greedy.lost_a_page(block, valid);
+            greedy.lost_pages(block, valid);
         }
     }
 
@@ -170,7 +170,7 @@ impl Greedy {
     }
 
     #[inline]
-    fn lost_a_page(&mut self, block: u32, valid: u16) {
+    fn lost_pages(&mut self, block: u32, valid: u16) {
         if self.holds(block) {
             self.insert(block, valid);
         }
@@ -212,9 +212,9 @@ mod tests {
             greedy.insert(block, valid);
         }
         // One that is not full does not count; one comes down to the others; one is cleaned for another reason.
-        greedy.lost_a_page(5, 3);
-        greedy.lost_a_page(7, 8);
-        greedy.lost_a_page(7, 7);
+        greedy.lost_pages(5, 3);
+        greedy.lost_pages(7, 8);
+        greedy.lost_pages(7, 7);
         greedy.remove(0);
         let order: Vec<u32> = std::iter::from_fn(|| greedy.take_least()).collect();
         assert_eq!(order, [4, 2, 8, 7]);

@@ -11,7 +11,7 @@ use super::data::{CommandStorage, Step, Unit};
 use super::mapping::NeedsMap;
 use super::{Event, EventOf, Host, Ssd, SsdReport, Storage, Task};
 use crate::FlashParameters;
-use crate::cache::{Cache, PageMap};
+use crate::cache::{Cache, PageMap, keys_within};
 use crate::flash::{Flash, FlashEvent, FlashHost, Owner};
 use crate::ftl::ShapeError;
 use crate::mapping_cache::MappingCache;
@@ -259,11 +259,13 @@ impl CommandStorage for FlashStorage {
 
     /// Forgets the logical pages that lie within these sectors.
     fn discard(&mut self, first: u64, end: u64) {
-        for page in first.div_ceil(self.page_sectors)..end / self.page_sectors {
-            self.cache.discard(page);
-            let (plane, local) = self.flash.place(page);
-            self.flash.discard(plane, local);
-            self.written.remove(&page);
+        let pages = first.div_ceil(self.page_sectors)..end / self.page_sectors;
+        if !pages.is_empty() {
+            self.cache.discard(&pages);
+            self.flash.discard(pages.clone());
+            for page in keys_within(&self.written, &pages) {
+                self.written.remove(&page);
+            }
         }
     }
 }
