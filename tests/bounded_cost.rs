@@ -364,3 +364,45 @@ fn an_assumed_geometry_is_reported() {
         }
     }
 }
+
+/// A whole drive is discarded when a file system is made on it. Page by page, this took 2.4 GB.
+#[test]
+fn a_discard_of_two_terabytes_takes_little_memory_and_a_read_of_as_much_is_refused() {
+    let scratch = Scratch::new();
+    let file = |op: &str| {
+        let text = format!("time_ns,sector,sectors,op\n0,0,4294967295,{op}\n1,0,8,R\n");
+        scratch.file(&format!("{op}.csv"), text)
+    };
+    let program = assert_cmd::cargo::cargo_bin!("iosonar");
+    let sim = |system: &str, op: &str| {
+        let output = std::process::Command::new("sh")
+            .args([
+                "-c",
+                "ulimit -v 1500000; exec \"$0\" sim -q \"$1\" --trace \"$2\"",
+            ])
+            .arg(program)
+            .arg(system)
+            .arg(file(op))
+            .output()
+            .unwrap();
+        (output.status.code(), out(&output) + &err(&output))
+    };
+    let (code, said) = sim("intel-d7", "D");
+    assert_eq!(code, Some(0), "{said}");
+    for system in ["intel-d7", "jbod:2xintel-d7", "raid0:2xintel-d7+unit=1GiB"] {
+        for op in ["R", "W"] {
+            let (code, said) = sim(system, op);
+            assert_eq!(code, Some(1), "{system}: {said}");
+            let words = format!(
+                "{op}.csv:2: the request of 4294967295 sectors consists of more than a million pages of 8 sectors"
+            );
+            assert!(said.contains(&words), "{said}");
+        }
+    }
+    for (system, pieces) in [("exos-x18", "pieces"), ("raid0:2xexos-x18", "stripe units")] {
+        let (code, said) = sim(system, "R");
+        assert_eq!(code, Some(1), "{said}");
+        let words = format!("more than a million {pieces} of ");
+        assert!(said.contains(&words) && said.contains("split it"), "{said}");
+    }
+}

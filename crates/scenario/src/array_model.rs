@@ -464,6 +464,14 @@ impl ArrayModel {
         self.devices.is_of_ssds()
     }
 
+    /// The most memory that its SSDs take before the first request, in bytes.
+    pub(crate) fn bytes_at_start(&self) -> u64 {
+        match &self.devices {
+            Devices::Ssds(ssds) => ssds.parameters.bytes_at_start() * self.disks as u64,
+            _ => 0,
+        }
+    }
+
     /// How many spares the rebuild needs.
     pub fn spares(&self) -> usize {
         match self.rebuild {

@@ -40,6 +40,7 @@ pub use set::ProfileOf;
 pub use set::apply as with_values;
 pub use set::holds;
 pub use set::with_load_of;
+pub(crate) use ssd::MOST_BYTES;
 
 /// What the command line says instead of the file.
 #[derive(Clone, Debug)]

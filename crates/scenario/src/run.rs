@@ -25,8 +25,9 @@ use iosonar_workload::{ClosedLoad, Size, SyntheticLoad};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::prepared::{Fleet, Method, Prepared, Warmup};
+use crate::resolve::MOST_BYTES;
 use crate::result::Accumulator;
-use crate::source::{Alone, Closed, Held, Synthetic, Trace};
+use crate::source::{Alone, Closed, Held, Pieces, Synthetic, Trace};
 use crate::{
     ArrayModel, Devices, DiskModel, DiskSet, GiveUp, LevelOptions, LoadModel, RegisteredDevices,
     Replication, ScenarioError, Servers, SimulationResult, SsdSet,
@@ -104,7 +105,7 @@ impl Prepared {
             total.check()?;
             return Ok(total.finish(begin.elapsed()));
         }
-        let at_once = threads.min(runs as usize).max(1);
+        let at_once = self.at_once(threads, runs);
         let outputs = Mutex::new(Some(outputs));
         let replication = |number: u32| {
             let mut of_first = None;
@@ -121,7 +122,7 @@ impl Prepared {
         };
         // A few at a time, so that memory does not grow with their number.
         let pool =
-            (at_once > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build());
+            (at_once > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(at_once).build());
         let step = 4 * threads.clamp(1, 1024) as u32;
         let mut next = 0;
         while next < runs {
@@ -146,6 +147,15 @@ impl Prepared {
         }
         total.check()?;
         Ok(total.finish(begin.elapsed()))
+    }
+
+    /// How many of the replications run at once: together they begin with no more memory than one may take.
+    fn at_once(&self, threads: usize, runs: u32) -> usize {
+        let fitting = match self.array.bytes_at_start() {
+            0 => usize::MAX,
+            bytes => (MOST_BYTES / bytes) as usize,
+        };
+        threads.min(runs as usize).min(fitting).max(1)
     }
 
     fn around<'a>(
@@ -308,8 +318,14 @@ impl Prepared {
         fitter: Fitter,
     ) -> Result<Trace, ScenarioError> {
         let whole = matches!(self.array.level, LevelOptions::Linear { .. });
-        let unit = (!whole).then_some(self.array.stripe_unit);
-        Trace::open(path, reading, fitter, Held::by(&self.array), unit)
+        let pieces = Pieces {
+            stripe_unit: (!whole).then_some(self.array.stripe_unit),
+            page: match &self.array.devices {
+                Devices::Ssds(ssds) => Some(ssds.parameters.page()),
+                _ => None,
+            },
+        };
+        Trace::open(path, reading, fitter, Held::by(&self.array), pieces)
     }
 
     /// Whether all requests of the load are issued as a whole when they come.
@@ -486,4 +502,44 @@ pub struct Watch {
     pub completed: AtomicU64,
     /// Set, the run ends soon with [`ScenarioError::Interrupted`]. Several runs may share it.
     pub stop: Arc<AtomicBool>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Overrides;
+
+    #[test]
+    fn replications_at_once_begin_with_no_more_memory_than_one_may_take() {
+        let prepared = |disk: &str| {
+            let text = format!(
+                "[load]\nrequests = 100\narrivals = {{ poisson_per_s = 1.0 }}\nsize = \"4KiB\"\n{disk}"
+            );
+            Prepared::from_toml(&text, Path::new("x.toml"), &Overrides::default()).unwrap()
+        };
+        let disk = prepared("[array]\nlevel = 'raid0'\ndisks = 2\n[disk]\nprofile = 'exos-x18'");
+        assert_eq!(disk.array.bytes_at_start(), 0);
+        let small = prepared("[ssd]\nprofile = 'nvme-gen4-tlc'\n[ssd.flash]\nblocks = 40");
+        let large =
+            prepared("[ssd]\nprofile = 'intel-d7'\n[ssd.flash]\nprecondition = 'steady-state'");
+        for (simulation, most) in [(&disk, 64), (&small, 64), (&large, 0)] {
+            let bytes = simulation.array.bytes_at_start();
+            let at_once = simulation.at_once(64, 100);
+            assert!(
+                bytes * at_once as u64 <= MOST_BYTES || at_once == 1,
+                "{at_once} x {bytes}"
+            );
+            if most > 0 {
+                assert_eq!(at_once, most);
+            } else {
+                assert!(
+                    at_once < 64 && bytes * (at_once as u64 + 1) > MOST_BYTES,
+                    "{at_once} x {bytes}"
+                );
+            }
+            // Never more than threads or runs, and never none.
+            assert_eq!(simulation.at_once(1, 100), 1);
+            assert_eq!(simulation.at_once(64, 1), 1);
+        }
+    }
 }

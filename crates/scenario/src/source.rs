@@ -128,7 +128,7 @@ pub(crate) struct Trace {
     row: usize,
     fitter: Fitter,
     on: Held,
-    stripe_unit: u64,
+    pieces: Pieces,
     span: Option<Span>,
     /// The devices that requests went to, in the order in which they turned up.
     devices: Vec<u16>,
@@ -181,13 +181,30 @@ const LATEST: Nanos = Nanos::from_secs(100 * 31_557_600);
 /// A request of more pieces would need gigabytes for its plan.
 const MOST_PIECES: u64 = 1_000_000;
 
+/// What devices serve one after the other of a long request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pieces {
+    /// Stripe units of an array.
+    pub(crate) stripe_unit: Option<Sectors>,
+    /// Pages of SSDs, which are read and written, but not discarded, one by one.
+    pub(crate) page: Option<Sectors>,
+}
+
+impl Pieces {
+    /// The smallest of a request of this kind.
+    fn smallest(self, op: Op) -> Option<Sectors> {
+        let page = self.page.filter(|_| !matches!(op, Op::Flush | Op::Discard));
+        self.stripe_unit.into_iter().chain(page).min()
+    }
+}
+
 impl Trace {
     pub(crate) fn open(
         path: &Path,
         reading: &Reading,
         fitter: Fitter,
         on: Held,
-        stripe_unit: Option<Sectors>,
+        pieces: Pieces,
     ) -> Result<Self, ScenarioError> {
         Ok(Self {
             reader: input::open_load(path, reading)?,
@@ -196,7 +213,7 @@ impl Trace {
             row: 0,
             fitter,
             on,
-            stripe_unit: stripe_unit.map_or(u64::MAX, |unit| u64::from(unit.get())),
+            pieces,
             span: None,
             devices: Vec::new(),
             has_device: Vec::new(),
@@ -313,13 +330,20 @@ impl RequestSource for Trace {
                 ),
             }));
         }
-        if u64::from(request.sectors.get()) / self.stripe_unit > MOST_PIECES {
+        if let Some(piece) = self.pieces.smallest(request.op)
+            && u64::from(request.sectors.get()) / u64::from(piece.get()) > MOST_PIECES
+        {
             return Err(ScenarioError::Trace(TraceError::Request {
                 place: Place::of(&self.path, self.batch.place(self.row)),
                 problem: format!(
-                    "the request of {} sectors is split into more than a million pieces \
-                     of {} sectors: use a larger stripe unit",
-                    request.sectors, self.stripe_unit
+                    "the request of {} sectors consists of more than a million {} of {piece} sectors: split it into \
+                     several requests",
+                    request.sectors,
+                    match self.on {
+                        _ if self.pieces.page == Some(piece) => "pages",
+                        Held::Array => "stripe units",
+                        _ => "pieces",
+                    }
                 ),
             }));
         }

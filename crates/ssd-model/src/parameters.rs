@@ -6,7 +6,7 @@ mod host;
 mod limits;
 mod storage;
 
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, Sectors};
 
 use crate::profile::{
     Checker, ControllerProfile, DriverProfile, Interface, PcieProfile, SsdProfile, SsdProfileError,
@@ -189,6 +189,14 @@ impl Parameters {
             | Ends::Nvme(_, StorageParameters::Flash(flash)) => Some(flash),
             _ => None,
         }
+    }
+
+    /// What is read and written as a whole: a logical page of flash, or 4 KiB.
+    pub fn page(&self) -> Sectors {
+        let sectors = self
+            .flash()
+            .map_or(8, FlashParameters::logical_page_sectors);
+        Sectors::new(sectors as u32)
     }
 
     /// The most memory that a simulated SSD takes before the first request, in bytes.

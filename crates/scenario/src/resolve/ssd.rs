@@ -15,8 +15,8 @@ use crate::{ScenarioError, SsdSet};
 /// What sizes of a load are counted in on SSDs.
 pub(super) const BLOCK: Sectors = Sectors::new(8);
 
-/// The SSDs of a scenario take no more memory than this before the first request.
-const MOST_BYTES: u64 = 2 << 30;
+/// The SSDs of a scenario take no more memory than this before the first request, nor do those of several replications at once.
+pub(crate) const MOST_BYTES: u64 = 2 << 30;
 /// Nor are more pages overwritten in all of them: that would take minutes.
 const MOST_OVERWRITES: f64 = 2e8;
 
