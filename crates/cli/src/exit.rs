@@ -135,16 +135,20 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 /// Prints results for people on standard output, as it can show them. If its reader has closed it, the remaining work
 /// is still done.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    print_data(&screen().out.shown(text))
+    put(&screen().out.shown(text))
 }
 
 /// Prints a picture made of characters: its lines stay as they are.
 pub(crate) fn print_picture(text: &str) -> anyhow::Result<()> {
-    print_data(&screen().out.adapted(text))
+    put(&screen().out.adapted(text))
 }
 
-/// Prints what programs read, as it is.
+/// Prints what programs read, unchanged; on a terminal, control characters are replaced.
 pub(crate) fn print_data(text: &str) -> anyhow::Result<()> {
+    put(&screen().out.data(text))
+}
+
+fn put(text: &str) -> anyhow::Result<()> {
     match stdout::itself().and_then(|mut out| out.write_all(text.as_bytes())) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             Err(anyhow::Error::from(e).context("cannot write to standard output"))
@@ -215,7 +219,7 @@ pub(crate) fn print_data_beside(out: Option<&Path>, text: &str) -> anyhow::Resul
     if out != Some(Path::new("-")) {
         return print_data(text);
     }
-    write_error(text);
+    write_error(&screen().err.data(text));
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use iosonar_units::text_in_one_line;
 use serde::{Deserialize, Serialize};
 
 /// What stands behind the parameters of a device.
@@ -11,6 +12,7 @@ pub enum Provenance {
     /// A recording of the device, which the model reproduces as well as this.
     Validated {
         /// Which recording.
+        #[serde(deserialize_with = "text_in_one_line")]
         recording: String,
         /// How far the distributions of response times are apart, as the root mean square of the differences of equal
         /// quantiles.
@@ -19,6 +21,7 @@ pub enum Provenance {
     /// The manufacturer's figures.
     DataSheet {
         /// Which document.
+        #[serde(deserialize_with = "text_in_one_line")]
         document: String,
         /// When it was published.
         year: u16,
@@ -26,11 +29,13 @@ pub enum Provenance {
     /// A publication.
     Paper {
         /// Which.
+        #[serde(deserialize_with = "text_in_one_line")]
         citation: String,
     },
     /// A fit to records of the device.
     Calibrated {
         /// Which records.
+        #[serde(deserialize_with = "text_in_one_line")]
         records: String,
         /// How well its parameters are known.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -46,6 +51,7 @@ pub enum Provenance {
 #[serde(deny_unknown_fields)]
 pub struct CalibratedParameter {
     /// Its key in the profile.
+    #[serde(deserialize_with = "text_in_one_line")]
     pub key: String,
     /// The records allow values from here ...
     pub low: f64,
@@ -60,8 +66,10 @@ pub struct CalibratedParameter {
 #[serde(deny_unknown_fields)]
 pub struct NotIdentified {
     /// Its key in the profile.
+    #[serde(deserialize_with = "text_in_one_line")]
     pub key: String,
     /// What the records lack.
+    #[serde(deserialize_with = "text_in_one_line")]
     pub why: String,
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use iosonar_device::{Provenance, find_profile, profile_text};
-use iosonar_units::plain_complaint;
+use iosonar_units::{plain_complaint, text_in_one_line};
 use serde::{Deserialize, Serialize};
 
 mod cache;
@@ -86,6 +86,7 @@ pub struct DiskProfile {
     #[serde(skip)]
     pub name: String,
     /// The model of the drive, in a few words.
+    #[serde(deserialize_with = "text_in_one_line")]
     pub description: String,
     /// The sources of the profile.
     pub provenance: Option<Provenance>,
@@ -123,6 +124,7 @@ pub struct DiskProfile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SheetFile {
+    #[serde(deserialize_with = "text_in_one_line")]
     description: String,
     provenance: Option<Provenance>,
     from_data_sheet: DataSheet,

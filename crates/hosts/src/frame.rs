@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 
 use iosonar_trace::Batch;
 use iosonar_trace::packed::{Packer, Unpacker};
+use iosonar_units::one_line;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::PROTOCOL;
@@ -142,7 +143,9 @@ impl<R: Read> Frames<R> {
         if kind == BATCH {
             let mut batch = Batch::default();
             let unpacked = self.unpacker.unpack(&self.payload, &mut batch);
-            unpacked.map_err(|_| FrameError::NotPacked)?;
+            if unpacked.is_err() || !batch.is_possible() {
+                return Err(FrameError::NotPacked);
+            }
             return Ok(Some(Received::Batch(Box::new(batch))));
         }
         let message = serde_json::from_slice(&self.payload);
@@ -169,10 +172,8 @@ fn filled(input: &mut impl Read, bytes: &mut [u8]) -> Result<bool, FrameError> {
 /// The beginning of what is not a greeting, in printable characters.
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let printable = text.trim_end().chars().take(MOST_SHOWN);
-    printable
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
+    let beginning: String = text.trim_end().chars().take(MOST_SHOWN).collect();
+    one_line(&beginning)
 }
 
 /// Sends frames. Each is complete when a method returns.
@@ -236,7 +237,7 @@ impl<W: Write> Sender<W> {
 #[cfg(test)]
 mod tests {
     use iosonar_trace::{Outcome, Record, Request};
-    use iosonar_units::{Nanos, Sector};
+    use iosonar_units::{Nanos, Sector, Sectors};
     use proptest::prelude::*;
 
     use super::*;
@@ -249,6 +250,7 @@ mod tests {
                 request: Request {
                     start: Nanos::new(i * 1000),
                     sector: Sector::new(i.wrapping_mul(0x9e37_79b9) % (1 << 40)),
+                    sectors: Sectors::new(8),
                     ..Request::default()
                 },
                 outcome: Outcome::done(Nanos::new(i % 7), Nanos::new(i % 1001)),

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use iosonar_units::one_line;
+
 use crate::chart::{Chart, Line, Mark, Shape};
 use crate::cloud::Cloud;
 use crate::extent::{Bands, Extent, scale};
@@ -395,10 +397,9 @@ impl Row {
 
 /// A text in lines of at most `columns` columns, broken between words where that is possible.
 fn wrapped(text: &str, columns: usize, colour: Rgb, is_bold: bool) -> Vec<Row> {
-    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     let mut lines = vec![Vec::new()];
-    for word in text.split(' ') {
-        let mut word: Vec<char> = word.chars().map(clean).collect();
+    for word in one_line(text).split(' ') {
+        let mut word: Vec<char> = word.chars().collect();
         let line = lines.last().map_or(0, Vec::len);
         if line > 0 && line + 1 + word.len() > columns {
             lines.push(Vec::new());

@@ -8,7 +8,7 @@ use iosonar_device::Derived;
 use iosonar_disk_model::{DataSheet, Scheduler};
 use iosonar_raid::{CopyLayout, DeviceEventKind, Placement};
 use iosonar_trace::fit::Beyond;
-use iosonar_units::{Bytes, Nanos, Sectors};
+use iosonar_units::{Bytes, Nanos, Sectors, one_line};
 use iosonar_workload::Shape;
 
 use crate::array_model::{LevelOptions, MdOptions};
@@ -440,8 +440,7 @@ impl Page {
 
     /// The header of a table that says of itself what it is.
     fn described_table(&mut self, key: Key, description: &str) {
-        let description = description.replace(|c: char| c.is_control(), " ");
-        let _ = writeln!(self.text, "\n{}   # {description}", key.table);
+        let _ = writeln!(self.text, "\n{}   # {}", key.table, one_line(description));
     }
 
     /// What a registered model of the table `of` takes.

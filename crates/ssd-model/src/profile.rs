@@ -8,6 +8,7 @@ mod limits;
 mod load;
 
 use iosonar_device::{NoProfile, Provenance};
+use iosonar_units::text_in_one_line;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub(crate) use check::Checker;
@@ -122,6 +123,7 @@ pub struct SsdProfile {
     #[serde(skip)]
     pub name: String,
     /// A short description of the device.
+    #[serde(deserialize_with = "text_in_one_line")]
     pub description: String,
     /// The sources of the profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]

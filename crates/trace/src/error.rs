@@ -407,11 +407,8 @@ impl TraceError {
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     const MOST: usize = 40;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MOST)]);
-    let mut shown: String = text
-        .chars()
-        .take(MOST)
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
+    let beginning: String = text.chars().take(MOST).collect();
+    let mut shown = iosonar_units::one_line(&beginning);
     if text.chars().count() > MOST {
         shown.push_str("...");
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, one_line};
 use serde_json::{Error, Map, Value};
 
 use crate::Notice;
@@ -90,6 +90,15 @@ impl Remark {
     }
 }
 
+/// The lines of a notice as they can be in a text file: with tabs, but without other control characters.
+fn lines(notice: &str) -> impl Iterator<Item = String> {
+    let lines = notice.trim_end_matches(['\n', '\r']).split(['\n', '\r']);
+    lines.map(|line| {
+        let parts: Vec<_> = line.split('\t').map(one_line).collect();
+        parts.join("\t")
+    })
+}
+
 /// Remarks of more kinds than this are not distinguished: damage can have any number of forms.
 const MOST_REMARKS: usize = 64;
 
@@ -172,7 +181,8 @@ impl Metadata {
         ))
     }
 
-    /// What stands in a file: keys that are missing are empty, others than these are left out.
+    /// What stands in a file: keys that are missing are empty, others than these are left out. Control characters, with
+    /// which a name could begin a line of output, are replaced.
     ///
     /// # Errors
     /// If it is longer than [`MOST_JSON`](Self::MOST_JSON), is not JSON, has more than 65,536 devices, or a key has a
@@ -185,19 +195,24 @@ impl Metadata {
         let mut object: Map<String, Value> = serde_json::from_slice(bytes)?;
         let mut metadata = Self::default();
         if let Some(notices) = object.remove("notices") {
-            metadata.notices = serde_json::from_value(notices)?;
+            let notices: Vec<String> = serde_json::from_value(notices)?;
+            metadata.notices = notices.iter().flat_map(|notice| lines(notice)).collect();
         }
         if let Some(origin) = object.remove("origin_ns") {
             metadata.origin_ns = serde_json::from_value(origin)?;
         }
         if let Some(devices) = object.remove("devices") {
-            metadata.devices = serde_json::from_value(devices)?;
+            let devices: Vec<String> = serde_json::from_value(devices)?;
+            metadata.devices = devices.iter().map(|name| one_line(name)).collect();
             if metadata.devices.len() > Self::MOST_DEVICES {
                 return Err(MetadataError::TooManyDevices(metadata.devices.len()));
             }
         }
         if let Some(about) = object.remove("about") {
-            metadata.about = serde_json::from_value(about)?;
+            let about: BTreeMap<String, String> = serde_json::from_value(about)?;
+            let about = about.iter();
+            let about = about.map(|(name, text)| (one_line(name), one_line(text)));
+            metadata.about = about.collect();
         }
         Ok(metadata)
     }
@@ -271,7 +286,7 @@ mod tests {
     #[test]
     fn json_holds_what_a_file_says_of_itself() {
         let mut metadata = Metadata {
-            notices: vec!["a \"licence\"\n".to_owned()],
+            notices: vec!["a \"licence\"\tfor all".to_owned(), String::new()],
             origin_ns: Some(u64::MAX),
             devices: vec!["/dev/sdä".to_owned(), String::new()],
             about: BTreeMap::from([("host".to_owned(), "x".to_owned())]),
@@ -280,7 +295,7 @@ mod tests {
         let json = metadata.to_json().unwrap();
         assert_eq!(
             json,
-            r#"{"notices":["a \"licence\"\n"],"origin_ns":18446744073709551615,"devices":["/dev/sdä",""],"about":{"host":"x"}}"#
+            r#"{"notices":["a \"licence\"\tfor all",""],"origin_ns":18446744073709551615,"devices":["/dev/sdä",""],"about":{"host":"x"}}"#
         );
         assert_eq!(Metadata::of_json(json.as_bytes()).unwrap(), metadata);
         let skipped = ["row was skipped", "rows were skipped"];
@@ -298,6 +313,23 @@ mod tests {
         for wrong in ["[]", "{\"devices\": [1]}", "{\"origin_ns\": -1}", "{"] {
             assert!(Metadata::of_json(wrong.as_bytes()).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_could_begin_a_line_of_output_is_replaced() {
+        let hostile = "a\n\u{9b}2J\u{7f}\u{202e}b";
+        let metadata = Metadata {
+            notices: vec![hostile.to_owned(), "two\tand\r\n".to_owned()],
+            devices: vec![hostile.to_owned()],
+            about: BTreeMap::from([(hostile.to_owned(), hostile.to_owned())]),
+            ..Metadata::default()
+        };
+        let read = Metadata::of_json(metadata.to_json().unwrap().as_bytes()).unwrap();
+        let shown = "a\u{fffd}\u{fffd}2J\u{fffd}\u{fffd}b".to_owned();
+        let second = shown.split_once('\u{fffd}').unwrap().1;
+        assert_eq!(read.notices, ["a", second, "two\tand"]);
+        assert_eq!(read.devices, std::slice::from_ref(&shown));
+        assert_eq!(read.about, BTreeMap::from([(shown.clone(), shown)]));
     }
 
     #[test]

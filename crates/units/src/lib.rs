@@ -25,6 +25,7 @@ mod decimal;
 mod error_text;
 mod folder;
 mod nanos;
+mod one_line;
 #[cfg(feature = "serde")]
 mod scalar;
 mod sector;
@@ -41,6 +42,9 @@ pub use decimal::ParseUnitError;
 pub use error_text::with_causes;
 pub use folder::{OutputFolder, folder_of, with_ending};
 pub use nanos::Nanos;
+#[cfg(feature = "serde")]
+pub use one_line::text_in_one_line;
+pub use one_line::{is_harmful, one_line};
 #[cfg(feature = "serde")]
 pub use scalar::{one_or_many, scalar};
 pub use sector::{SECTOR_BYTES, Sector, Sectors};

@@ -14,7 +14,7 @@ use iosonar_study::calibrate::{
 };
 use iosonar_study::check_model::closed_loop;
 use iosonar_trace::input;
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, one_line};
 use serde_json::json;
 
 use crate::exit::{Ending, Usage, note, print_beside, print_data, warn, write_file};
@@ -218,7 +218,7 @@ fn fit_disk(
 
 fn fit_ssd(args: &Calibrate, observed: &Observed) -> Result<Fitted, CalibrateError> {
     let fit = calibrate_ssd(observed, args.capacity.map(iosonar_units::Bytes::get))?;
-    let description = format!("as in {}", args.records.display());
+    let description = one_line(&format!("as in {}", args.records.display()));
     Ok(Fitted {
         text: fit.text(&provenance(args, observed, &fit.held_out), &description),
         words: ssd_words(&fit),

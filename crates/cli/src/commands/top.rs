@@ -10,7 +10,7 @@ use iosonar_recorder::{Seen, Watch, WatchOptions};
 use iosonar_report::{counted as in_number, grouped};
 use iosonar_serve::Stop;
 use iosonar_trace::{Batch, LiveStep, Metadata, TraceWriter};
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, one_line};
 use rustix::time::{ClockId, clock_gettime};
 use signal_hook::consts::SIGINT;
 
@@ -22,7 +22,7 @@ use crate::render::full_screen::FullScreen;
 use crate::render::messages::Warning;
 use crate::render::screen::screen;
 use crate::render::terminal;
-use crate::render::top::{Shown, named};
+use crate::render::top::Shown;
 use crate::{signals, stdout};
 
 /// How often the devices are asked.
@@ -35,7 +35,10 @@ pub(crate) fn run(args: &Top) -> anyhow::Result<Ending> {
     };
     signals::watch()?;
     let watch = Watch::start(&options, &Host::default())?;
-    let names = args.devices.iter().map(|of| named(&of.to_string_lossy()));
+    let names = args
+        .devices
+        .iter()
+        .map(|of| one_line(&of.to_string_lossy()));
     let names: Vec<String> = names.collect();
     let metadata = Metadata {
         devices: names.clone(),

@@ -4,7 +4,7 @@ use iosonar_hosts::{Ending, HostOutcome, HostsOutcome, Running};
 use iosonar_replay::TimesByKind;
 use iosonar_report::{counted, grouped};
 use iosonar_stats::{Labels, Output};
-use iosonar_units::Nanos;
+use iosonar_units::{Nanos, one_line};
 use serde_json::{Value, json};
 
 use super::messages::{self, Warning};
@@ -47,20 +47,20 @@ pub(crate) fn text(outcome: &HostsOutcome) -> String {
         };
         text += &line(
             "verdict",
-            &format!("{}: {}", host.name, printable(&report.verdict)),
+            &format!("{}: {}", host.name, one_line(&report.verdict)),
         );
         for remark in &report.remarks {
-            let of_host = format!("{}: {}", host.name, printable(&remark.text));
+            let of_host = format!("{}: {}", host.name, one_line(&remark.text));
             text += &format!("  {}\n", messages::headed(&remark.code, &of_host));
         }
         if let Some(early) = report.json["ended_early"].as_str() {
             text += &line(
                 "ENDED EARLY",
-                &format!("{}: {}", host.name, printable(early)),
+                &format!("{}: {}", host.name, one_line(early)),
             );
         }
         for fake in report.json["fakes"].as_array().into_iter().flatten() {
-            let fake = printable(fake.as_str().unwrap_or_default());
+            let fake = one_line(fake.as_str().unwrap_or_default());
             let tag = Warning::Fake.tag();
             text += &line("FAKE", &format!("{}: {fake}{tag}", host.name));
         }
@@ -68,7 +68,7 @@ pub(crate) fn text(outcome: &HostsOutcome) -> String {
     for host in &outcome.hosts {
         if let Some(loss) = &host.loss {
             let tag = Warning::HostLost.tag();
-            let loss = printable(&loss.to_string());
+            let loss = one_line(&loss.to_string());
             text += &line("LOST", &format!("{}: {loss}{tag}", host.name));
         }
     }
@@ -91,12 +91,6 @@ pub(crate) fn text(outcome: &HostsOutcome) -> String {
 
 fn line(name: &str, text: &str) -> String {
     format!("  {name:<13} {text}\n")
-}
-
-/// What another host says, in a line that does not control the terminal.
-pub(crate) fn printable(text: &str) -> String {
-    let visible = |c: char| if c.is_control() { ' ' } else { c };
-    text.chars().map(visible).collect()
 }
 
 /// Whether a host did not do all of its load.

@@ -1,8 +1,10 @@
 //! What output goes to, and how the user wants it: settled once, before anything is printed.
 //!
 //! Everything for people passes by here on its way out: [`Stream::shown`] takes away what the terminal, the file or
-//! the reader at its other end cannot use. What programs read (JSON, CSV, traces, scripts) does not.
+//! the reader at its other end cannot use. What programs read (JSON, CSV, traces, scripts)
+//! is unchanged, except on a terminal, where [`Stream::data`] replaces control characters.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::sync::OnceLock;
@@ -109,6 +111,7 @@ impl Environment {
 /// Standard output or standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stream {
+    is_terminal: bool,
     pub(crate) has_colour: bool,
     /// Whether what was written can be written over.
     pub(crate) can_redraw: bool,
@@ -127,6 +130,7 @@ impl Stream {
             false => None,
         };
         Self {
+            is_terminal,
             has_colour: environment.has_colour(wanted, is_terminal),
             can_redraw: is_terminal && !is_plain && !environment.is_dumb,
             columns: columns.or_else(|| terminal::of("COLUMNS")),
@@ -142,6 +146,14 @@ impl Stream {
             return layout::without_alignment(&text);
         }
         text
+    }
+
+    /// What programs read: unchanged, except on a terminal.
+    pub(crate) fn data(self, text: &str) -> Cow<'_, str> {
+        match self.is_terminal {
+            true => style::harmless(text).into(),
+            false => text.into(),
+        }
     }
 
     /// A message: the same, but a name with blanks in it stays as it is.
@@ -191,6 +203,18 @@ pub(crate) fn screen() -> Screen {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn data_are_unchanged_except_on_a_terminal() {
+        let text = "{\"sda\u{9b}2J\": \"\u{7f}\"}\n";
+        for (is_terminal, shown) in [(false, text), (true, "{\"sda\u{fffd}2J\": \"\u{fffd}\"}\n")] {
+            let stream = Stream {
+                is_terminal,
+                ..Stream::default()
+            };
+            assert_eq!(stream.data(text), shown);
+        }
+    }
 
     fn wanted(colour: When, is_plain: bool) -> Wanted {
         Wanted { colour, is_plain }

@@ -6,6 +6,7 @@
 use clap::builder::styling::{AnsiColor, Color, Style};
 use iosonar_analysis::objective::Judgement;
 use iosonar_report::Word;
+use iosonar_units::is_harmful;
 
 use super::screen::screen;
 
@@ -85,13 +86,6 @@ pub(crate) fn stripped(text: &str) -> String {
         bare += end.map_or("", |end| &part[end + 1..]);
     }
     bare
-}
-
-/// Whether a character may do something to a terminal, or to the direction of what follows it.
-pub(crate) fn is_harmful(c: char) -> bool {
-    let is_mark =
-        matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    is_mark || c.is_control()
 }
 
 /// `text` with a replacement character for whatever could do more to a terminal than set a colour or begin a line: names

@@ -168,7 +168,8 @@ impl Table {
         let formats: Vec<TimeFormat> = (0..columns).map(format).collect();
         let written = |(column, cell): (usize, &Cell)| {
             let text = match cell {
-                Cell::Text(text) => text.clone(),
+                // A name from a file begins no line.
+                Cell::Text(text) => text.replace('\n', "\u{fffd}"),
                 Cell::Time {
                     before,
                     time,

@@ -12,11 +12,11 @@ use iosonar_units::Nanos;
 use serde_json::json;
 
 use super::messages::Warning;
-use super::style::{Tone, is_harmful, width};
+use super::style::{Tone, width};
 
 /// An interval with what is known besides.
 pub(crate) struct Shown<'a> {
-    /// The devices, as [`named`] has them.
+    /// The devices, each in one line.
     pub(crate) names: &'a [String],
     pub(crate) interval: &'a RecentInterval,
     /// Events that were lost so far.
@@ -25,15 +25,6 @@ pub(crate) struct Shown<'a> {
     pub(crate) oldest: Option<(Nanos, usize)>,
     /// Where the live page is.
     pub(crate) url: Option<&'a str>,
-}
-
-/// A name that does nothing to a terminal.
-pub(crate) fn named(name: &str) -> String {
-    let clean = |c: char| match is_harmful(c) {
-        true => '\u{fffd}',
-        false => c,
-    };
-    name.chars().map(clean).collect()
 }
 
 /// A request that has been in flight for longer is mentioned.

@@ -1,10 +1,12 @@
 //! Words that fit into their room: shortened in the middle, and still different from each other.
 
+use iosonar_units::one_line;
+
 use super::text;
 
 /// A text as far as it has room: without its middle where it is too wide.
 pub(super) fn shortened(words: &str, size: f64, is_bold: bool, room: f64) -> String {
-    let clean = cleaned(words);
+    let clean = one_line(words);
     // Letters are at most as wide as high: a short text needs no measuring.
     let surely_fits = clean.chars().count() as f64 * size < room;
     if surely_fits || text::width(&clean, size, is_bold) <= room {
@@ -34,7 +36,7 @@ pub(super) fn all_shortened(words: &[String], size: f64, room: f64) -> Vec<Strin
         .iter()
         .zip(&plain)
         .filter(|(words, plain)| words != plain)
-        .map(|(words, _)| cleaned(words).chars().collect())
+        .map(|(words, _)| one_line(words).chars().collect())
         .collect();
     let same = |of: &dyn Fn(&[char], usize) -> char| {
         let shortest = long.iter().map(Vec::len).min().unwrap_or(0);
@@ -48,7 +50,7 @@ pub(super) fn all_shortened(words: &[String], size: f64, room: f64) -> Vec<Strin
         if *words == plain {
             return plain;
         }
-        let text: Vec<char> = cleaned(words).chars().collect();
+        let text: Vec<char> = one_line(words).chars().collect();
         around(&text, before, text.len().saturating_sub(after), &fits)
     };
     words.iter().zip(plain).map(of).collect()
@@ -109,7 +111,7 @@ fn without_middle(words: &str, before: &str, after: &str, fits: impl Fn(&str) ->
 
 /// A text in lines of at most this width, broken between words; the last of at most `most` lines is shortened.
 pub(super) fn lines(words: &str, size: f64, room: f64, most: usize) -> Vec<String> {
-    let clean = cleaned(words);
+    let clean = one_line(words);
     let mut lines: Vec<String> = Vec::new();
     let mut rest = clean.as_str();
     while !rest.is_empty() && lines.len() + 1 < most {
@@ -128,12 +130,6 @@ pub(super) fn lines(words: &str, size: f64, room: f64, most: usize) -> Vec<Strin
         lines.push(shortened(rest, size, false, room));
     }
     lines
-}
-
-/// No control character belongs into a picture, least of all into XML.
-fn cleaned(words: &str) -> String {
-    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    words.chars().map(clean).collect()
 }
 
 #[cfg(test)]

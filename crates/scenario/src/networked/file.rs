@@ -1,6 +1,6 @@
 //! What may be written in the file of a networked system.
 
-use iosonar_units::Bytes;
+use iosonar_units::{Bytes, text_in_one_line};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -57,6 +57,7 @@ struct JobsFile {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JobFile {
+    #[serde(deserialize_with = "text_in_one_line")]
     name: String,
     operation: Operation,
     bytes: Spanned<String>,
@@ -134,6 +135,7 @@ struct NetworkFile {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct UpgradeFile {
+    #[serde(deserialize_with = "text_in_one_line")]
     name: String,
     cost: Spanned<f64>,
     set: toml::Table,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use iosonar_device::{Provenance, find_profile, profile_text};
+use iosonar_units::text_in_one_line;
 use serde::Deserialize;
 use toml::Table;
 
@@ -15,6 +16,7 @@ const SHEET: &str = "from_data_sheet";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SheetFile {
+    #[serde(deserialize_with = "text_in_one_line")]
     description: String,
     provenance: Option<Provenance>,
     from_data_sheet: DataSheet,

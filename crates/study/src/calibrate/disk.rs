@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use iosonar_disk_model::{DiskProfile, Geometry, SeekPoints};
 use iosonar_trace::Op;
-use iosonar_units::SECTOR_BYTES;
+use iosonar_units::{SECTOR_BYTES, one_line};
 
 use super::drive::{DriveFigures, drive};
 use super::figure::{Missing, Parameter, provenance as provenance_of};
@@ -420,7 +420,8 @@ impl DiskFit {
         };
         if self.is_another_drive() {
             profile.description = format!(
-                "as in {records}: {:.0} rpm, with the geometry of {}",
+                "as in {}: {:.0} rpm, with the geometry of {}",
+                one_line(records),
                 profile.revolutions_per_minute(),
                 self.start_name
             );

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use iosonar_device::{CalibratedParameter, NotIdentified, Provenance};
+use iosonar_units::one_line;
 
 /// A parameter as the records have it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,7 +102,7 @@ pub(super) fn provenance(records: &str, parameters: &[Parameter]) -> Provenance 
         })
     };
     Provenance::Calibrated {
-        records: records.to_owned(),
+        records: one_line(records),
         parameters: parameters.iter().filter_map(known).collect(),
         not_identified: parameters.iter().filter_map(unknown).collect(),
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use iosonar_units::{Nanos, SECTOR_BYTES, Sector, Sectors};
+use iosonar_units::{Nanos, SECTOR_BYTES, Sector, Sectors, one_line};
 
 use super::{Line, Lines};
 use crate::{
@@ -57,7 +57,7 @@ impl Context {
                 return Err(line.wrong("device", name, "at most 65536 devices in a trace"));
             };
             self.numbers.insert(name.to_owned(), number);
-            let readable = String::from_utf8_lossy(name).into_owned();
+            let readable = one_line(&String::from_utf8_lossy(name));
             self.metadata.devices.push(readable);
             number
         };

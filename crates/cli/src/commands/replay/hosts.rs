@@ -13,7 +13,7 @@ use iosonar_replay::{RecordKeeping, ReplaySpec, StopRequest, Target, Writes};
 use iosonar_report::counted;
 use iosonar_study::replay::{Dealt, ReplayPlan, dealt, refuse_on_hosts};
 use iosonar_trace::{Metadata, Notice, Reading, TraceWriter, WriteOptions, input, output};
-use iosonar_units::Bytes;
+use iosonar_units::{Bytes, one_line};
 
 use super::announce::Shown;
 use super::{refuse_without_room, usage};
@@ -21,7 +21,7 @@ use crate::beside::{Working, beside};
 use crate::exit::{Ending, fail, note, print_beside, print_data_beside, warn};
 use crate::live::{self, Feed, Tee};
 use crate::low::Replay;
-use crate::render::hosts::{self as render, printable};
+use crate::render::hosts as render;
 use crate::render::messages::{self, Warning};
 use crate::render::progress::{is_hidden, style};
 use crate::signals;
@@ -151,7 +151,7 @@ fn above_records(
         metadata.notices.push(fake);
     }
     for (name, (_, facts)) in names.iter().zip(facts) {
-        let fakes = facts.fakes.iter().map(|fake| printable(fake));
+        let fakes = facts.fakes.iter().map(|fake| one_line(fake));
         let fakes = fakes.map(|fake| Notice::Fake(&format!("{name}: {fake}")).to_string());
         metadata.notices.extend(fakes);
     }
@@ -239,11 +239,11 @@ impl Group<'_> {
 
     fn announce(&self, name: &str, requests: u64, facts: &Facts) {
         for remark in &facts.remarks {
-            let text = format!("{name}: {}", printable(&remark.text));
+            let text = format!("{name}: {}", one_line(&remark.text));
             note(&messages::headed(&remark.code, &text));
         }
         for fake in &facts.fakes {
-            warn(Warning::Fake, &format!("FAKE: {name}: {}", printable(fake)));
+            warn(Warning::Fake, &format!("FAKE: {name}: {}", one_line(fake)));
         }
         if self.args.output.quiet {
             return;
@@ -307,7 +307,7 @@ impl Group<'_> {
 
 /// Says that a host is lost, when it happens.
 fn lost(name: &str, loss: &Loss) {
-    let loss = printable(&loss.to_string());
+    let loss = one_line(&loss.to_string());
     warn(
         Warning::HostLost,
         &format!("host {name} was lost: {loss}; the other hosts continue"),

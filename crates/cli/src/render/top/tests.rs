@@ -4,7 +4,7 @@ use crate::render::style::stripped;
 use iosonar_analysis::Recent;
 use iosonar_plot::Theme;
 use iosonar_trace::{LiveStep, Op, Outcome, Record, Request, Status};
-use iosonar_units::Sectors;
+use iosonar_units::{Sectors, one_line};
 use serde_json::Value;
 
 /// Devices that read at one rate and write at another for a minute and some seconds; the first has a request that
@@ -45,7 +45,7 @@ fn watched(devices: usize, reads_per_s: u64) -> (RecentInterval, Vec<Echo>) {
 }
 
 fn names(of: &[&str]) -> Vec<String> {
-    of.iter().map(|name| named(name)).collect()
+    of.iter().map(|name| one_line(name)).collect()
 }
 
 fn shown<'a>(names: &'a [String], interval: &'a RecentInterval) -> Shown<'a> {
