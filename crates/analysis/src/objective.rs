@@ -169,12 +169,15 @@ fn statistic(name: &str) -> Result<Statistic, ObjectiveError> {
         Some(p) if (0.0001..=99.9999).contains(&p) => {
             Ok(Statistic::Quantile((p * 1e6).round() / 1e8))
         }
-        Some(p) if name.len() > 3 && name.starts_with("p99") && p.fract() == 0.0 => {
+        Some(_) if name.len() > 3 && name.starts_with("p99") && !name.contains('.') => {
             let decimals = &name[3..];
             Err(ObjectiveError(format!(
                 "'{name}' is not a percentile: write p99.{decimals}"
             )))
         }
+        Some(p) if (0.0..=100.0).contains(&p) => Err(ObjectiveError(format!(
+            "'{name}' is beyond the percentiles that can be measured: expected p0.0001 to p99.9999"
+        ))),
         _ => Err(ObjectiveError(format!(
             "unknown figure '{name}': expected mean, p50, p99, p99.9 or throughput, optionally after 'read' or 'write'"
         ))),
@@ -355,6 +358,24 @@ mod tests {
             "",
         ] {
             assert!(wrong.parse::<Objective>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn percentiles_beyond_those_that_are_measured_are_refused() {
+        for text in [
+            "p100",
+            "p0",
+            "p99.99999",
+            "p99.99999999999999999999",
+            "p0.00001",
+        ] {
+            let error = format!("{text} < 1s").parse::<Objective>().unwrap_err();
+            let words = format!("'{text}' is beyond the percentiles");
+            assert!(error.to_string().contains(&words), "{error}");
+        }
+        for text in ["p0.0001", "p99.9999"] {
+            format!("{text} < 1s").parse::<Objective>().unwrap();
         }
     }
 

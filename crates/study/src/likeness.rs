@@ -3,14 +3,14 @@
 use iosonar_analysis::{LoadMetrics, LoadOptions, LoadSummary};
 use iosonar_sim_core::Seed;
 use iosonar_stats::metric::MetricUnit;
-use iosonar_trace::{Batch, Metadata, Request, TraceError, TraceReader};
+use iosonar_trace::{Batch, Metadata, Remark, RemarkKind, Request, TraceError, TraceReader};
 use iosonar_units::Nanos;
 use iosonar_workload::{Likeness, SyntheticLoad, Workload};
 
 /// Laws that were fitted to a load.
 #[derive(Debug)]
 pub struct FittedLoad {
-    /// Of reads, and of all others.
+    /// Of reads, and of writes.
     pub workloads: Vec<Workload>,
     /// How long the load is.
     pub span: Nanos,
@@ -19,8 +19,8 @@ pub struct FittedLoad {
 }
 
 impl FittedLoad {
-    /// Fits laws to the load of a reader; `None` if it has too few requests. What the trace says of itself is returned in
-    /// any case.
+    /// Fits laws to the reads and writes of a reader; `None` if there are too few. What the trace says of itself is returned in
+    /// any case, with a remark on requests that are neither.
     ///
     /// # Errors
     /// If the trace is damaged.
@@ -28,8 +28,13 @@ impl FittedLoad {
         let mut likeness = Likeness::default();
         let mut metrics = LoadMetrics::new(LoadOptions::default());
         let mut batch = Batch::default();
+        let mut others = 0;
         while reader.next_batch(&mut batch)? > 0 {
             for request in batch.requests() {
+                if !request.op.moves_data() {
+                    others += 1;
+                    continue;
+                }
                 likeness.push(&request);
                 metrics.push(&request);
             }
@@ -42,7 +47,17 @@ impl FittedLoad {
             first: likeness.first(),
             real,
         });
-        Ok((fitted, reader.metadata().clone()))
+        let mut metadata = reader.metadata().clone();
+        if others > 0 {
+            metadata.remarks.push(Remark {
+                kind: RemarkKind::NoData,
+                what: "requests neither read nor wrote data and were left out".to_owned(),
+                what_of_one: "request neither read nor wrote data and was left out".to_owned(),
+                count: others,
+                example: String::new(),
+            });
+        }
+        Ok((fitted, metadata))
     }
 
     /// A load of these laws, this long.

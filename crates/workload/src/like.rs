@@ -1,6 +1,6 @@
 //! A synthetic load that is like a real one: laws fitted to its arrivals, sizes, operations and addresses.
 //!
-//! Reads and writes (with all others) are a class each. Of each class
+//! Reads and writes are a class each. Of each class
 //! - arrivals are an interrupted Poisson process whose index of dispersion at all scales is nearest to
 //!   the measured ones: `I(t) = 1 + A (1 - (1 - e^(-c t)) / (c t))`, with `A = 2 (1 - p) r / c` for a rate r
 //!   while on, a share p of the time on, and `c` the sum of the rates of switching (Fischer and

@@ -5,7 +5,7 @@ use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_study::profiles::{KnownProfile, KnownProfileError, all, named};
 use iosonar_units::Sectors;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::exit::{Ending, Usage, print, print_data};
 use crate::low::Profiles;
@@ -21,24 +21,22 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
         if args.check {
             return check(args, &profile);
         }
-        print_data(&profile.text)?;
+        if args.json {
+            let mut output = Output::new("profiles");
+            let mut described = as_json(&profile);
+            described["text"] = json!(profile.text);
+            output.append("profiles", described);
+            print_data(&output.text())?;
+        } else {
+            print_data(&profile.text)?;
+        }
         return Ok(Ending::Done);
     }
     let all = all()?;
     if args.json {
         let mut output = Output::new("profiles");
         for profile in &all {
-            output.append(
-                "profiles",
-                json!({
-                    "table": profile.table(),
-                    "name": profile.name,
-                    "description": profile.description(),
-                    "kind": profile.kind(),
-                    "source": profile.provenance().map(ToString::to_string),
-                    "sectors": profile.sectors(),
-                }),
-            );
+            output.append("profiles", as_json(profile));
         }
         print_data(&output.text())?;
         return Ok(Ending::Done);
@@ -60,6 +58,17 @@ pub(crate) fn run(args: &Profiles) -> anyhow::Result<Ending> {
              it.\n--check simulates the tests of the data sheet.\n";
     print(&text)?;
     Ok(Ending::Done)
+}
+
+fn as_json(profile: &KnownProfile) -> Value {
+    json!({
+        "table": profile.table(),
+        "name": profile.name,
+        "description": profile.description(),
+        "kind": profile.kind(),
+        "source": profile.provenance().map(ToString::to_string),
+        "sectors": profile.sectors(),
+    })
 }
 
 /// The figures of a data sheet, and those of the drive that is made from it.

@@ -174,6 +174,9 @@ impl<'de> Deserialize<'de> for SizeFile {
             }
 
             fn visit_i64<E: Error>(self, number: i64) -> Result<SizeFile, E> {
+                if number <= 0 {
+                    return Err(E::custom(format!("is {number}, expected {SIZES}")));
+                }
                 let bytes = if number >= 512 && number % 512 == 0 {
                     format!("\"{number}\" for bytes")
                 } else {

@@ -65,7 +65,7 @@ fn print_likeness(args: &Like, workloads: &[Workload], rows: &[Row]) -> anyhow::
                 row.title.to_owned(),
                 short(row.real),
                 short(row.made),
-                if row.is_distance || (row.made / row.real).is_nan() {
+                if row.is_distance || !(row.made / row.real).is_finite() {
                     String::new()
                 } else {
                     format!("{:.2}", row.made / row.real)

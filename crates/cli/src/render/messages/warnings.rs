@@ -74,9 +74,9 @@ EventsTooEarly = "W013" "events precede the first event of the file" {
     "These events are left out."
     "First merge the files of all processors with the recording tool's own program."
     "blkparse -i sdb -d sdb.bin" }
-CommandsWithoutData = "W014" "drive commands without data were left out" {
-    "The trace contains commands that transfer no data, such as INQUIRY."
-    "They are neither reads nor writes and cannot be replayed."
+CommandsWithoutData = "W014" "commands without data were left out" {
+    "The trace contains commands that transfer no data, such as INQUIRY, or 'generate like' has found discards or flushes."
+    "They are neither reads nor writes. Commands of a drive cannot be replayed, and a generated load has only reads and writes."
     "No action is needed."
     "iosonar info sdb.bin" }
 TextAboveHeader = "W015" "text above a repeated header was skipped" {
