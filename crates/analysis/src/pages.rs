@@ -9,7 +9,10 @@
 //! A request may have up to 2^29 pages (2 TiB). So that it costs no more than the pages of the sample, the
 //! hash of a page is its rank in its group of 2^16 neighbours: a permutation that depends on the group, and
 //! can be reversed. The pages of a group below the threshold are those with the lowest ranks, and need not be
-//! searched for. Requests that are large on average lower the threshold as well, see [`Pages::is_costly`].
+//! searched for. Of a sample of less than a page in each group, the same is true of the groups among 2^8 neighbours. Requests
+//! that are large on average lower the threshold as well, see [`Pages::is_costly`].
+
+use std::cmp::Ordering;
 
 use iosonar_trace::Request;
 
@@ -31,8 +34,13 @@ struct Page {
     touched: Touched,
 }
 
-/// The sample does not become smaller than this for the sake of time: an error of some 3 %.
-const FEWEST_PAGES: usize = 1 << 10;
+/// The sample does not become smaller than this for the sake of time: an error of some 3 %. If requests have more pages than
+/// this on average (4 MiB), it is smaller in proportion, down to [`FEWEST_OF_LONG`], an error of some 12 %.
+const FEWEST_PAGES: u64 = 1 << 10;
+const FEWEST_OF_LONG: u64 = 1 << 6;
+
+/// The table is not smaller than this.
+const FEWEST_SLOTS: usize = 1 << 10;
 
 /// The table, by open addressing.
 #[derive(Debug)]
@@ -51,11 +59,15 @@ pub(crate) struct Pages {
     work: u64,
     /// The pages of a group that are in the sample.
     of_group: Vec<u16>,
+    /// The groups of a region that may have such pages.
+    of_region: Vec<u8>,
 }
 
-/// Accesses to pages of the sample that are always carried out, and more of them for each request (4 MiB).
+/// With a smaller threshold, only the first page of each group may be in the sample.
+const FIRST_OF_GROUPS: u64 = 1 << 48;
+
+/// Accesses to pages of the sample that are always carried out; for each request, as many more as the fewest pages.
 const FREE_WORK: u64 = 1 << 20;
-const WORK_PER_REQUEST: u64 = 1 << 10;
 
 /// A 64-bit finaliser (murmur3): near numbers get far hashes.
 #[inline]
@@ -69,16 +81,20 @@ fn hash(key: u64) -> u64 {
 /// Pages of a group are those with the same number but for the lowest bits.
 const GROUP_BITS: u32 = 16;
 const GROUP: u64 = 1 << GROUP_BITS;
+/// Groups of a region are those with the same number but for the lowest bits.
+const REGION_BITS: u32 = 8;
+const REGION: u64 = 1 << REGION_BITS;
 
-/// Page and device in one number, with the page's place in its group in the lowest bits. No disk has more pages
-/// than fit; if one had, different groups would get the same number with a probability of
-/// 2^-48.
+/// Page and device in one number, with the page's place in its region in the lowest bits. No disk has more pages
+/// than fit; if one had, different regions would get the same number with a probability of
+/// 2^-40.
 #[inline]
 fn key_of(page: u64, device: u16) -> u64 {
     if page < 1 << 48 {
         u64::from(device) << 48 | page
     } else {
-        hash((page >> GROUP_BITS) ^ hash(u64::from(device))) << GROUP_BITS | page & (GROUP - 1)
+        const BITS: u32 = GROUP_BITS + REGION_BITS;
+        hash((page >> BITS) ^ hash(u64::from(device))) << BITS | page & ((1 << BITS) - 1)
     }
 }
 
@@ -134,10 +150,22 @@ impl Order {
         x ^ x >> 9
     }
 
-    /// The place of a page of the group.
+    /// Whether the place of a page of the group is below a threshold. It is known from the page's rank, but for one rank.
     #[inline]
+    fn is_below(self, threshold: u64, key: u64) -> bool {
+        match u64::from(self.rank(key as u16)).cmp(&(threshold >> 48)) {
+            Ordering::Less => true,
+            Ordering::Greater => false,
+            Ordering::Equal => self.place_in_sample(key) < threshold,
+        }
+    }
+
+    /// What decides whether a page of the group is in the sample: its rank in the group, that of the group in its region, and
+    /// a hash.
     fn place_in_sample(self, key: u64) -> u64 {
-        u64::from(self.rank(key as u16)) << 48 | hash(key) >> 16
+        let rank = u64::from(self.rank(key as u16)) << 48;
+        rank | u64::from(OrderOfGroups::of(key).rank((key >> GROUP_BITS) as u8)) << 40
+            | hash(key) >> 24
     }
 
     #[inline]
@@ -149,17 +177,54 @@ impl Order {
     }
 }
 
-/// What decides whether the page with this key is in the sample: its rank in its group, and a hash.
-#[inline]
-fn place_in_sample(key: u64) -> u64 {
-    Order::of(key).place_in_sample(key)
+/// The order of the groups of a region: a permutation of 8 bits.
+#[derive(Clone, Copy, Debug)]
+struct OrderOfGroups {
+    before: u8,
+    between: u8,
+}
+
+/// Odd, and their inverses modulo 2^8.
+const SMALL_FACTORS: [(u8, u8); 2] = [(0xb5, inverse(0xb5) as u8), (0x2d, inverse(0x2d) as u8)];
+
+impl OrderOfGroups {
+    /// That of the region of the page with this key.
+    #[inline]
+    fn of(key: u64) -> Self {
+        let h = hash(key >> (GROUP_BITS + REGION_BITS) ^ 1 << 63);
+        Self {
+            before: h as u8,
+            between: (h >> 8) as u8,
+        }
+    }
+
+    #[inline]
+    fn rank(self, group: u8) -> u8 {
+        let mut x = group ^ self.before;
+        x = x.wrapping_mul(SMALL_FACTORS[0].0);
+        x ^= x >> 4;
+        x = x
+            .wrapping_add(self.between)
+            .wrapping_mul(SMALL_FACTORS[1].0);
+        x ^ x >> 5
+    }
+
+    #[inline]
+    fn group(self, rank: u8) -> u8 {
+        let mut x = rank ^ rank >> 5;
+        x = x
+            .wrapping_mul(SMALL_FACTORS[1].1)
+            .wrapping_sub(self.between);
+        x ^= x >> 4;
+        x.wrapping_mul(SMALL_FACTORS[0].1) ^ self.before
+    }
 }
 
 impl Pages {
     /// A table of at most `most` pages.
     pub(crate) fn new(most: usize, windows: Windows) -> Self {
         Self {
-            slots: vec![Page::default(); 1 << 10],
+            slots: vec![Page::default(); FEWEST_SLOTS],
             used: 0,
             most: most.max(512),
             threshold: 0,
@@ -169,6 +234,7 @@ impl Pages {
             requests: 0,
             work: 0,
             of_group: Vec::new(),
+            of_region: Vec::new(),
         }
     }
 
@@ -204,11 +270,43 @@ impl Pages {
         }
         let mut page = first;
         while page <= last {
-            let end_of_group = page | (GROUP - 1);
-            self.touch_within_group(page, last.min(end_of_group), request);
-            page = end_of_group + 1;
+            let end = page | (GROUP * REGION - 1);
+            self.touch_within_region(page, last.min(end), request);
+            page = end + 1;
         }
         self.windows.settle();
+    }
+
+    /// Pages `first` to `last`, all of one region, are accessed.
+    #[inline]
+    fn touch_within_region(&mut self, first: u64, last: u64, request: &Request) {
+        let (first_group, last_group) = (first >> GROUP_BITS, last >> GROUP_BITS);
+        let touch = |pages: &mut Self, group: u64| {
+            let begin = group << GROUP_BITS;
+            let (from, to) = (begin.max(first), (begin | (GROUP - 1)).min(last));
+            pages.touch_within_group(from, to, request);
+        };
+        // Groups with these ranks may have a page in the sample, as pages in groups.
+        let ranks = match self.threshold {
+            1..FIRST_OF_GROUPS => (self.threshold >> 40) + 1,
+            _ => REGION,
+        };
+        if last_group - first_group < ranks {
+            (first_group..=last_group).for_each(|group| touch(self, group));
+            return;
+        }
+        let order = OrderOfGroups::of(key_of(first, request.device));
+        let mut groups = std::mem::take(&mut self.of_region);
+        groups.clear();
+        groups.extend((0..ranks).map(|rank| order.group(rank as u8)));
+        groups.sort_unstable();
+        for group in &groups {
+            let group = first_group & !(REGION - 1) | u64::from(*group);
+            if (first_group..=last_group).contains(&group) {
+                touch(self, group);
+            }
+        }
+        self.of_region = groups;
     }
 
     /// Pages `first` to `last`, all of one group, are accessed.
@@ -242,7 +340,7 @@ impl Pages {
     #[inline]
     fn touch_if_sampled(&mut self, page: u64, order: Order, request: &Request) {
         let key = key_of(page, request.device);
-        if self.threshold != 0 && order.place_in_sample(key) >= self.threshold {
+        if self.threshold != 0 && !order.is_below(self.threshold, key) {
             return;
         }
         let (from, to) = (request.sector.get(), request.end().get());
@@ -260,7 +358,12 @@ impl Pages {
     /// then.
     #[inline]
     fn is_costly(&self) -> bool {
-        self.work > FREE_WORK + WORK_PER_REQUEST * self.requests && self.used >= FEWEST_PAGES
+        if self.work <= FREE_WORK {
+            return false;
+        }
+        let mean = (self.accesses / self.requests.max(1)).max(1);
+        let fewest = (FEWEST_PAGES * FEWEST_PAGES / mean).clamp(FEWEST_OF_LONG, FEWEST_PAGES);
+        self.work > FREE_WORK + fewest * self.requests && self.used as u64 >= fewest
     }
 
     #[inline]
@@ -285,7 +388,7 @@ impl Pages {
             if self.used > self.most {
                 self.halve();
             } else if self.used * 4 > self.slots.len() * 3 {
-                self.grow(self.slots.len() * 2);
+                self.rehash(self.slots.len() * 2);
             }
         }
         if self.windows.must_coarsen() {
@@ -310,7 +413,8 @@ impl Pages {
         self.reuse.restart(pages);
     }
 
-    fn grow(&mut self, size: usize) {
+    /// Moves the pages to a table of this size.
+    fn rehash(&mut self, size: usize) {
         let old = std::mem::replace(&mut self.slots, vec![Page::default(); size]);
         let mask = size - 1;
         for page in old.into_iter().filter(|page| page.count > 0) {
@@ -332,15 +436,19 @@ impl Pages {
             (self.threshold / 2).max(1)
         };
         for page in &mut self.slots {
-            if page.count > 0 && place_in_sample(page.key) >= self.threshold {
+            if page.count > 0 && !Order::of(page.key).is_below(self.threshold, page.key) {
                 self.windows.forget(&page.touched);
                 self.reuse.forget(page.last);
                 *page = Page::default();
                 self.used -= 1;
             }
         }
-        let size = self.slots.len();
-        self.grow(size);
+        // A table that is nearly empty is gone through as a whole each time that positions are given anew.
+        let size = match self.used * 8 < self.slots.len() {
+            true => (self.used * 2).next_power_of_two().max(FEWEST_SLOTS),
+            false => self.slots.len(),
+        };
+        self.rehash(size);
         self.reuse.lower_rate(self.rate() / before, self.rate());
         self.renumber();
     }
@@ -487,6 +595,70 @@ mod tests {
             assert_eq!(ranks.len(), 1 << 16);
             assert!((0..=u16::MAX).all(|page| order.page(order.rank(page)) == page));
         }
+    }
+
+    #[test]
+    fn ranks_of_groups_are_a_permutation_of_those_of_a_region() {
+        for region in [0, 1, 77, 1 << 30] {
+            let order = OrderOfGroups::of(region << (GROUP_BITS + REGION_BITS));
+            let ranks: BTreeSet<u8> = (0..=u8::MAX).map(|group| order.rank(group)).collect();
+            assert_eq!(ranks.len(), 1 << 8);
+            assert!((0..=u8::MAX).all(|group| order.group(order.rank(group)) == group));
+        }
+    }
+
+    #[test]
+    fn the_sampled_pages_of_a_range_are_found_whatever_the_threshold() {
+        // From less than a page in a region to thousands, within a region and across its end.
+        const PAGES: u64 = GROUP * REGION;
+        for bits in [38, 40, 42, 45, 47, 48, 50, 52] {
+            for (first, last) in [(PAGES / 3, PAGES - 1), (PAGES - 70_000, PAGES + 3 * GROUP)] {
+                let mut pages = Pages::new(1 << 20, Windows::new(&[]));
+                pages.threshold = 1 << bits;
+                pages.windows.begin(Nanos::ZERO);
+                let sectors = ((last - first + 1) * PAGE) as u32;
+                pages.touch(&Request {
+                    device: 3,
+                    ..request(0, first * PAGE, sectors)
+                });
+                let found: BTreeSet<u64> = pages
+                    .slots
+                    .iter()
+                    .filter(|page| page.count > 0)
+                    .map(|page| page.key)
+                    .collect();
+                let expected: BTreeSet<u64> = (first..=last)
+                    .map(|page| key_of(page, 3))
+                    .filter(|&key| Order::of(key).place_in_sample(key) < 1 << bits)
+                    .collect();
+                assert_eq!(found, expected, "{bits} {first}");
+            }
+        }
+    }
+
+    /// The mean of what is found is the sampling rate times the pages, also where that is less than a page in each region.
+    #[test]
+    fn a_small_sample_has_as_many_pages_as_its_rate_says() {
+        const REGIONS: u64 = 3000;
+        let mut pages = Pages::new(1 << 20, Windows::new(&[]));
+        pages.threshold = 1 << 39;
+        pages.windows.begin(Nanos::ZERO);
+        for region in 0..REGIONS {
+            pages.touch(&request(
+                0,
+                region * GROUP * REGION * PAGE,
+                (GROUP * REGION * PAGE) as u32,
+            ));
+        }
+        let expected = (REGIONS * GROUP * REGION) as f64 * pages.rate();
+        assert_eq!(expected, 1500.0);
+        // Binomial: one page or none of each region.
+        let error = 4.0 * (expected * 0.5).sqrt();
+        assert!(
+            (pages.len() as f64 - expected).abs() < error,
+            "{}",
+            pages.len()
+        );
     }
 
     /// 2 TiB a request, at places that overlap by half: 3 * 10^11 accesses to pages.

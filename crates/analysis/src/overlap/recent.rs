@@ -9,7 +9,8 @@
 //!
 //! Requests leave in the order in which they came, so a chain ends where the ring does. A request is in the one or two cells
 //! that it touches, which are at least as long as it is. It takes those out of its chains that it covers: what overlaps with
-//! one of them overlaps with it, too. So a chain does not become long because few places are requested often.
+//! one of them overlaps with it, too. So a chain does not become long because few places are requested often. Where it is long
+//! nevertheless, only its newest requests are looked at for this.
 
 use std::collections::VecDeque;
 
@@ -23,6 +24,8 @@ const SMALLEST: u32 = 3;
 const STEP: u32 = 3;
 /// Enough for lengths of 32 bits.
 const CLASSES: usize = 11;
+/// How far a chain is looked through for requests to take out of it.
+const MOST_LOOKED_AT: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Recent {
@@ -152,14 +155,19 @@ impl Recent {
         }
     }
 
-    /// Takes the requests out of this one's chain that it covers.
+    /// Takes those of the newest requests out of this one's chain that it covers. A chain of many that it does not cover, such
+    /// as long ones a step apart, stays: what is looked for in it mostly overlaps with one of the newest.
     fn take_out_covered(&mut self, by: &Seen) {
         let chain = self.chain(by.device, by.class, by.cell, by.is_read);
         let mut newer = None;
         let mut number = self.heads[chain];
-        while let Some(index) = number.checked_sub(self.first + 1)
-            && let Some(seen) = self.requests.get(index as usize)
-        {
+        for _ in 0..MOST_LOOKED_AT {
+            let index = number.checked_sub(self.first + 1);
+            let Some((index, seen)) =
+                index.and_then(|index| Some((index, self.requests.get(index as usize)?)))
+            else {
+                break;
+            };
             let before = seen.before;
             if !by.covers(seen) {
                 newer = Some(index as usize);
@@ -230,6 +238,32 @@ mod tests {
                     assert_eq!(lengths.map(Iterator::count).max(), Some(1), "{at}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_latest_of_many_that_overlap_by_a_part_is_found() {
+        let write = |at: u64, sector: u64| Request {
+            start: Nanos::new(at),
+            sector: Sector::new(sector),
+            sectors: Sectors::new(512),
+            op: Op::Write,
+            ..Request::default()
+        };
+        let mut recent = Recent::default();
+        for at in 0..2_000 {
+            // Each begins a page behind the one before; none is covered.
+            recent.insert(&write(at, 8 * at));
+        }
+        for (sector, latest) in [
+            (0, Some(63)),
+            (8, Some(64)),
+            (8 * 1_000, Some(1_063)),
+            (8 * 1_999, Some(1_999)),
+            (8 * 1_999 + 512, None),
+        ] {
+            let found = recent.latest_before(&write(9_999, sector));
+            assert_eq!(found, latest.map(Nanos::new), "{sector}");
         }
     }
 
