@@ -25,6 +25,8 @@ pub(crate) enum Axis {
 const AHEAD: usize = 16;
 /// Times beyond this (1990) are taken for those of a calendar, where the clock may have been either.
 const CALENDAR_NS: u64 = 631_152_000_000_000_000;
+/// Seconds of a year.
+const YEAR_S: f64 = 31_557_600.0;
 
 /// A trace with the earliest of its first 65 536 rows at time zero.
 pub(crate) struct Rebased<R> {
@@ -100,18 +102,26 @@ impl<R: TraceReader> TraceReader for Rebased<R> {
             }
             for row in 0..batch.len() {
                 let start = batch.starts()[row];
-                if let Some(from_zero) = start.checked_sub(zero) {
-                    batch.starts_mut()[row] = from_zero;
-                    continue;
-                }
-                let error = TraceError::Damaged {
-                    place: Place::of(&self.path, batch.place(row)),
-                    problem: format!(
+                let problem = match start.checked_sub(zero) {
+                    Some(from_zero) if from_zero <= Batch::LATEST => {
+                        batch.starts_mut()[row] = from_zero;
+                        continue;
+                    }
+                    Some(from_zero) => format!(
+                        "this request is {:.0} years later than the earliest one, expected less than 292: correct its \
+                         time, or skip such rows with --lenient",
+                        from_zero.as_secs_f64() / YEAR_S
+                    ),
+                    None => format!(
                         "this request is {:.9} s earlier than all of the first {} requests, which define time zero: \
                          sort the file by time first, or skip such rows with --lenient",
                         (zero - start).as_secs_f64(),
                         AHEAD * Batch::ROWS
                     ),
+                };
+                let error = TraceError::Damaged {
+                    place: Place::of(&self.path, batch.place(row)),
+                    problem,
                 };
                 if !self.lenient {
                     return Err(error);
@@ -177,6 +187,32 @@ mod tests {
             assert_eq!(reader.next_batch(&mut batch).unwrap(), 0);
             let counts: Vec<u64> = reader.metadata().remarks.iter().map(|r| r.count).collect();
             assert_eq!(counts, [3]);
+        }
+    }
+
+    #[test]
+    fn a_request_centuries_after_time_zero_is_an_error_or_skipped() {
+        let latest = Batch::LATEST.get();
+        for (lenient, beyond) in [(false, 0), (false, 1), (true, 1)] {
+            let starts = [7, 7 + latest + beyond, 9];
+            let batch = Given::reads(starts.map(|start| (start, Status::Done)));
+            let mut reader =
+                Rebased::new(Given::new([batch]), "x".into(), Axis::Arbitrary, lenient);
+            let mut batch = Batch::default();
+            match (reader.next_batch(&mut batch), lenient) {
+                (Ok(3), false) if beyond == 0 => {
+                    assert_eq!(batch.starts(), [0, latest, 2].map(Nanos::new));
+                }
+                (Err(error), false) => {
+                    let error = error.to_string();
+                    assert!(beyond > 0 && error.contains("292 years later"), "{error}");
+                }
+                (Ok(2), true) => {
+                    assert_eq!(batch.starts(), [0, 2].map(Nanos::new));
+                    assert_eq!(reader.metadata().remarks[0].count, 1);
+                }
+                (other, _) => panic!("{other:?}"),
+            }
         }
     }
 
