@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use iosonar_units::Nanos;
 
-use super::block::{BlockDecoder, block_header};
+use super::block::{BLOCK_HEADER, BlockDecoder, block_header};
 use super::frame::{self, DATA, FRAME_HEADER, INDEX, IndexEntry, METADATA};
 use crate::decompress::read_error;
 use crate::error::{Place, byte_offset};
@@ -430,6 +430,35 @@ impl Reader {
         (frame::checksum(&header[..8], &payload) == stated).then_some(payload)
     }
 
+    /// Whether the frames from the beginning to the one at `last` are those of the index, each with as many records as that
+    /// says, and the same span: what is jumped over is not read.
+    fn describes(&self, index: &[IndexEntry], last: u64) -> bool {
+        let Some(file) = &self.file else {
+            return false;
+        };
+        let mut at = frame::FILE_HEADER as u64;
+        for entry in index {
+            let mut begin = [0; FRAME_HEADER + BLOCK_HEADER];
+            if entry.offset != at || file.read_exact_at(&mut begin, at).is_err() {
+                return false;
+            }
+            let is_it = match begin[0] {
+                METADATA => entry.count == 0,
+                DATA => {
+                    let stated = Some((entry.count, entry.min, entry.max));
+                    block_header(&begin[FRAME_HEADER..]) == stated
+                }
+                _ => false,
+            };
+            if !is_it || at == last {
+                return is_it;
+            }
+            let length = u32::from_le_bytes([begin[4], begin[5], begin[6], begin[7]]);
+            at += FRAME_HEADER as u64 + u64::from(length);
+        }
+        false
+    }
+
     /// The index of a file in which one can jump; `None` if it is not whole.
     fn index(&self) -> Option<Vec<IndexEntry>> {
         let file = self.file.as_ref()?;
@@ -505,6 +534,10 @@ impl TraceReader for Reader {
         let Some(entry) = first.or(blocks.next_back()) else {
             return Ok(());
         };
+        if !self.describes(&index, entry.offset) {
+            self.none_before = Some(NoneBefore(Vec::new()));
+            return Ok(());
+        }
         // What is known of the trace at its end is known of the whole.
         if let Some(last) = index.iter().rev().find(|entry| entry.count == 0)
             && let Some(payload) = self.frame_at(last.offset, METADATA)
@@ -788,6 +821,39 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_left_out_because_of_an_index_that_contradicts_the_blocks() {
+        let (file, frames) = file_of(&BLOCKS);
+        let (index, end) = (frames[4], frames[5]);
+        let expected = [5, 9, 7];
+        let read = |file: &[u8]| {
+            let mut reader = of_file(file);
+            reader.skip_before(Nanos::new(5)).unwrap();
+            starts_of(&mut reader).unwrap()
+        };
+        assert_eq!(read(&file), expected);
+        // The entries are those of the metadata, and of blocks from 5 to 9, from 2 to 4, and at 7.
+        let changes: [fn(&mut Vec<IndexEntry>); 8] = [
+            |index| index[1].max = 0,
+            |index| index[1].count = 0,
+            |index| index[1].count = 3,
+            |index| index[1].min = 6,
+            |index| index[1].offset += 1,
+            |index| index.truncate(1),
+            |index| index[3].offset = 1 << 63,
+            |index| index.swap(1, 2),
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let entries = file[index + FRAME_HEADER..end].chunks(frame::INDEX_ENTRY);
+            let mut entries: Vec<_> = entries.map(|of| IndexEntry::of(of).unwrap()).collect();
+            change(&mut entries);
+            let mut payload = Vec::new();
+            entries.iter().for_each(|entry| entry.put(&mut payload));
+            let other = [&file[..index], &frame_of(INDEX, &payload), &file[end..]].concat();
+            assert_eq!(read(&other), expected, "{number}");
+        }
+    }
+
+    #[test]
     fn blocks_that_end_before_a_time_are_not_read() {
         let (file, _) = file_of(&BLOCKS);
         // What is left of the blocks that have a start at this time or later.
@@ -902,11 +968,7 @@ mod tests {
         let (seen, error) = strictly.unwrap_err();
         assert!(seen.is_empty() && error.contains("--lenient"), "{error}");
         assert_eq!(read, [&left[..], &[3]].concat());
-        assert_eq!(
-            skipped,
-            left_out + 1,
-            "and that the file ends without an index"
-        );
+        assert_eq!(skipped, left_out);
     }
 
     /// Gives one result after the other.
