@@ -12,6 +12,10 @@ use super::tree::{At, Block, Item, Topology, Tree, Value};
 /// Files that include others several times each grow without a bound.
 const MOST_INCLUDED: usize = 1000;
 
+/// Blocks have tens of parameters. What they inherit is copied, and names are looked for one by one.
+const MOST_PARAMETERS: usize = 1000;
+const MOST_INHERITED: usize = 100_000;
+
 /// A file that is being read.
 struct Source {
     path: PathBuf,
@@ -218,7 +222,14 @@ impl Parser<'_> {
         self.deeper(&at)?;
         let base = self.definitions.get(&kind).cloned();
         let (kind, mut parameters) = match base {
-            Some(base) => (base.kind.clone(), base.parameters.clone()),
+            Some(base) => {
+                self.tree.inherited += base.parameters.len();
+                if self.tree.inherited > MOST_INHERITED {
+                    let expected = "at most 100000 inherited parameters";
+                    return Err(wrong(&Token::Word(kind), &at, expected));
+                }
+                (base.kind.clone(), base.parameters.clone())
+            }
             None => (kind, Vec::new()),
         };
         loop {
@@ -243,8 +254,13 @@ impl Parser<'_> {
             }
             let mut item = self.value()?;
             item.at = first_at;
+            let count = parameters.len();
             match parameters.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, known)) => *known = item,
+                None if count == MOST_PARAMETERS => {
+                    let expected = "at most 1000 parameters in a block";
+                    return Err(wrong(&Token::Word(key), &item.at, expected));
+                }
                 None => parameters.push((key, item)),
             }
             match self.next()? {
@@ -279,7 +295,7 @@ impl Parser<'_> {
     fn value(&mut self) -> Result<Item, DiskSimError> {
         let (token, at) = self.next()?;
         let value = match token {
-            Token::Mark(b'[') => Value::List(self.list(&at)?),
+            Token::Mark(b'[') => Value::List(self.list(&at)?.into()),
             Token::Word(word) => self.value_of_word(word, &at)?,
             token => return Err(wrong(&token, &at, "a value")),
         };
@@ -551,6 +567,24 @@ mod tests {
         assert!(parsed(&format!("kind A {{ {beside} }}")).is_ok());
         let beside = "topology bus b [ disk d [] ] ".repeat(100);
         assert!(parsed(&beside).is_ok());
+    }
+
+    #[test]
+    fn blocks_have_a_thousand_parameters_and_inherit_a_hundred_thousand_at_most() {
+        let base = |parameters: usize| {
+            let of: String = (0..parameters).map(|i| format!("p{i} = 1,")).collect();
+            format!("A base {{ {of} }} ")
+        };
+        let heirs = |n: usize| -> String { (0..n).map(|i| format!("base b{i} {{ }} ")).collect() };
+        assert!(parsed(&base(MOST_PARAMETERS)).is_ok());
+        let error = parsed(&base(MOST_PARAMETERS + 1)).unwrap_err().to_string();
+        let parts = ["p1000", "at most 1000 parameters"];
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+        assert!(parsed(&(base(MOST_PARAMETERS) + &heirs(100))).is_ok());
+        let error = parsed(&(base(MOST_PARAMETERS) + &heirs(101))).unwrap_err();
+        let error = error.to_string();
+        let parts = ["base", "at most 100000 inherited"];
+        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) enum Value {
     Int(i64),
     Float(f64),
     Word(String),
-    List(Vec<Item>),
+    List(Arc<[Item]>),
     Block(Arc<Block>),
     Topology(Arc<Topology>),
 }
@@ -77,4 +77,6 @@ pub(crate) struct Tree {
     pub(crate) warnings: Vec<Warning>,
     /// Files that others included.
     pub(crate) included: Vec<PathBuf>,
+    /// How many parameters blocks have taken over from those that are their types.
+    pub(crate) inherited: usize,
 }
