@@ -394,15 +394,25 @@ fn a_discard_of_two_terabytes_takes_little_memory_and_a_read_of_as_much_is_refus
             let (code, said) = sim(system, op);
             assert_eq!(code, Some(1), "{system}: {said}");
             let words = format!(
-                "{op}.csv:2: the request of 4294967295 sectors consists of more than a million pages of 8 sectors"
+                "{op}.csv:2: a request of 4294967295 sectors consists of 536 870 911 pages of 8 sectors, expected at most"
             );
             assert!(said.contains(&words), "{said}");
         }
     }
-    for (system, pieces) in [("exos-x18", "pieces"), ("raid0:2xexos-x18", "stripe units")] {
+    for (system, pieces) in [
+        ("exos-x18", "pieces"),
+        ("jbod:2xexos-x18", "pieces"),
+        ("raid0:2xexos-x18", "stripe units"),
+    ] {
         let (code, said) = sim(system, "R");
         assert_eq!(code, Some(1), "{said}");
-        let words = format!("more than a million {pieces} of ");
+        let words = format!(" {pieces} of ");
         assert!(said.contains(&words) && said.contains("split it"), "{said}");
+        let size = ["sim", "-q", system, "--set", "load.size=1TiB"];
+        let others = ["--set", "load.requests=9", "--set", "load.rate_per_s=1"];
+        let output = run(&[&size[..], &others].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+        let words = "a request of 'load.size' of 2147483648 sectors consists of";
+        assert!(err(&output).contains(words), "{}", err(&output));
     }
 }

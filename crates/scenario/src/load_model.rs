@@ -71,6 +71,15 @@ impl LoadModel {
         matches!(self, Self::Trace { reading, .. } if !reading.changes.is_empty())
     }
 
+    /// What the requests of its classes are like; nothing of a trace.
+    pub(crate) fn shapes(&self) -> Vec<&Shape> {
+        match self {
+            Self::Synthetic { classes, .. } => classes.iter().map(|class| &class.shape).collect(),
+            Self::Alone { shape, .. } | Self::Closed { shape, .. } => vec![shape],
+            Self::Trace { .. } => Vec::new(),
+        }
+    }
+
     /// The recordings that it reads: its own, and those that its laws draw from.
     pub fn traces(&self) -> Vec<&Path> {
         match self {

@@ -29,8 +29,8 @@ use crate::resolve::MOST_BYTES;
 use crate::result::Accumulator;
 use crate::source::{Alone, Closed, Held, Pieces, Synthetic, Trace};
 use crate::{
-    ArrayModel, Devices, DiskModel, DiskSet, GiveUp, LevelOptions, LoadModel, RegisteredDevices,
-    Replication, ScenarioError, Servers, SimulationResult, SsdSet,
+    ArrayModel, Devices, DiskModel, DiskSet, GiveUp, LoadModel, RegisteredDevices, Replication,
+    ScenarioError, Servers, SimulationResult, SsdSet,
 };
 pub use files::{
     OutputFiles, REPLICATION, go_to as records_go_to, path_of as records_path_of,
@@ -317,14 +317,7 @@ impl Prepared {
         reading: &Reading,
         fitter: Fitter,
     ) -> Result<Trace, ScenarioError> {
-        let whole = matches!(self.array.level, LevelOptions::Linear { .. });
-        let pieces = Pieces {
-            stripe_unit: (!whole).then_some(self.array.stripe_unit),
-            page: match &self.array.devices {
-                Devices::Ssds(ssds) => Some(ssds.parameters.page()),
-                _ => None,
-            },
-        };
+        let pieces = Pieces::of(&self.array);
         Trace::open(path, reading, fitter, Held::by(&self.array), pieces)
     }
 

@@ -8,10 +8,10 @@ use iosonar_trace::{
     Batch, Metadata, Op, Place, Reading, Remark, RemarkKind, Request, TraceError, TraceReader,
     input,
 };
-use iosonar_units::{Nanos, Sectors};
+use iosonar_units::{Nanos, Sectors, grouped};
 use iosonar_workload::{ClosedLoad, SyntheticLoad};
 
-use crate::{ArrayModel, Devices, ScenarioError};
+use crate::{ArrayModel, Devices, LevelOptions, ScenarioError};
 
 /// The requests of a synthetic load.
 pub(crate) struct Synthetic {
@@ -178,23 +178,51 @@ impl Held {
 /// Leaves room for queues in the 584 years that 64 bits of nanoseconds hold.
 const LATEST: Nanos = Nanos::from_secs(100 * 31_557_600);
 
-/// A request of more pieces would need gigabytes for its plan.
-const MOST_PIECES: u64 = 1_000_000;
+/// A request of more pieces takes tens of megabytes for its plan, and many may be in flight.
+const MOST_PIECES: u64 = 1 << 18;
 
 /// What devices serve one after the other of a long request.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Pieces {
-    /// Stripe units of an array.
-    pub(crate) stripe_unit: Option<Sectors>,
+    /// Stripe units of an array, or what is planned at a time for a disk; and what a user calls them.
+    unit: Option<(Sectors, &'static str)>,
     /// Pages of SSDs, which are read and written, but not discarded, one by one.
-    pub(crate) page: Option<Sectors>,
+    page: Option<Sectors>,
 }
 
 impl Pieces {
-    /// The smallest of a request of this kind.
-    fn smallest(self, op: Op) -> Option<Sectors> {
-        let page = self.page.filter(|_| !matches!(op, Op::Flush | Op::Discard));
-        self.stripe_unit.into_iter().chain(page).min()
+    pub(crate) fn of(array: &ArrayModel) -> Self {
+        let name = match array.level {
+            LevelOptions::Linear { .. } => match array.devices {
+                Devices::Disks(_) => Some("pieces"),
+                _ => None,
+            },
+            _ if array.disks == 1 => Some("pieces"),
+            _ => Some("stripe units"),
+        };
+        Self {
+            unit: name.map(|name| (array.stripe_unit, name)),
+            page: match &array.devices {
+                Devices::Ssds(ssds) => Some(ssds.parameters.page()),
+                _ => None,
+            },
+        }
+    }
+
+    /// Why requests of this many sectors have too many of them.
+    pub(crate) fn problem(self, op: Op, sectors: u64) -> Option<String> {
+        let is_data = !matches!(op, Op::Flush | Op::Discard);
+        let page = self.page.filter(|_| is_data).map(|page| (page, "pages"));
+        let pieces = self.unit.into_iter().chain(page);
+        let (piece, name) = pieces.min_by_key(|(piece, _)| *piece)?;
+        let count = sectors / u64::from(piece.get());
+        (count > MOST_PIECES).then(|| {
+            format!(
+                "{sectors} sectors consists of {} {name} of {piece} sectors, expected at most {}",
+                grouped(count),
+                grouped(MOST_PIECES)
+            )
+        })
     }
 }
 
@@ -330,21 +358,11 @@ impl RequestSource for Trace {
                 ),
             }));
         }
-        if let Some(piece) = self.pieces.smallest(request.op)
-            && u64::from(request.sectors.get()) / u64::from(piece.get()) > MOST_PIECES
-        {
+        let sectors = u64::from(request.sectors.get());
+        if let Some(problem) = self.pieces.problem(request.op, sectors) {
             return Err(ScenarioError::Trace(TraceError::Request {
                 place: Place::of(&self.path, self.batch.place(self.row)),
-                problem: format!(
-                    "the request of {} sectors consists of more than a million {} of {piece} sectors: split it into \
-                     several requests",
-                    request.sectors,
-                    match self.on {
-                        _ if self.pieces.page == Some(piece) => "pages",
-                        Held::Array => "stripe units",
-                        _ => "pieces",
-                    }
-                ),
+                problem: format!("a request of {problem}: split it into several requests"),
             }));
         }
         self.row += 1;

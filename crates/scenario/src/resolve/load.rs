@@ -13,6 +13,7 @@ use super::Overrides;
 use super::check::Checker;
 use super::laws::{laws, laws_of_class, think_time};
 use crate::file::{ArrivalsFile, LoadFile, ScenarioFile};
+use crate::source::Pieces;
 use crate::words::{Given, Word};
 use crate::{ArrayModel, Growth, LoadModel, ScenarioError, Warmup};
 
@@ -233,6 +234,7 @@ pub(super) fn load(
         return Err(check.incomplete("'load.block' is larger than the array"));
     }
     let model = synthetic(check, load, block, data_sectors)?;
+    check_sizes(check, &model, array)?;
     if matches!(model, LoadModel::Alone { .. }) && array.rebuild.is_some() {
         return Err(check.incomplete(
             "[load] has arrivals = \"alone\", but the array is never idle during a [rebuild]: remove one of the two",
@@ -247,6 +249,24 @@ pub(super) fn load(
         check_length(check, file, given, &model, around.warmup)?;
     }
     Ok(model)
+}
+
+/// Requests that are split into too many pieces take all memory.
+fn check_sizes(
+    check: &Checker<'_>,
+    load: &LoadModel,
+    array: &ArrayModel,
+) -> Result<(), ScenarioError> {
+    for shape in load.shapes() {
+        for op in [Op::Read, Op::Write] {
+            let mean = shape.size_of(op).mean() * f64::from(shape.block.get());
+            if let Some(problem) = Pieces::of(array).problem(op, mean as u64) {
+                let problem = format!("a request of 'load.size' of {problem}: use a smaller size");
+                return Err(check.incomplete(&problem));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Runs must end, and within the time that 64 bits of nanoseconds hold.
