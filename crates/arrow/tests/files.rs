@@ -71,9 +71,11 @@ fn any_row() -> impl Strategy<Value = Row> {
 }
 
 fn any_metadata() -> impl Strategy<Value = Metadata> {
+    // What could act on a terminal is replaced when it is read.
+    const TEXT: &str = r"[^\p{C}\u{2028}\u{2029}]{0,6}";
     let devices = prop::collection::vec("[a-c0-3#]{0,2}", 0..6);
-    let about = prop::collection::btree_map(".{0,4}", ".{0,4}", 0..3);
-    let notices = prop::collection::vec(".{0,8}", 0..3);
+    let about = prop::collection::btree_map(TEXT, TEXT, 0..3);
+    let notices = prop::collection::vec(TEXT, 0..3);
     (notices, prop::option::of(any::<u64>()), devices, about).prop_map(
         |(notices, origin_ns, devices, about)| Metadata {
             notices,

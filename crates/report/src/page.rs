@@ -14,6 +14,7 @@ mod summary;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use iosonar_plot::{Chart, Colour, Rgb, Theme};
+use iosonar_units::is_harmful;
 
 use crate::catalogue::{Arrange, CATALOGUE, Entry, Group, find};
 use crate::measure::{Measured, Quantity};
@@ -276,7 +277,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '>' => escaped += "&gt;",
             '"' => escaped += "&quot;",
             '\'' => escaped += "&#39;",
-            c if c.is_control() && c != '\n' => escaped.push('\u{fffd}'),
+            c if is_harmful(c) && c != '\n' => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }

@@ -4,7 +4,7 @@
 /// characters, also those beyond ASCII (U+0080 to U+009F), separators of lines, and marks of direction.
 pub fn is_harmful(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// `text` with a replacement character for all that is [harmful](is_harmful).
@@ -57,6 +57,7 @@ mod tests {
             ("a\u{85}b", false),
             ("a\u{2028}b", false),
             ("\u{202e}txt.exe", false),
+            ("\u{61c}1", false),
         ] {
             let deserializer: StrDeserializer<'_, Error> = text.into_deserializer();
             match text_in_one_line(deserializer) {

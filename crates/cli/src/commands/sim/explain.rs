@@ -3,6 +3,7 @@
 use iosonar_scenario::{Offered, Prepared, Stability};
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
+use iosonar_units::one_line;
 use serde_json::json;
 
 use super::{Named, figures};
@@ -31,7 +32,7 @@ pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
             }
             continue;
         }
-        let mut text = format!("# {name}\n{}\n", simulation.explain());
+        let mut text = format!("# {}\n{}\n", one_line(name), simulation.explain());
         match offered {
             Some(offered) => {
                 text += &table(&offered);
