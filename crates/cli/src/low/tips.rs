@@ -22,6 +22,7 @@ pub(crate) fn explained(mut error: Error) -> Error {
     error
 }
 
+/// Which kind of number is expected in the place of a value that the standard library could not read as one.
 fn number(error: &Error) -> Option<String> {
     let source = error.source()?;
     let expected = if source.is::<ParseIntError>() {
@@ -34,6 +35,7 @@ fn number(error: &Error) -> Option<String> {
     Some(format!("expected {expected}"))
 }
 
+/// Where an option belongs that precedes its command.
 fn place(error: &Error) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument || error.get(ContextKind::SuggestedArg).is_some()
     {
