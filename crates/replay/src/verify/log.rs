@@ -490,6 +490,18 @@ fn take(kept: &mut KeptTables, record: &[u8; RECORD]) -> Result<(), String> {
     let number = word(record, 8, 4) as u32;
     match (record[0], op) {
         (CLOSED, _) => kept.is_complete = true,
+        (BEGAN | ENDED, Op::Read) => {
+            return Err(
+                "found a read, expected a write, flush, discard or write-zeroes".to_owned(),
+            );
+        }
+        (BEGAN | ENDED, op) if op != Op::Flush && request.sectors.get() == 0 => {
+            return Err(format!(
+                "the {} at {} has 0 sectors, expected at least 1",
+                op.name(),
+                request.sector
+            ));
+        }
         (BEGAN, Op::Flush) => {}
         (BEGAN, _) => {
             let next = kept
@@ -708,6 +720,17 @@ mod tests {
                 Some("lies beyond the target's 1000 sectors"),
             ),
             (write(2, u64::MAX, 8), Some("lies beyond")),
+            (write(2, 8, 1), None),
+            (
+                write(2, 8, 0),
+                Some("the write at 8 has 0 sectors, expected at least 1"),
+            ),
+            (
+                record(2, Op::Discard, 1, 1, 992, 0),
+                Some("the discard at 992 has 0 sectors"),
+            ),
+            (record(1, Op::Read, 0, 2, 0, 8), Some("found a read")),
+            (record(2, Op::Read, 1, 1, 0, 8), Some("found a read")),
             (write(3, 0, 8), Some("write 3 found, expected 2")),
             (write(1, 0, 8), Some("write 1 found, expected 2")),
             (
