@@ -60,7 +60,7 @@ pub(crate) struct Pages {
     /// The pages of a group that are in the sample.
     of_group: Vec<u16>,
     /// The groups of a region that may have such pages.
-    of_region: Vec<u8>,
+    of_region: Vec<u16>,
 }
 
 /// With a smaller threshold, only the first page of each group may be in the sample.
@@ -109,14 +109,7 @@ fn home(key: u64) -> usize {
     begin | (key as usize % neighbours)
 }
 
-/// The order of the pages of a group: a permutation of 16 bits.
-#[derive(Clone, Copy, Debug)]
-struct Order {
-    before: u16,
-    between: u16,
-}
-
-/// Odd, and their inverses modulo 2^16.
+/// Odd, and their inverses modulo 2^16, and so modulo smaller powers of two.
 const FACTORS: [(u16, u16); 2] = [(0x88b5, inverse(0x88b5)), (0xdb2d, inverse(0xdb2d))];
 
 /// The inverse of an odd number modulo 2^16, by Newton's method.
@@ -130,24 +123,66 @@ const fn inverse(odd: u16) -> u16 {
     x
 }
 
-impl Order {
-    /// That of the group of the page with this key.
+/// An order of `2^BITS` neighbours: a permutation that can be reversed.
+#[derive(Clone, Copy, Debug)]
+struct Order<const BITS: u32> {
+    before: u16,
+    between: u16,
+}
+
+/// The order of the pages of a group.
+type OfPages = Order<GROUP_BITS>;
+/// The order of the groups of a region.
+type OfGroups = Order<REGION_BITS>;
+
+impl<const BITS: u32> Order<BITS> {
+    const MASK: u16 = u16::MAX >> (16 - BITS);
+    /// Three times the first and twice the second are beyond all bits, so that shifts by them can be undone.
+    const SHIFTS: [u32; 2] = [(BITS - 1) / 2, BITS / 2 + 1];
+
+    /// The one that a hash selects.
     #[inline]
-    fn of(key: u64) -> Self {
-        let h = hash(key >> GROUP_BITS);
+    fn selected_by(hash: u64) -> Self {
         Self {
-            before: h as u16,
-            between: (h >> 16) as u16,
+            before: hash as u16 & Self::MASK,
+            between: (hash >> BITS) as u16,
         }
     }
 
     #[inline]
-    fn rank(self, page: u16) -> u16 {
-        let mut x = page ^ self.before;
-        x = x.wrapping_mul(FACTORS[0].0);
-        x ^= x >> 7;
-        x = x.wrapping_add(self.between).wrapping_mul(FACTORS[1].0);
-        x ^ x >> 9
+    fn rank(self, neighbour: u16) -> u16 {
+        let [first, second] = Self::SHIFTS;
+        let mut x = neighbour ^ self.before;
+        x = x.wrapping_mul(FACTORS[0].0) & Self::MASK;
+        x ^= x >> first;
+        x = x.wrapping_add(self.between).wrapping_mul(FACTORS[1].0) & Self::MASK;
+        x ^ x >> second
+    }
+
+    /// The one of this rank.
+    #[inline]
+    fn neighbour(self, rank: u16) -> u16 {
+        let [first, second] = Self::SHIFTS;
+        let mut x = rank ^ rank >> second;
+        x = x.wrapping_mul(FACTORS[1].1).wrapping_sub(self.between) & Self::MASK;
+        x ^= x >> first ^ x >> (2 * first);
+        x.wrapping_mul(FACTORS[0].1) & Self::MASK ^ self.before
+    }
+}
+
+impl OfGroups {
+    /// That of the region of the page with this key.
+    #[inline]
+    fn of(key: u64) -> Self {
+        Self::selected_by(hash(key >> (GROUP_BITS + REGION_BITS) ^ 1 << 63))
+    }
+}
+
+impl OfPages {
+    /// That of the group of the page with this key.
+    #[inline]
+    fn of(key: u64) -> Self {
+        Self::selected_by(hash(key >> GROUP_BITS))
     }
 
     /// Whether the place of a page of the group is below a threshold. It is known from the page's rank, but for one rank.
@@ -163,60 +198,9 @@ impl Order {
     /// What decides whether a page of the group is in the sample: its rank in the group, that of the group in its region, and
     /// a hash.
     fn place_in_sample(self, key: u64) -> u64 {
-        let rank = u64::from(self.rank(key as u16)) << 48;
-        rank | u64::from(OrderOfGroups::of(key).rank((key >> GROUP_BITS) as u8)) << 40
-            | hash(key) >> 24
-    }
-
-    #[inline]
-    fn page(self, rank: u16) -> u16 {
-        let mut x = rank ^ rank >> 9;
-        x = x.wrapping_mul(FACTORS[1].1).wrapping_sub(self.between);
-        x ^= x >> 7 ^ x >> 14;
-        x.wrapping_mul(FACTORS[0].1) ^ self.before
-    }
-}
-
-/// The order of the groups of a region: a permutation of 8 bits.
-#[derive(Clone, Copy, Debug)]
-struct OrderOfGroups {
-    before: u8,
-    between: u8,
-}
-
-/// Odd, and their inverses modulo 2^8.
-const SMALL_FACTORS: [(u8, u8); 2] = [(0xb5, inverse(0xb5) as u8), (0x2d, inverse(0x2d) as u8)];
-
-impl OrderOfGroups {
-    /// That of the region of the page with this key.
-    #[inline]
-    fn of(key: u64) -> Self {
-        let h = hash(key >> (GROUP_BITS + REGION_BITS) ^ 1 << 63);
-        Self {
-            before: h as u8,
-            between: (h >> 8) as u8,
-        }
-    }
-
-    #[inline]
-    fn rank(self, group: u8) -> u8 {
-        let mut x = group ^ self.before;
-        x = x.wrapping_mul(SMALL_FACTORS[0].0);
-        x ^= x >> 4;
-        x = x
-            .wrapping_add(self.between)
-            .wrapping_mul(SMALL_FACTORS[1].0);
-        x ^ x >> 5
-    }
-
-    #[inline]
-    fn group(self, rank: u8) -> u8 {
-        let mut x = rank ^ rank >> 5;
-        x = x
-            .wrapping_mul(SMALL_FACTORS[1].1)
-            .wrapping_sub(self.between);
-        x ^= x >> 4;
-        x.wrapping_mul(SMALL_FACTORS[0].1) ^ self.before
+        let group = (key >> GROUP_BITS) as u16 & OfGroups::MASK;
+        let [page, group] = [self.rank(key as u16), OfGroups::of(key).rank(group)].map(u64::from);
+        page << 48 | group << 40 | hash(key) >> 24
     }
 }
 
@@ -295,10 +279,10 @@ impl Pages {
             (first_group..=last_group).for_each(|group| touch(self, group));
             return;
         }
-        let order = OrderOfGroups::of(key_of(first, request.device));
+        let order = OfGroups::of(key_of(first, request.device));
         let mut groups = std::mem::take(&mut self.of_region);
         groups.clear();
-        groups.extend((0..ranks).map(|rank| order.group(rank as u8)));
+        groups.extend((0..ranks).map(|rank| order.neighbour(rank as u16)));
         groups.sort_unstable();
         for group in &groups {
             let group = first_group & !(REGION - 1) | u64::from(*group);
@@ -317,7 +301,7 @@ impl Pages {
             0 => GROUP,
             threshold => (threshold >> 48) + 1,
         };
-        let order = Order::of(key_of(first, request.device));
+        let order = OfPages::of(key_of(first, request.device));
         if last - first < ranks {
             for page in first..=last {
                 self.touch_if_sampled(page, order, request);
@@ -326,7 +310,7 @@ impl Pages {
         }
         let mut pages = std::mem::take(&mut self.of_group);
         pages.clear();
-        pages.extend((0..ranks).map(|rank| order.page(rank as u16)));
+        pages.extend((0..ranks).map(|rank| order.neighbour(rank as u16)));
         pages.sort_unstable();
         for page in &pages {
             let page = first & !(GROUP - 1) | u64::from(*page);
@@ -338,7 +322,7 @@ impl Pages {
     }
 
     #[inline]
-    fn touch_if_sampled(&mut self, page: u64, order: Order, request: &Request) {
+    fn touch_if_sampled(&mut self, page: u64, order: OfPages, request: &Request) {
         let key = key_of(page, request.device);
         if self.threshold != 0 && !order.is_below(self.threshold, key) {
             return;
@@ -436,7 +420,7 @@ impl Pages {
             (self.threshold / 2).max(1)
         };
         for page in &mut self.slots {
-            if page.count > 0 && !Order::of(page.key).is_below(self.threshold, page.key) {
+            if page.count > 0 && !OfPages::of(page.key).is_below(self.threshold, page.key) {
                 self.windows.forget(&page.touched);
                 self.reuse.forget(page.last);
                 *page = Page::default();
@@ -587,23 +571,21 @@ mod tests {
         assert_eq!((pages.len(), pages.windows.all()), (600, 4_800));
     }
 
-    #[test]
-    fn ranks_are_a_permutation_of_the_pages_of_a_group() {
-        for key in [0, 5 << GROUP_BITS, u64::MAX, 0x1234_5678_9abc_def0] {
-            let order = Order::of(key);
-            let ranks: BTreeSet<u16> = (0..=u16::MAX).map(|page| order.rank(page)).collect();
-            assert_eq!(ranks.len(), 1 << 16);
-            assert!((0..=u16::MAX).all(|page| order.page(order.rank(page)) == page));
-        }
+    /// Every neighbour has a rank of its own, and is found by it.
+    fn is_permutation<const BITS: u32>(order: Order<BITS>) -> bool {
+        let all = 0..=Order::<BITS>::MASK;
+        let ranks: BTreeSet<u16> = all.clone().map(|each| order.rank(each)).collect();
+        ranks.into_iter().eq(all.clone())
+            && all
+                .clone()
+                .all(|each| order.neighbour(order.rank(each)) == each)
     }
 
     #[test]
-    fn ranks_of_groups_are_a_permutation_of_those_of_a_region() {
-        for region in [0, 1, 77, 1 << 30] {
-            let order = OrderOfGroups::of(region << (GROUP_BITS + REGION_BITS));
-            let ranks: BTreeSet<u8> = (0..=u8::MAX).map(|group| order.rank(group)).collect();
-            assert_eq!(ranks.len(), 1 << 8);
-            assert!((0..=u8::MAX).all(|group| order.group(order.rank(group)) == group));
+    fn ranks_are_a_permutation_of_neighbours() {
+        for key in [0, 5 << GROUP_BITS, u64::MAX, 0x1234_5678_9abc_def0] {
+            assert!(is_permutation(OfPages::of(key)), "{key}");
+            assert!(is_permutation(OfGroups::of(key)), "{key}");
         }
     }
 
@@ -629,7 +611,7 @@ mod tests {
                     .collect();
                 let expected: BTreeSet<u64> = (first..=last)
                     .map(|page| key_of(page, 3))
-                    .filter(|&key| Order::of(key).place_in_sample(key) < 1 << bits)
+                    .filter(|&key| OfPages::of(key).place_in_sample(key) < 1 << bits)
                     .collect();
                 assert_eq!(found, expected, "{bits} {first}");
             }
