@@ -113,6 +113,9 @@ fn records_that_are_not_sorted_have_no_longest_gap() {
     let sorted = "1;0;8;R;0;9\n2;0;8;R;0;9\n9;0;8;R;0;0.1\n10;0;8;R;0;9\n";
     let text = run(&scratch, &["info"], &[("sorted.load", sorted)]);
     assert!(text.contains("longest gap    7 s from 2 s\n"), "{text}");
+    let at_once = "1;0;8;R;0;9\n1;8;8;R;0;9\n";
+    let text = run(&scratch, &["info"], &[("at-once.load", at_once)]);
+    assert!(!text.contains("gap"), "{text}");
 }
 
 #[test]

@@ -162,9 +162,9 @@ impl TraceSummary {
     }
 
     /// The longest time between two starts, and when it began; `None` of records that are not sorted by start, as
-    /// others may lie between two neighbours.
+    /// others may lie between two neighbours, and of those that all start at once.
     pub fn longest_gap(&self) -> Option<(Nanos, Nanos)> {
-        (self.backsteps == 0 && self.records > 1).then_some(self.longest_gap)
+        (self.backsteps == 0 && self.longest_gap.0 > Nanos::ZERO).then_some(self.longest_gap)
     }
 
     /// Records with one of these operations.

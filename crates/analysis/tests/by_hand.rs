@@ -343,7 +343,7 @@ fn a_summary_tells_4096_lengths_apart() {
     );
     assert_eq!(
         (summary.records_per_s(), summary.longest_gap()),
-        (None, Some(Default::default()))
+        (None, None)
     );
     let sectors = 4096 * 4097 / 2 + 3 * 5000 + 2 * 7;
     assert_eq!(summary.mean_bytes(), Some(sectors * 512 / 4101));
