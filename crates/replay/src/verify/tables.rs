@@ -129,7 +129,11 @@ impl Chunks {
             let all = (self.extents.len() + 1) * EXTENT_BYTES;
             let spilled = all as u64 > self.memory.get();
             self.extents.push(match spilled {
-                true => Mapping::in_file(&self.directory, EXTENT_BYTES)?,
+                true => Mapping::in_file(&self.directory, EXTENT_BYTES).map_err(|e| {
+                    let folder = self.directory.display();
+                    let problem = format!("{folder}: cannot create a file for the tables: {e}");
+                    io::Error::new(e.kind(), problem)
+                })?,
                 false => Mapping::anonymous(EXTENT_BYTES)?,
             });
         }
@@ -554,12 +558,56 @@ mod tests {
         ] {
             let nowhere = PathBuf::from("/nowhere/at/all");
             let mut tables = Tables::new(Bytes::new(memory as u64), nowhere);
-            let mut firsts = (0..extent).step_by(CHUNK_SECTORS as usize);
-            let first = firsts.try_for_each(|sector| tables.make(&(sector..sector + 1)));
-            assert_eq!(first.is_ok(), makes_one, "{memory}");
-            let second = tables.make(&(extent..extent + 1));
-            assert_eq!(second.is_ok(), makes_two, "{memory}");
+            let mut write = |sector| match tables.write_starts(&request(Op::Write, sector, 1)) {
+                Ok(_) => true,
+                Err(error) => {
+                    let told = error.to_string();
+                    let expected = "/nowhere/at/all: cannot create a file for the tables: ";
+                    assert!(told.starts_with(expected), "{told}");
+                    false
+                }
+            };
+            // The last sector of each chunk is the last of the piece of memory, too.
+            let mut lasts = (CHUNK_SECTORS - 1..extent).step_by(CHUNK_SECTORS as usize);
+            assert_eq!(lasts.all(&mut write), makes_one, "{memory}");
+            assert_eq!(write(extent), makes_two, "{memory}");
         }
+    }
+
+    #[test]
+    fn a_flush_makes_durable_what_was_complete_when_it_began() {
+        let mut tables = tables();
+        let write = request(Op::Write, 8, 1);
+        let durable = |tables: &Tables| {
+            let mut all = Vec::new();
+            tables.entries(8..9, |_, entry| all.push(tables.durable(&entry)));
+            all[0]
+        };
+        let complete = |tables: &mut Tables| {
+            let number = tables.write_starts(&write).unwrap();
+            tables.write_ends(number, &write, true, false);
+        };
+        let before = tables.flush_starts();
+        complete(&mut tables);
+        tables.flush_ends(before);
+        assert_eq!(durable(&tables), 0, "the flush began first");
+        complete(&mut tables);
+        assert_eq!(durable(&tables), 0, "neither write was flushed");
+        let behind_both = tables.flush_starts();
+        complete(&mut tables);
+        tables.flush_ends(behind_both);
+        assert_eq!(
+            durable(&tables),
+            0,
+            "the second was overwritten before it was known"
+        );
+        let behind_all = tables.flush_starts();
+        tables.flush_ends(behind_all);
+        assert_eq!(durable(&tables), 3);
+        // A flush that began earlier and ends later takes nothing back.
+        tables.flush_ends(behind_both);
+        complete(&mut tables);
+        assert_eq!(durable(&tables), 3, "until the fourth is flushed");
     }
 
     #[test]
