@@ -15,6 +15,27 @@ use scratch::{
 
 const MIB: u64 = 1 << 20;
 
+/// The threads of a process that may do more than `CAP_DAC_OVERRIDE`, `CAP_DAC_READ_SEARCH` and `CAP_FOWNER` allow, or get
+/// more by executing a program.
+fn privileges_beyond_files(process: u32) -> Vec<String> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task"))
+        .unwrap()
+        .flatten();
+    let beyond = |status: &str| {
+        let of = |name: &str| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .unwrap()
+                .trim()
+        };
+        let permitted = u64::from_str_radix(of("CapPrm:"), 16).unwrap();
+        permitted & !(1 << 1 | 1 << 2 | 1 << 3) != 0 || of("NoNewPrivs:") != "1"
+    };
+    let status = tasks.map(|task| fs::read_to_string(task.path().join("status")).unwrap());
+    status.filter(|status| beyond(status)).collect()
+}
+
 #[test]
 fn devices_of_both_kinds_are_recorded_together() {
     let scratch = Scratch::new();
@@ -47,6 +68,7 @@ fn devices_of_both_kinds_are_recorded_together() {
         assert!(start.elapsed() < Duration::from_secs(30));
         std::thread::sleep(Duration::from_millis(10));
     }
+    assert_eq!(privileges_beyond_files(recorder.id()), Vec::<String>::new());
     read_blocks(&by_requests.0, 200);
     read_blocks(&zram, 300);
     let output = recorder.wait_with_output().unwrap();

@@ -10,6 +10,7 @@ mod desktop;
 mod exit;
 mod live;
 mod low;
+mod privileges;
 mod render;
 mod signals;
 mod stdout;
@@ -110,6 +111,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
             return exit::code(printed.map(|()| exit::Ending::Done));
         }
     };
+    // Before any other thread starts: each has capabilities of its own.
+    if matches!(arguments.command, Command::Record(_) | Command::Top(_)) {
+        privileges::give_up();
+    }
     if let Err(error) = signals::clean_up() {
         return exit::code(Err(error));
     }

@@ -25,6 +25,7 @@ mod host;
 mod ioctls;
 mod lease;
 mod openers;
+pub mod privileges;
 mod signature;
 pub mod tag;
 

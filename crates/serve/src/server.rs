@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use rustix::process::setpriority_process;
 use rustix::system::uname;
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use tokio::runtime::Builder;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -19,6 +20,11 @@ use crate::token::Token;
 
 /// The lowest priority: of a thread that computes beside it, hardly anything is taken.
 const NICE: i32 = 19;
+const NO_CAPABILITIES: CapabilitySets = CapabilitySets {
+    effective: CapabilitySet::empty(),
+    permitted: CapabilitySet::empty(),
+    inheritable: CapabilitySet::empty(),
+};
 /// More connections at once are closed at once.
 const CONNECTIONS: usize = 512;
 /// Where no connection can be accepted, the next attempt is made after this time.
@@ -65,6 +71,7 @@ impl Server {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let token = Token::random()?;
+        let may_stop = settings.stop.is_some();
         let state = Arc::new(State::new(settings.stop));
         let gate = Gate {
             token: token.clone(),
@@ -79,6 +86,10 @@ impl Server {
         let work = move || {
             // Of this thread only. The server works without it, too.
             let _ = setpriority_process(None, NICE);
+            // What it serves is in memory, so it needs nothing that root may do, unless it stops another process.
+            if !may_stop {
+                let _ = set_capabilities(None, NO_CAPABILITIES);
+            }
             runtime.block_on(async {
                 tokio::spawn(accept(listener, Arc::new(gate)));
                 let _ = ended.await;

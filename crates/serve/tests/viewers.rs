@@ -61,6 +61,46 @@ fn a_viewer_gets_the_latest_state_and_nothing_without_the_token() {
     assert!(server.address().ip().is_loopback());
 }
 
+/// The effective capabilities of the threads that serve. Those of other tests are among them.
+fn capabilities_of_servers() -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let of =
+        |task: &std::path::Path, file| std::fs::read_to_string(task.join(file)).unwrap_or_default();
+    let status = tasks
+        .map(|task| task.path())
+        .filter(|task| of(task, "comm") == "serve\n")
+        .map(|task| of(&task, "status"));
+    let effective = |status: String| {
+        let mut lines = status.lines();
+        lines.find_map(|line| Some(line.strip_prefix("CapEff:")?.trim().to_owned()))
+    };
+    status.filter_map(effective).collect()
+}
+
+#[test]
+fn the_thread_that_serves_has_none_of_the_capabilities_of_root() {
+    let server = server();
+    server.put("index.html", "text/html; charset=utf-8", "page");
+    assert_eq!(
+        answer(ask(&server, &format!("GET {}", path(&server, "")))).1,
+        b"page"
+    );
+    let begin = Instant::now();
+    // Threads of other tests may only be beginning.
+    while capabilities_of_servers()
+        .iter()
+        .any(|of| !of.trim_matches('0').is_empty())
+    {
+        assert!(
+            begin.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            capabilities_of_servers()
+        );
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert!(!capabilities_of_servers().is_empty());
+}
+
 #[test]
 fn a_hundred_viewers_learn_of_each_new_state_and_of_the_last() {
     let server = server();

@@ -221,7 +221,7 @@ impl Session<'_> {
             url: self.url.as_deref(),
         };
         let text = shown.screen(self.recent.echoes(), &terminal, out.is_ascii);
-        Ok(full.draw(&out.adapted(&text), lines)?)
+        Ok(full.draw(&out.picture(&text), lines)?)
     }
 
     /// What it was, when it is over.
