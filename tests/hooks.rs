@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use scratch::{Scratch, err, iosonar};
+use scratch::{Scratch, err, iosonar, out};
 
 const SCENARIO: &str = "[load]\nrequests = 100\narrivals = { poisson_per_s = 20.0 }\nsize = { blocks = 1 }\n\
     [array]\nlevel = \"raid0\"\ndisks = 2\n[disk]\nprofile = \"seagate-st3500630ns\"\n";
@@ -462,5 +462,69 @@ fn an_experiment_cannot_allow_itself_to_destroy() {
             .contains("'destroy' cannot be used in a sweep: use --destroy when starting the sweep"),
         "{}",
         err(&run)
+    );
+}
+
+/// A study that writes to a target that holds data, through a load that a command changes.
+fn commanded(scratch: &Scratch) -> PathBuf {
+    let command = format!("touch '{}'; cat", scratch.path("executed").display());
+    let target = replay(scratch, &format!("write = true\ncmd = \"{command}\"\n"));
+    scratch.file(
+        "x.load",
+        "0.0 ; 0 ; 8 ; W ; 0 ; 0\n0.001 ; 64 ; 8 ; W ; 0 ; 0\n",
+    );
+    target
+}
+
+#[test]
+fn a_dry_run_executes_no_command_of_a_study() {
+    let scratch = Scratch::new();
+    let target = commanded(&scratch);
+    let listed = sweep(&scratch, &["--dry-run"]);
+    assert!(listed.status.success(), "{}", err(&listed));
+    assert!(
+        err(&listed).contains("1 of 1 runs remain"),
+        "{}",
+        err(&listed)
+    );
+    assert!(out(&listed).contains("open"), "{}", out(&listed));
+    assert!(!scratch.path("executed").exists());
+    // A sweep does execute it.
+    let run = sweep(&scratch, &["--destroy", target.to_str().unwrap()]);
+    assert!(run.status.success(), "{}", err(&run));
+    assert!(scratch.path("executed").exists());
+}
+
+#[test]
+fn a_spec_cannot_allow_itself_to_destroy() {
+    let scratch = Scratch::new();
+    let target = commanded(&scratch);
+    let consent = ["--destroy", target.to_str().unwrap()];
+    let run = sweep(&scratch, &consent);
+    assert!(run.status.success(), "{}", err(&run));
+    let spec = scratch.path("study/base/spec.json");
+    let again = |options: &[&str]| {
+        let spec = ["replay", "-q", "--spec", spec.to_str().unwrap()];
+        iosonar().args(spec).args(options).output().unwrap()
+    };
+    fs::write(&target, vec![7_u8; 1 << 20]).unwrap();
+    for options in [&[][..], &["--destroy", "elsewhere"]] {
+        let refused = again(options);
+        let (shown, told) = (target.display(), err(&refused));
+        assert_eq!(refused.status.code(), Some(2), "{told}");
+        assert!(
+            told.contains(&format!(
+                "spec.json: 'destroy' is {shown}, expected only targets that are named"
+            )) && told.contains(&format!("use --destroy {shown} to confirm")),
+            "{told}"
+        );
+        assert!(fs::read(&target).unwrap().iter().all(|&byte| byte == 7));
+    }
+    let run = again(&consent);
+    assert!(run.status.success(), "{}", err(&run));
+    assert!(
+        fs::read(&target).unwrap()[..4096]
+            .iter()
+            .any(|&byte| byte != 7)
     );
 }

@@ -30,9 +30,10 @@ pub(crate) struct Replay {
     pub(crate) traces: Vec<PathBuf>,
     /// Read the load, targets and all options from this JSON file
     ///
-    /// For example, the spec.json of a run in a sweep.
+    /// For example, the spec.json of a run in a sweep. Whose contents may be destroyed must be confirmed with
+    /// --destroy again. The file may contain a shell command (cmd), which is executed.
     #[arg(long, help_heading = "Load", value_name = "FILE", conflicts_with_all = [
-        "traces", "target", "map", "max_targets", "delta", "write", "skip_writes", "destroy", "create", "no_direct",
+        "traces", "target", "map", "max_targets", "delta", "write", "skip_writes", "create", "no_direct",
         "beyond", "align", "zone_append", "reset_zones", "data", "sync", "scheduler", "merges",
         "PaceArgs", "LimitArgs", "ConflictArgs", "VerifyArgs", "EngineArgs", "FindArgs", "FormatArgs", "ChangeArgs", "durable", "out_from", "warmup", "self_check",
     ])]
@@ -338,6 +339,16 @@ impl Replay {
             if !self.hosts.hosts.is_empty() {
                 (spec.target, spec.map) = self.hosts.targets()?;
             }
+            let confirmed = &self.targets.destroy;
+            if let Some(target) = spec.destroy.iter().find(|of| !confirmed.contains(of)) {
+                let (path, target) = (path.display(), target.display());
+                return Err(Usage(format!(
+                    "{path}: 'destroy' is {target}, expected only targets that are named on the command line: \
+                     use --destroy {target} to confirm that its contents may be destroyed"
+                ))
+                .into());
+            }
+            spec.destroy.clone_from(confirmed);
             return Ok(spec);
         }
         let targets = &self.targets;
@@ -498,6 +509,8 @@ mod tests {
             "control",
             "at",
             "help",
+            // What a file says about it must be confirmed.
+            "destroy",
         ];
         let command = <Arguments as clap::CommandFactory>::command();
         let replay = command.find_subcommand("replay").unwrap();

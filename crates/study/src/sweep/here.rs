@@ -11,7 +11,7 @@ use iosonar_scenario::{
     OutputFiles, Overrides, Prepared, ScenarioError, System, SystemName, Watch, moved, with_values,
 };
 use iosonar_trace::output::WholeFile;
-use iosonar_trace::transform::beginning;
+use iosonar_trace::transform::{Change, beginning};
 use iosonar_units::with_causes;
 
 use super::frontend::{Frontend, command_line, folder_of_origin};
@@ -175,13 +175,17 @@ impl<'a> Here<'a> {
         write_spec(&path, &spec).map_err(|e| failure(e.as_ref(), around.folder))?;
         let mut command = Command::new(&self.program);
         command.args(["replay", "--json", "--spec"]).arg(&path);
-        command.arg("--out").arg(&records).args(now);
+        let consent = spec.destroy.iter();
+        let consent = consent.flat_map(|of| ["--destroy".to_owned(), of.display().to_string()]);
+        let consent: Vec<String> = consent.collect();
+        let consent: Vec<&str> = consent.iter().map(String::as_str).collect();
+        command.arg("--out").arg(&records).args(&consent).args(now);
         command.envs(around.env.iter().map(|(name, value)| (name, value)));
         let output = replayed(&mut command, &mut around.log, around.stop)?;
         let words = ["replay", "--json", "--spec", SPEC, "--out", RECORDS];
         Ok(Done {
             result: output,
-            command: command_line(&[&words, again].concat()),
+            command: command_line(&[&words, consent.as_slice(), again].concat()),
         })
     }
 }
@@ -198,6 +202,11 @@ pub fn estimate(run: &Run) -> Option<Duration> {
     let Base::Simulation(scenario) = &run.base else {
         let spec = replay_spec(run, &run.settings, &[], &[]).ok()?;
         let reading = &spec.reading;
+        // Nothing is executed for an estimate.
+        let runs_command = |change: &Change| matches!(change, Change::Command(_));
+        if reading.changes.iter().any(runs_command) {
+            return None;
+        }
         let options = Options {
             writes: Writes::Skip,
             ..spec.options
