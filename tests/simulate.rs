@@ -339,6 +339,43 @@ fn what_happens_to_disks_is_said_and_what_is_lost() {
     assert!(text.contains("needs --replications)"), "{text}");
     let (text, _, _) = described("", &fail("20h", 1), &[]);
     assert!(text.contains("  1 of 1 events did not happen"), "{text}");
+    // Of what did not happen, nothing is known.
+    for (target, code, verdict, why) in [
+        (
+            "p99 < 10 s",
+            0,
+            "runs too short, as 1 of 1 events did not happen",
+            "\"why\":\"events did not happen\"",
+        ),
+        (
+            "mean < 10 s",
+            0,
+            "runs too short, as 1 of 1 events did not happen; ",
+            "\"why\":\"events did not happen\"",
+        ),
+        (
+            "throughput > 1/s",
+            0,
+            "runs too short, as 1 of 1 events did not happen; ",
+            "\"why\":\"events did not happen\"",
+        ),
+        ("p99 < 1 µs", 3, "misses, ", "\"why\":null"),
+    ] {
+        let (text, _, ended) = described("", &fail("20h", 1), &["--target", target]);
+        assert_eq!(ended, Some(code), "{text}");
+        assert!(!text.contains("s: meets the target"), "{text}");
+        assert!(
+            code == 3 || !text.contains("too far from the limit"),
+            "{text}"
+        );
+        assert!(text.contains(&format!("{target}: {verdict}")), "{text}");
+        let (json, ..) = described("", &fail("20h", 1), &["--json", "--target", target]);
+        assert!(json.contains(why), "{json}");
+    }
+    let five = ["--replications", "5", "--target", "p99 < 10s"];
+    let (text, _, code) = described("", &fail("20s", 1), &five);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("s: meets the target"), "{text}");
     let (text, _, _) = described("", &fail("0s", 1), &[]);
     assert!(
         text.contains("happened before the first measured request"),

@@ -262,7 +262,11 @@ fn what_would_happen_after_the_last_request_does_not() {
         .with_device_events(vec![failure]);
     let requests = [0, 10].map(|start| request(start, Op::Write, 0, 8));
     let (_, summary) = run(raid0, &requests, None);
-    assert_eq!(summary.device_events, DeviceEventCounts::default());
+    let counts = DeviceEventCounts {
+        planned: 1,
+        ..DeviceEventCounts::default()
+    };
+    assert_eq!(summary.device_events, counts);
 }
 
 #[test]
@@ -387,11 +391,13 @@ fn what_happens_is_counted_with_how_much_of_it_came_before_the_window() {
     let requests = [0, 20, 30].map(|start| request(start, Op::Read, 0, 8));
     let (_, summary) = run(raid0, &requests, None);
     let counts = DeviceEventCounts {
+        planned: 5,
         happened: 4,
         before_window: 2,
         ..DeviceEventCounts::default()
     };
     assert_eq!(summary.device_events, counts);
+    assert_eq!(counts.missed(), 1, "the run ends first");
 }
 
 #[test]

@@ -60,6 +60,7 @@ impl SimulationResult {
         }
         if !simulation.array.events.is_empty() {
             let DeviceEventCounts {
+                planned,
                 happened,
                 before_window,
                 reissued,
@@ -67,6 +68,7 @@ impl SimulationResult {
                 lost_from_cache,
             } = self.device_events;
             for (name, value) in [
+                ("device_events_planned", planned),
                 ("device_events", happened),
                 ("device_events_before_window", before_window),
                 ("reissued", reissued),

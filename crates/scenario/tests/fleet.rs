@@ -317,6 +317,12 @@ fn an_array_that_loses_all_of_its_requests_is_counted() {
     assert_eq!((result.response_time.count(), result.failed), (1, 400));
     assert_eq!((fleet.arrays[0].failed, fleet.arrays[1].failed), (200, 200));
     assert!(fleet.arrays[1].mean_ms.is_nan() && result.loses_data());
+    // The disk of each array fails, also that of the one without a result.
+    let events = &result.device_events;
+    assert_eq!(
+        (events.planned, events.happened, events.missed()),
+        (2, 2, 0)
+    );
 }
 
 #[test]

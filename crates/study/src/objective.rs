@@ -47,8 +47,8 @@ fn attained(
 }
 
 /// What a simulation says of objectives. Runs whose result depends on how long they are meet nothing and have no interval, nor
-/// does a system meet anything that never served some of its requests, or is offered more than it can do; one that lost data
-/// misses everything.
+/// does a system meet anything that never served some of its requests, is offered more than it can do, or was spared an event
+/// that was planned; one that lost data misses everything.
 pub struct Judge<'a> {
     simulation: &'a Prepared,
     result: &'a SimulationResult,
@@ -100,8 +100,12 @@ impl<'a> Judge<'a> {
             let counts = &self.result.device_events;
             attained = attained.with_data_loss(counts.failed, counts.lost_from_cache);
         }
+        let events = &self.result.device_events;
         Some(match self.flaw {
             Some(flaw) => attained.of_unsteady_runs(flaw, self.falls_short_by_chance(objective)),
+            None if events.missed() > 0 => {
+                attained.with_missed_events(events.missed(), events.planned)
+            }
             None => attained,
         })
     }

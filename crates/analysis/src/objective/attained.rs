@@ -81,6 +81,14 @@ pub enum Flaw {
     Overload,
     /// Requests were never served.
     Deadlock,
+    /// Failures or slow phases of devices that were planned did not happen before the runs ended: the statistic is not about
+    /// them.
+    EventsMissed {
+        /// Those that did not happen.
+        missed: u64,
+        /// All that were planned.
+        planned: u64,
+    },
 }
 
 /// An objective, and what was found of it.
@@ -122,6 +130,19 @@ impl Attained {
         Self {
             verdict: Judgement::Misses,
             flaw: Some(Flaw::DataLoss { failed, lost }),
+            ..self
+        }
+    }
+
+    /// The same of runs that ended before all events had happened, which meets nothing. A miss remains one.
+    #[must_use]
+    pub fn with_missed_events(self, missed: u64, planned: u64) -> Self {
+        if self.verdict == Judgement::Misses {
+            return self;
+        }
+        Self {
+            verdict: Judgement::TooShort,
+            flaw: Some(Flaw::EventsMissed { missed, planned }),
             ..self
         }
     }

@@ -18,13 +18,23 @@ pub(crate) fn line(of: &Attained) -> String {
             Some(Flaw::Overload) => "no 95 % interval, as the queue only grows".to_owned(),
             Some(Flaw::Deadlock) => "no 95 % interval, as requests were never served".to_owned(),
             Some(Flaw::TooShort) => "the runs are too short for a 95 % interval".to_owned(),
+            Some(Flaw::EventsMissed { .. }) => "no 95 % interval".to_owned(),
             Some(Flaw::DataLoss { .. }) | None => without_interval(of),
         },
     };
     let (found, distance) = (found_of(of), distance_of(of));
-    match data_loss(of) {
-        Some(loss) => format!("{objective}: {verdict}, {loss}; {found} of the others, {distance}"),
-        None => format!("{objective}: {verdict}, {found} ({interval}), {distance}"),
+    match of.flaw {
+        Some(Flaw::EventsMissed { missed, planned }) => format!(
+            "{objective}: {verdict}, as {} of {} events did not happen; {found} ({interval}), {distance}",
+            grouped(missed),
+            grouped(planned)
+        ),
+        _ => match data_loss(of) {
+            Some(loss) => {
+                format!("{objective}: {verdict}, {loss}; {found} of the others, {distance}")
+            }
+            None => format!("{objective}: {verdict}, {found} ({interval}), {distance}"),
+        },
     }
 }
 
@@ -115,6 +125,7 @@ pub(crate) fn why(of: &Attained) -> Option<&'static str> {
         Some(Flaw::TooShort) => Some("runs too short"),
         Some(Flaw::Overload) => Some("overload"),
         Some(Flaw::Deadlock) => Some("deadlock"),
+        Some(Flaw::EventsMissed { .. }) => Some("events did not happen"),
         None if of.verdict == Judgement::Unclear && of.interval_95.is_none() => {
             Some("no confidence interval is known")
         }

@@ -47,6 +47,8 @@ pub enum DeviceEventKind {
 /// What came of the events of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceEventCounts {
+    /// How many were planned.
+    pub planned: u64,
     /// How many happened before the run ended.
     pub happened: u64,
     /// How many of them happened before the measured window began.
@@ -60,8 +62,18 @@ pub struct DeviceEventCounts {
 }
 
 impl DeviceEventCounts {
+    /// How many did not happen, as the run ended first.
+    ///
+    /// # Panics
+    /// If more happened than were planned.
+    pub fn missed(&self) -> u64 {
+        let missed = self.planned.checked_sub(self.happened);
+        missed.expect("only planned events happen")
+    }
+
     /// Adds those of another run.
     pub fn merge(&mut self, other: &Self) {
+        self.planned += other.planned;
         self.happened += other.happened;
         self.before_window += other.before_window;
         self.reissued += other.reissued;
@@ -77,6 +89,7 @@ mod tests {
     #[test]
     fn counts_of_several_runs_are_sums() {
         let counts = |by: u64| DeviceEventCounts {
+            planned: 6 * by,
             happened: by,
             before_window: 2 * by,
             reissued: 3 * by,

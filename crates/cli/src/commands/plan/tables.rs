@@ -96,6 +96,7 @@ fn no_interval(of: &Attained) -> &'static str {
         Some(Flaw::TooShort) => "runs too short",
         Some(Flaw::Overload) => "queue grows",
         Some(Flaw::Deadlock) => "deadlock",
+        Some(Flaw::EventsMissed { .. }) => "not known",
         Some(Flaw::DataLoss { .. }) | None => "too few requests",
     }
 }
@@ -119,6 +120,11 @@ pub(super) fn why_not(targets: &Objectives, sought: Sought, next: &Point) -> Str
             "too few requests for a confidence interval: raise load.requests"
         }
         Judgement::Unclear => "the target lies within the interval: raise --replications",
+        Judgement::TooShort
+            if attained.is_some_and(|of| matches!(of.flaw, Some(Flaw::EventsMissed { .. }))) =>
+        {
+            "the simulation ends before every event has happened: raise load.requests, or use an earlier 'at'"
+        }
         Judgement::TooShort if next.on_credit.is_some() => {
             "the load uses credits faster than it earns them, so it is slower once they are used up: simulate until then \
              (load.requests)"

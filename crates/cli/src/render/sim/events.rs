@@ -17,11 +17,10 @@ pub(super) fn describe(simulation: &Prepared, result: &SimulationResult) -> Stri
         return text;
     }
     let counts = &result.device_events;
-    let planned = events.len() as u64 * u64::from(result.replications);
-    let missed = planned - counts.happened;
+    let (missed, planned) = (counts.missed(), counts.planned);
     if missed > 0 {
         text += &format!(
-            "  {} of {} events did not happen, because the run ended first\n",
+            "  {} of {} events did not happen, because the run ended first: use a longer load, or an earlier 'at'\n",
             grouped(missed),
             grouped(planned)
         );

@@ -53,6 +53,7 @@ impl<P: Planner, D: Device, S: CompletionSink> EventSimulation<'_, P, D, S> {
             self.conditions = vec![Condition::Well; self.array.devices.len()];
             self.measurement.frozen = vec![None; self.array.devices.len()];
         }
+        self.measurement.summary.device_events.planned = self.array.device_events.len() as u64;
         for (number, event) in self.array.device_events.iter().enumerate() {
             let number = number as u32;
             self.agenda.schedule(event.at, Event::Happens { number });
