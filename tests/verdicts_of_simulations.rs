@@ -364,7 +364,7 @@ fn a_drive_that_is_always_busy_may_be_used_to_a_part_of_its_capacity() {
     let text = load("150000");
     let (busy, used) = (
         share_after(&text, "the busiest device, ssd/0, is busy "),
-        share_after(&text, "of the time, and used to "),
+        share_after(&text, "of the time, at "),
     );
     assert!(busy > 95.0 && used < 60.0, "{text}");
     assert!(text.contains(" % of its capacity.\n"), "{text}");
@@ -376,11 +376,53 @@ fn a_drive_that_is_always_busy_may_be_used_to_a_part_of_its_capacity() {
             &[&["sim", "aws-gp2", "--set", &rate], &size[..]].concat()
         ));
         assert!(text.contains(" % of its baseline.\n"), "{text}");
-        share_after(&text, "of the time, and used to ")
+        share_after(&text, "of the time, at ")
     };
     assert!((volume("100") - 33.3).abs() < 2.0);
     // On credit it uses more.
     assert!((volume("2000") - 667.0).abs() < 20.0);
+}
+
+#[test]
+fn what_a_disk_does_without_requests_is_not_said_to_be_theirs() {
+    let of = |system: &str, write: &str| {
+        let share = format!("load.read_share={write}");
+        let options = [
+            "--set",
+            "load.rate_per_s=50",
+            "--set",
+            &share,
+            "--set",
+            "load.size=4KiB",
+        ];
+        let more = ["--set", "load.requests=5000"];
+        let sim = [&["sim", system], &options[..], &more[..]].concat();
+        let json = json_of(&sim);
+        let figure = |name: &str| {
+            let metrics = json["metrics"].as_array().unwrap().iter();
+            let of = metrics.filter(|metric| metric["name"] == name);
+            let of = of.filter_map(|metric| metric["value"].as_f64());
+            of.fold(0.0, f64::max)
+        };
+        (
+            out(&run(&sim)),
+            100.0 * figure("busy"),
+            100.0 * figure("utilisation"),
+        )
+    };
+    // Writes are complete in the buffer, and are written to the medium in the background.
+    let (text, busy, utilisation) = of("exos-x18", "0");
+    assert!(utilisation - busy > 5.0, "{busy} {utilisation}");
+    let label = format!("({busy:.1} % with requests, the rest in the background)");
+    assert!(text.contains(&label), "{label}: {text}");
+    assert!(
+        text.contains(&format!("is busy {utilisation:.1} % of the time (")),
+        "{text}"
+    );
+    for (system, reads) in [("exos-x18", "1"), ("samsung-970", "0")] {
+        let (text, ..) = of(system, reads);
+        assert!(!text.contains("in the background"), "{system}: {text}");
+    }
 }
 
 #[test]
@@ -399,7 +441,10 @@ fn more_than_a_limit_without_bursts_is_not_met_by_a_volume() {
         "{above}"
     );
     assert!(above.contains("unstable"), "{above}");
-    assert!(above.contains("used to 100.0 % of its baseline"), "{above}");
+    assert!(
+        above.contains("of the time, at 100.0 % of its baseline"),
+        "{above}"
+    );
     // So near to it the queue takes longer to build up.
     let near = with(3_000, &sim);
     assert!(near.contains("runs too short"), "{near}");

@@ -55,6 +55,7 @@ pub(crate) fn sentence(
             simulation.array().station(device),
             100.0 * share
         );
+        text += &in_the_background(simulation, result, device, share);
         // One that does many things at a time is not used to its capacity when it is always busy. Its limits are a part of that.
         let used = result.utilisation.get(device).map(|used| used.mean);
         if let Some(used) = used.filter(|used| simulation.array().is_of_ssds() && used.is_finite())
@@ -65,8 +66,8 @@ pub(crate) fn sentence(
                 of_limits = of_limits.min(1.0);
             }
             text += &match of_limits > used {
-                true => format!(", and used to {:.1} % of its baseline", 100.0 * of_limits),
-                false => format!(", and used to {:.1} % of its capacity", 100.0 * used),
+                true => format!(", at {:.1} % of its baseline", 100.0 * of_limits),
+                false => format!(", at {:.1} % of its capacity", 100.0 * used),
             };
         }
     }
@@ -75,6 +76,25 @@ pub(crate) fn sentence(
         text += &lost(result);
     }
     text + ".\n"
+}
+
+/// The part of the time in which a disk is busy that is that of requests, where it also works without any.
+fn in_the_background(
+    simulation: &Prepared,
+    result: &SimulationResult,
+    device: usize,
+    share: f64,
+) -> String {
+    /// What is printed differs from here on.
+    const LEAST: f64 = 5e-4;
+    let with_requests = result.busy.get(device).map(|busy| busy.mean);
+    match with_requests.filter(|busy| !simulation.array().is_of_ssds() && share - busy > LEAST) {
+        Some(busy) => format!(
+            " ({:.1} % with requests, the rest in the background)",
+            100.0 * busy
+        ),
+        None => String::new(),
+    }
 }
 
 /// What was lost because too many disks had failed.
