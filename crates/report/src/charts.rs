@@ -104,15 +104,26 @@ fn window_of(input: &Measured, timeline: &Timeline) -> Nanos {
 struct Figure {
     label: &'static str,
     colour: Colour,
-    of: fn(&TimelinePoint, window_s: f64) -> f64,
+    of: fn(&TimelinePoint, time_s: f64) -> f64,
 }
 
-/// The share of a window that the load must cover for a meaningful level.
+/// The share of a window that the load must cover for a meaningful level or rate in it.
 const COVERED: f64 = 0.2;
+/// The least number of requests in such a part of a window that have a meaningful rate there.
+const ENOUGH: u64 = 10;
 
-/// The windows of an input, each with its beginning and how much of it lies between the first intended start
-/// and the last completion, both in seconds.
-fn windows_of(input: &Measured, timeline: &Timeline) -> Vec<(f64, f64, TimelinePoint)> {
+/// A window of an input, in seconds.
+struct Window {
+    begin: f64,
+    /// How much of it lies between the first intended start and the last completion.
+    covered: f64,
+    /// The time that its requests are divided by for their rate.
+    time: f64,
+    point: TimelinePoint,
+}
+
+/// The windows of an input.
+fn windows_of(input: &Measured, timeline: &Timeline) -> Vec<Window> {
     let (first, last, end) = input.span();
     let (from, until) = (first.as_secs_f64(), last.max(end).as_secs_f64());
     let window_s = timeline.window().as_secs_f64();
@@ -134,7 +145,21 @@ fn windows_of(input: &Measured, timeline: &Timeline) -> Vec<(f64, f64, TimelineP
             point.busy *= scale;
             point.delayed *= scale;
             point.held *= scale;
-            (begin, covered, point)
+            let requests = point.all_demanded().requests;
+            let requests = requests.max(point.all_completed().requests);
+            let is_enough = requests >= ENOUGH && covered >= window_s * COVERED;
+            let time = match is_enough && covered < window_s {
+                // A load begins and ends with a request, which is one more than there are times between them.
+                true => (covered * requests as f64 / (requests - 1) as f64).min(window_s),
+                // Few, or those of a short time, may be a burst: their rate is that of the whole window.
+                false => window_s,
+            };
+            Window {
+                begin,
+                covered,
+                time,
+                point,
+            }
         })
         .collect()
 }
@@ -171,20 +196,18 @@ fn over_time_where(
             continue;
         }
         let timeline = timeline.joined(wanted);
-        let window_s = timeline.window().as_secs_f64();
         let points = windows_of(input, &timeline);
         for (k, figure) in figures.iter().enumerate() {
             let mut values: Vec<(f64, f64)> = points
                 .iter()
-                // Of the whole window: the load ends with a request, so per time up to there it is always higher.
-                .map(|(begin, _, point)| (*begin, (figure.of)(point, window_s)))
+                .map(|of| (of.begin, (figure.of)(&of.point, of.time)))
                 .collect();
             // A figure that is always zero is left out, but for the first: it says so.
             if k > 0 && values.iter().all(|(_, v)| *v == 0.0 || v.is_nan()) {
                 continue;
             }
-            if let (Some(&(last, value)), Some((_, covered, _))) = (values.last(), points.last()) {
-                values.push((last + covered, value));
+            if let (Some(&(last, value)), Some(of)) = (values.last(), points.last()) {
+                values.push((last + of.covered, value));
             }
             let line = if inputs.len() > 1 {
                 let name = format!("{}: {}", input.name, figure.label);

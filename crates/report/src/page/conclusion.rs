@@ -441,11 +441,22 @@ pub fn per_second(rate: f64) -> String {
     }
 }
 
-/// Whether the load was kept up with, in a sentence; `None` where nothing was measured.
+/// Whether the load was kept up with, in a sentence, after one about requests that failed; `None` where nothing was measured.
 pub(crate) fn pace(input: &Measured) -> Option<String> {
-    match Pace::of(input) {
-        Pace::Empty | Pace::Unmeasured | Pace::Failed { .. } => None,
-        pace => Some(pace.text()),
+    let text = match Pace::of(input) {
+        Pace::Empty | Pace::Unmeasured | Pace::Failed { .. } => return None,
+        pace => pace.text(),
+    };
+    match input.failed() {
+        0 => Some(text),
+        failed => Some(format!(
+            "{} of {} failed. {text}",
+            grouped(failed),
+            counted(
+                input.records() - not_submitted(input),
+                ["request", "requests"]
+            )
+        )),
     }
 }
 
@@ -823,10 +834,17 @@ mod tests {
                 ..Record::default()
             });
         }
-        let said = sentences(&look.finish()).join(" ");
+        let input = look.finish();
+        let said = sentences(&input).join(" ");
         assert!(
             said.starts_with("50 requests, including 2 failed, in 500 µs"),
             "{said}"
+        );
+        // A chart that shows the pace alone says so first.
+        let pace = pace(&input).unwrap();
+        assert!(
+            pace.starts_with("2 of 50 requests failed. A backlog was left: "),
+            "{pace}"
         );
         assert!(
             said.contains("p99 of ~500 µs (too few requests to be reliable)"),
