@@ -42,6 +42,28 @@ fn without_a_terminal_help_has_80_columns_and_with_a_width_that_many() {
 }
 
 #[test]
+fn no_character_of_help_or_of_an_error_is_replaced() {
+    for colour in ["always", "never"] {
+        for arguments in [
+            &["--help"][..],
+            &["replay", "--help"],
+            &["info", "--nope"],
+            &["info"],
+            &["plot", "x", "y", "--colour", "loud"],
+            &["sim", "x", "--set", "y"],
+        ] {
+            let output = iosonar(&[&["--colour", colour], arguments].concat());
+            let text = [output.stdout, output.stderr].concat();
+            let text = String::from_utf8(text).unwrap();
+            assert!(
+                !text.is_empty() && !text.contains('\u{fffd}'),
+                "{arguments:?}: {text:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn examples_stand_before_the_options() {
     let text = out(&iosonar(&["replay", "--help"]));
     let place = |of: &str| text.find(of).unwrap_or_else(|| panic!("no {of}"));

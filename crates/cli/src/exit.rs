@@ -140,7 +140,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 
 /// Prints a picture made of characters: its lines stay as they are.
 pub(crate) fn print_picture(text: &str) -> anyhow::Result<()> {
-    put(&screen().out.adapted(text))
+    put(&screen().out.picture(text))
 }
 
 /// Prints what programs read, unchanged; on a terminal, control characters are replaced.
@@ -230,19 +230,24 @@ pub(crate) fn note(text: &str) {
 
 /// Prints advice: `note: text`.
 pub(crate) fn hint(text: &str) {
-    note(&format!("{} {text}", Tone::Strong.of("note:")));
+    note(&format!("{} {}", Tone::Strong.of("note:"), continued(text)));
 }
 
 /// Prints what deserves attention: `warning[W012]: text`.
 pub(crate) fn warn(of: Warning, text: &str) {
-    note(&of.headed(text));
+    note(&of.headed(&continued(text)));
+}
+
+/// `text` with all lines but the first indented: a name that has a line break in it can begin no line of its own.
+fn continued(text: &str) -> String {
+    text.replace('\n', "\n  ")
 }
 
 /// Prints why work failed: `error[E012]: text`, without a code where the text says all.
 pub(crate) fn fail(of: Option<messages::Error>, text: &str) {
     let code = of.map_or_else(String::new, |of| format!("[{}]", of.code()));
     let head = Tone::Bad.of(&format!("error{code}:"));
-    note(&format!("{head} {text}"));
+    note(&format!("{head} {}", continued(text)));
 }
 
 /// A closed standard error is ignored: the results are all that is wanted then.

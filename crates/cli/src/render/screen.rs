@@ -141,7 +141,7 @@ impl Stream {
 
     /// Text for people as this stream can show it.
     pub(crate) fn shown(self, text: &str) -> String {
-        let text = layout::broken(&self.adapted(text), self.columns);
+        let text = layout::broken(&self.adapted(style::harmless(text)), self.columns);
         if self.is_plain {
             return layout::without_alignment(&text);
         }
@@ -158,12 +158,15 @@ impl Stream {
 
     /// A message: the same, but a name with blanks in it stays as it is.
     pub(crate) fn message(self, text: &str) -> String {
-        layout::broken(&self.adapted(text), self.columns)
+        layout::broken(&self.adapted(style::harmless(text)), self.columns)
     }
 
     /// The same with every line as it is: a picture.
-    pub(crate) fn adapted(self, text: &str) -> String {
-        let text = style::harmless(text);
+    pub(crate) fn picture(self, text: &str) -> String {
+        self.adapted(style::harmless_picture(text))
+    }
+
+    fn adapted(self, text: String) -> String {
         let text = match self.is_ascii {
             true => layout::in_ascii(&text),
             false => text,

@@ -91,12 +91,21 @@ pub(crate) fn stripped(text: &str) -> String {
 /// `text` with a replacement character for whatever could do more to a terminal than set a colour or begin a line: names
 /// of files, devices, processes and hosts may have such characters.
 pub(crate) fn harmless(text: &str) -> String {
+    harmless_but(text, false)
+}
+
+/// The same of a picture, whose colours are not only those of [`Tone`]. It has no names that were not checked.
+pub(crate) fn harmless_picture(text: &str) -> String {
+    harmless_but(text, true)
+}
+
+fn harmless_but(text: &str, has_true_colours: bool) -> String {
     let may_act = |c: char| is_harmful(c) && !matches!(c, '\n' | '\t');
     let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find(may_act) {
         let (before, from) = rest.split_at(at);
         shown += before;
-        let (kept, length) = match length_of_colour(from) {
+        let (kept, length) = match length_of_colour(from, has_true_colours) {
             Some(length) => (&from[..length], length),
             None => ("\u{fffd}", from.chars().next().map_or(0, char::len_utf8)),
         };
@@ -107,12 +116,22 @@ pub(crate) fn harmless(text: &str) -> String {
 }
 
 /// The length in bytes of the sequence at the beginning of `text` if that sets a colour.
-fn length_of_colour(text: &str) -> Option<usize> {
+fn length_of_colour(text: &str, has_true_colours: bool) -> Option<usize> {
     let parameters = text.strip_prefix(ESCAPE)?;
     let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;
-    parameters[end..]
-        .starts_with('m')
-        .then_some(ESCAPE.len() + end + 1)
+    let codes = &parameters[..end];
+    // Those of tones and of the parser. Others hide text, or let it blink.
+    let is_ours = matches!(codes, "0" | "1" | "4" | "31" | "32" | "33" | "35")
+        || has_true_colours && is_true_colour(codes);
+    (is_ours && parameters[end..].starts_with('m')).then_some(ESCAPE.len() + end + 1)
+}
+
+/// Whether these are the codes of a foreground or background in red, green and blue.
+fn is_true_colour(codes: &str) -> bool {
+    let parts = codes.strip_prefix("38;2;").or(codes.strip_prefix("48;2;"));
+    parts.is_some_and(|rgb| {
+        rgb.split(';').count() == 3 && rgb.split(';').all(|part| part.parse::<u8>().is_ok())
+    })
 }
 
 /// How many columns `text` takes.
@@ -144,11 +163,33 @@ mod tests {
             ("a\rb\u{9b}31m", "a\u{fffd}b\u{fffd}31m"),
             ("\u{202e}txt.exe", "\u{fffd}txt.exe"),
             ("\x1b[", "\u{fffd}["),
+            // Hidden, blinking, reversed, and hidden besides a colour.
+            ("\x1b[8mx", "\u{fffd}[8mx"),
+            ("\x1b[5mx", "\u{fffd}[5mx"),
+            ("\x1b[7mx", "\u{fffd}[7mx"),
+            ("\x1b[31;8mx", "\u{fffd}[31;8mx"),
+            // In the colour of the background, and hidden behind a colour.
+            ("\x1b[38;2;0;0;0mx", "\u{fffd}[38;2;0;0;0mx"),
+            ("\x1b[38;2;0;0;0;8mx", "\u{fffd}[38;2;0;0;0;8mx"),
             ("a\tb\nc é µ", "a\tb\nc é µ"),
         ] {
             assert_eq!(harmless(hostile), shown);
             let beside = format!("{colour}{hostile}{colour}");
             assert_eq!(harmless(&beside), format!("{colour}{shown}{colour}"));
+        }
+    }
+
+    #[test]
+    fn only_pictures_have_all_colours_and_nothing_but_colours() {
+        for (text, is_kept) in [
+            ("\x1b[38;2;1;20;255mx\x1b[0m", true),
+            ("\x1b[48;2;0;0;0mx", true),
+            ("\x1b[38;2;0;0;0;8mx", false),
+            ("\x1b[38;2;0;0mx", false),
+            ("\x1b[38;2;0;0;256mx", false),
+            ("\x1b[8mx", false),
+        ] {
+            assert_eq!(harmless_picture(text) == text, is_kept, "{text:?}");
         }
     }
 

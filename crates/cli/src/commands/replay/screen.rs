@@ -115,7 +115,7 @@ impl Painter {
             0 => String::new(),
             n => format!("\x1b[{n}A\x1b[J"),
         };
-        write_error(&format!("{over}{}", output().err.adapted(&text)));
+        write_error(&format!("{over}{}", output().err.picture(&text)));
         self.lines = text.lines().count();
     }
 }
