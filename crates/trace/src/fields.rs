@@ -133,7 +133,7 @@ impl Field {
     }
 
     /// Whether both say the same of a request, perhaps in other units.
-    fn means_the_same(self, other: Self) -> bool {
+    pub(crate) fn means_the_same(self, other: Self) -> bool {
         let kind = |field| match field {
             Self::OffsetBytes => std::mem::discriminant(&Self::Sector),
             Self::LengthBytes => std::mem::discriminant(&Self::Sectors),
@@ -160,9 +160,7 @@ pub fn mapped(
         let ours = theirs.map_or(name, |(ours, _)| ours.as_str());
         match field_of(column, ours) {
             Some(field) => Ok(Some((field, name.to_owned()))),
-            None if theirs.is_some() => Err(TraceError::Option(format!(
-                "--columns: '{ours}' is not a field, expected one of: {COLUMNS}"
-            ))),
+            None if theirs.is_some() => Err(no_field(ours)),
             None => Ok(None),
         }
     });
@@ -176,6 +174,23 @@ pub fn mapped(
     }
     check(&fields, wrong)?;
     Ok(fields)
+}
+
+/// Refuses a mapping to what is no field.
+///
+/// # Errors
+/// If there is one.
+pub(crate) fn refuse_unknown(mapping: &[(String, String)]) -> Result<(), TraceError> {
+    match mapping.iter().find(|(ours, _)| Field::of(ours).is_none()) {
+        Some((ours, _)) => Err(no_field(ours)),
+        None => Ok(()),
+    }
+}
+
+fn no_field(ours: &str) -> TraceError {
+    TraceError::Option(format!(
+        "--columns: '{ours}' is not a field, expected one of: {COLUMNS}"
+    ))
 }
 
 /// Refuses a header in which something is missing, or stands twice.
