@@ -35,7 +35,7 @@ const MOST_ALLOWED: u128 = 1_000_000;
 /// So often a point is drawn that is not wanted, or was there before.
 const MOST_TRIES: u64 = 2_000_000;
 /// The parameters have no more values than this together.
-const MOST_VALUES: usize = 5_000_000;
+const MOST_VALUES: usize = 1_000_000;
 
 /// The points of an experiment; `most` is how many runs there may be, if there is a limit.
 pub(super) fn points(
@@ -78,15 +78,17 @@ pub(super) fn points(
     let combinations = axes
         .iter()
         .fold(1_u128, |n, axis| n.saturating_mul(axis.rows.len() as u128));
-    let mut points = Vec::new();
+    let mut wanted = Vec::new();
     if file.one_at_a_time {
-        points.extend(one_at_a_time(&axes));
-    } else if let Some(wanted) = file.sample {
-        too_many(u128::from(wanted) * runs_each)?;
+        keep_wanted(&mut wanted, one_at_a_time(&axes), is_wanted)?;
+    } else if let Some(number) = file.sample {
+        too_many(u128::from(number) * runs_each)?;
         let stream = Seed::new(file.seed.unwrap_or(1)).stream("sweep", "sample");
-        points.extend(sample(&axes, combinations, wanted, stream, &is_wanted)?);
+        wanted.extend(sample(&axes, combinations, number, stream, &is_wanted)?);
     } else if !axes.is_empty() || file.case.is_empty() {
-        too_many(combinations.saturating_mul(runs_each))?;
+        if condition.is_none() {
+            too_many(combinations.saturating_mul(runs_each))?;
+        }
         if combinations > MOST_COMBINATIONS {
             return Err(wrong(
                 "vary",
@@ -96,22 +98,20 @@ pub(super) fn points(
                 ),
             ));
         }
-        points.extend((0..combinations).map(|i| combination(&axes, i)));
-    }
-    for case in &file.case {
-        let mut point = Point::default();
-        for (key, value) in flat_values(case) {
-            let level = level(&key, value).map_err(|e| wrong(&format!("case.{key}"), e))?;
-            point.add(names.of_key(&key), &level);
+        let mut count: u128 = 0;
+        for number in 0..combinations {
+            let point = combination(&axes, number);
+            if is_wanted(&point)? {
+                count += 1;
+                // More than may be are only counted.
+                if most.is_none_or(|most| count <= u128::from(most)) {
+                    wanted.push(point);
+                }
+            }
         }
-        points.push(point);
+        too_many(count * runs_each)?;
     }
-    let mut wanted = Vec::with_capacity(points.len());
-    for point in points {
-        if is_wanted(&point)? {
-            wanted.push(point);
-        }
-    }
+    keep_wanted(&mut wanted, cases(file, &names, wrong)?, is_wanted)?;
     too_many(wanted.len() as u128 * runs_each)?;
     let allowed = wanted.len() as u128 * u128::from(file.runs_of_a_point());
     if file.precision.is_some() && allowed > MOST_ALLOWED {
@@ -124,6 +124,38 @@ pub(super) fn points(
         return Err(wrong("where", "does not select any point".to_owned()));
     }
     Ok(wanted)
+}
+
+/// Adds those of these points that are wanted.
+fn keep_wanted(
+    wanted: &mut Vec<Point>,
+    points: impl IntoIterator<Item = Point>,
+    is_wanted: impl Fn(&Point) -> Result<bool, SweepError>,
+) -> Result<(), SweepError> {
+    for point in points {
+        if is_wanted(&point)? {
+            wanted.push(point);
+        }
+    }
+    Ok(())
+}
+
+/// The points that are written one by one.
+fn cases(
+    file: &ExperimentFile,
+    names: &Names,
+    wrong: impl Fn(&str, String) -> SweepError,
+) -> Result<Vec<Point>, SweepError> {
+    let mut points = Vec::new();
+    for case in &file.case {
+        let mut point = Point::default();
+        for (key, value) in flat_values(case) {
+            let level = level(&key, value).map_err(|e| wrong(&format!("case.{key}"), e))?;
+            point.add(names.of_key(&key), &level);
+        }
+        points.push(point);
+    }
+    Ok(points)
 }
 
 /// Combination `number`; the last axis changes fastest.

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use iosonar_scenario::SystemName;
+use iosonar_units::one_line;
 use toml::{Table, Value};
 
 use super::design::Point;
@@ -57,13 +58,36 @@ pub fn runs_of_tree(root: &Path, changes: &Changes) -> Result<Vec<Run>, SweepErr
 fn find_leaves(root: &Path, path: &Path, leaves: &mut Vec<PathBuf>) -> Result<(), SweepError> {
     let folder = root.join(path);
     let entries = fs::read_dir(&folder).map_err(SweepError::io(&folder, "read the folder"))?;
-    let mut names: Vec<String> = entries
-        .flatten()
-        .filter(|entry| entry.path().is_dir())
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| !name.starts_with('.') && !is_repetition(name))
-        .filter(|name| path != Path::new("") || name != super::CHARTS)
-        .collect();
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(SweepError::io(&folder, "read the folder"))?;
+        let inner = entry.path();
+        if !inner.is_dir() {
+            continue;
+        }
+        let kind = entry.file_type();
+        let kind = kind.map_err(SweepError::io(&inner, "look at the file"))?;
+        if kind.is_symlink() && leads_back(&inner, root)? {
+            return Err(SweepError::Value {
+                path: inner,
+                key: "sweep".to_owned(),
+                problem: "is a link that leads back to a folder that it is in: remove it"
+                    .to_owned(),
+            });
+        }
+        let name = entry
+            .file_name()
+            .into_string()
+            .map_err(|_| SweepError::Value {
+                path: entry.path(),
+                key: "sweep".to_owned(),
+                problem: "is a folder whose name is not valid UTF-8: rename it".to_owned(),
+            })?;
+        let is_of_study = path == Path::new("") && name == super::CHARTS;
+        if !name.starts_with('.') && !is_repetition(&name) && !is_of_study {
+            names.push(name);
+        }
+    }
     names.sort();
     if names.is_empty() && path != Path::new("") {
         leaves.push(path.to_owned());
@@ -76,6 +100,26 @@ fn find_leaves(root: &Path, path: &Path, leaves: &mut Vec<PathBuf>) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Whether a link in this tree leads to one of the folders that it is in, perhaps by way of other links.
+fn leads_back(link: &Path, root: &Path) -> Result<bool, SweepError> {
+    let canonical = |path: &Path| {
+        let found = fs::canonicalize(path);
+        found.map_err(SweepError::io(path, "look at the folder"))
+    };
+    let end = canonical(link)?;
+    for above in link
+        .ancestors()
+        .skip(1)
+        .take_while(|above| above.starts_with(root))
+    {
+        if canonical(above)? == end {
+            return Ok(true);
+        }
+    }
+    // Also a folder above the tree has the tree in it.
+    Ok(canonical(root)?.starts_with(&end))
 }
 
 /// All tables of a leaf, one over the other, and the file that came last.
@@ -160,7 +204,7 @@ fn merge(under: &mut Table, over: Table) {
 /// What the folders are called: `name=value` as it says, others by their depth.
 fn parameters(leaf: &Path) -> Vec<(String, String)> {
     let parameter = |(i, part): (usize, &std::ffi::OsStr)| {
-        let part = part.to_string_lossy();
+        let part = one_line(&part.to_string_lossy());
         match part.split_once('=') {
             Some((name, value)) => {
                 let plain = value.trim_start_matches('0');
@@ -168,7 +212,7 @@ fn parameters(leaf: &Path) -> Vec<(String, String)> {
                 let value = if is_padded { plain } else { value };
                 (name.to_owned(), value.to_owned())
             }
-            None => (format!("level{}", i + 1), part.into_owned()),
+            None => (format!("level{}", i + 1), part),
         }
     };
     leaf.iter().enumerate().map(parameter).collect()
@@ -227,6 +271,58 @@ mod tests {
         assert!(
             error.to_string().contains("x/y: 'y.toml' is missing"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn links_must_not_lead_back_and_no_folder_is_left_out_for_its_name() {
+        use std::os::unix::ffi::OsStrExt;
+        let tables = [
+            ("default.toml", "scenario = 's.toml'"),
+            ("x.toml", "seed = 1"),
+        ];
+        let root = tree(&tables, &["x"]);
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::create_dir(elsewhere.path().join("x")).unwrap();
+        let link = root.path().join("x/y");
+        let told = || runs_of_tree(root.path(), &Changes::default()).map_err(|e| e.to_string());
+        fs::write(root.path().join("y.toml"), "seed = 2").unwrap();
+        for (to, runs) in [
+            (elsewhere.path(), Some("x/y/x")),
+            (Path::new(".."), None),
+            (root.path(), None),
+            (Path::new("../x"), None),
+            (Path::new("../.."), None),
+        ] {
+            std::os::unix::fs::symlink(to, &link).unwrap();
+            match (told(), runs) {
+                (Ok(found), Some(path)) => assert_eq!(found[0].path, Path::new(path)),
+                (Err(error), None) => assert!(
+                    error.contains("x/y: 'sweep' is a link that leads back"),
+                    "{error}"
+                ),
+                (found, _) => panic!("{to:?}: {found:?}"),
+            }
+            fs::remove_file(&link).unwrap();
+        }
+        let name = std::ffi::OsStr::from_bytes(b"b\xff");
+        fs::create_dir(root.path().join(name)).unwrap();
+        let error = runs_of_tree(root.path(), &Changes::default()).unwrap_err();
+        let told = error.to_string();
+        assert!(
+            told.contains("is a folder whose name is not valid UTF-8"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn names_of_parameters_and_values_have_no_control_characters() {
+        assert_eq!(
+            parameters(Path::new("a=1\u{1b}[8m/b\nc")),
+            [
+                ("a".to_owned(), "1\u{fffd}[8m".to_owned()),
+                ("level2".to_owned(), "b\u{fffd}c".to_owned())
+            ]
         );
     }
 }

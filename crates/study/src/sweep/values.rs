@@ -1,6 +1,6 @@
 //! Parameters and their values: what they set, and what they are called.
 
-use iosonar_units::{Kind, Spacing, Values, magnitude, spread};
+use iosonar_units::{Kind, Spacing, Values, magnitude, one_line, spread};
 use toml::{Table, Value};
 
 /// Keys with values in TOML, such as (`array.disks`, `8`).
@@ -141,13 +141,13 @@ pub(super) fn level(key: &str, value: &Value) -> Result<Level, String> {
             ));
         }
         return Ok(Level {
-            name: name.clone(),
+            name: one_line(name),
             set: flat(set),
         });
     }
     Ok(Level {
         name: match value {
-            Value::String(text) => text.clone(),
+            Value::String(text) => one_line(text),
             other => other.to_string(),
         },
         set: vec![(key.to_owned(), value.to_string())],
@@ -155,7 +155,7 @@ pub(super) fn level(key: &str, value: &Value) -> Result<Level, String> {
 }
 
 /// More values of a parameter are a mistake.
-const MOST_VALUES: f64 = 5e6;
+const MOST_VALUES: f64 = 1e6;
 
 /// `{ from, to, step }` or `{ from, to, steps, scale }`, the ends included.
 fn spread_values(table: &Table) -> Result<Vec<Value>, String> {

@@ -303,6 +303,10 @@ fn check(args: &Sim, keys: &[Key]) -> Result<(), Usage> {
     }
     let points = count(keys).saturating_mul(args.scenarios.len());
     if points > MOST_POINTS {
+        let points = match points {
+            usize::MAX => "far too many".to_owned(),
+            points => points.to_string(),
+        };
         return Err(Usage(format!(
             "--vary: {points} combinations, expected at most {MOST_POINTS}"
         )));
