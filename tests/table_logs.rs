@@ -181,3 +181,40 @@ fn what_belongs_on_another_target_is_found() {
         );
     }
 }
+
+#[test]
+fn a_log_and_the_records_are_not_written_to_the_same_file() {
+    let scratch = Scratch::new();
+    let load = writes(&scratch, 10, 100);
+    let target = scratch.file("target", vec![0_u8; 1 << 20]);
+    let one = scratch.path("one");
+    let again = scratch.path(".").join("one");
+    for (log, records, options) in [
+        (&one, &one, &[][..]),
+        (&again, &one, &[]),
+        (&scratch.path("one.selfcheck.csv"), &one, &["--self-check"]),
+    ] {
+        let run = iosonar()
+            .args([
+                "replay",
+                "-q",
+                "--no-direct",
+                "--engine",
+                "sync",
+                "--write",
+                "--target",
+            ])
+            .arg(&target)
+            .arg("--keep-tables")
+            .arg(log)
+            .arg("-o")
+            .arg(records)
+            .args(options)
+            .arg(&load)
+            .output()
+            .unwrap();
+        assert_code(&run, 2);
+        assert!(err(&run).contains("E011"), "{}", err(&run));
+        assert!(!one.exists() && fs::read(&target).unwrap().iter().all(|&byte| byte == 0));
+    }
+}

@@ -12,7 +12,7 @@ use iosonar_guard::Host;
 use iosonar_replay::{EndedEarly, QueueError, QueueSettings, ReplaySpec, Restoring, Summary};
 use iosonar_report::{SELF_CHECK_ENDING, grouped};
 use iosonar_study::replay::{RecordsTo, ReplayPlan};
-use iosonar_trace::output;
+use iosonar_trace::{TraceError, output};
 use iosonar_units::with_ending;
 
 use crate::exit::{Ending, Usage, fail, print_beside, print_data_beside, warn};
@@ -159,6 +159,18 @@ pub(crate) fn check_out(args: &Replay, spec: &ReplaySpec, out: &Path) -> anyhow:
     for input in spec.load.iter().chain(&spec.target).chain(mapped) {
         apart::refuse_same(input, out)?;
         apart::refuse_same(input, &account)?;
+    }
+    // What the second is written to, the first has lost.
+    if let Some(tables) = &spec.options.verification.keep_tables {
+        for (i, output) in [out, account.as_path()].into_iter().enumerate() {
+            if (i == 0 || spec.records.self_check) && apart::would_be_same(tables, output) {
+                return Err(TraceError::SameOutput {
+                    one: tables.clone(),
+                    other: output.to_owned(),
+                }
+                .into());
+            }
+        }
     }
     Ok(())
 }
