@@ -71,7 +71,7 @@ pub fn remark(of: &TheoryRemark) -> Cow<'static, str> {
         TheoryRemark::TooManyKinds => {
             "no theory for response times with this many kinds of long requests: only the loads of the disks are shown"
         }
-        TheoryRemark::Rebuild => "no theory for response times during a rebuild",
+        TheoryRemark::Rebuild => "no theory for rebuilds, which the loads of disks leave out",
         TheoryRemark::Events => {
             "no theory for devices that fail or slow down during a run: simulate, or name a failed disk in 'array.failed'"
         }
