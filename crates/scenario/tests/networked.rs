@@ -401,7 +401,7 @@ fn what_makes_no_sense_is_refused_with_its_place() {
         (("central.cache_hit", "1.5"), "0 to 1"),
         (("central.cache_hit", "-0.1"), "0 to 1"),
         (("storage.cache_hit", "nan"), "0 to 1"),
-        (("jobs.most", "0"), "1 to 100000"),
+        (("jobs.most", "0"), "1 to 10000"),
         (("network.mbit_per_s", "0.0"), "greater than 0"),
         (("raid.storage_servers", "2"), "3 to 1024"),
         (("raid.stripe_unit", "much"), "16KiB"),

@@ -142,7 +142,7 @@ struct UpgradeFile {
 }
 
 /// The most jobs: as many as mean value analysis goes through one by one in a moment.
-const MOST_JOBS: u32 = 100_000;
+const MOST_JOBS: u32 = 10_000;
 /// The most jobs times stations.
 const MOST_QUEUES: u64 = 10_000_000;
 /// The most storage servers.
