@@ -309,7 +309,7 @@ const REFUSED: [(&str, &str, &[&str], &str); 18] = [
         "model",
         "paper.toml",
         &["--set", "jobs.most=0"],
-        "1 to 100000",
+        "1 to 10000",
     ),
     (
         "model",
