@@ -510,13 +510,13 @@ fn a_spec_cannot_allow_itself_to_destroy() {
     fs::write(&target, vec![7_u8; 1 << 20]).unwrap();
     for options in [&[][..], &["--destroy", "elsewhere"]] {
         let refused = again(options);
-        let (shown, told) = (target.display(), err(&refused));
-        assert_eq!(refused.status.code(), Some(2), "{told}");
+        let (shown, message) = (target.display(), err(&refused));
+        assert_eq!(refused.status.code(), Some(2), "{message}");
         assert!(
-            told.contains(&format!(
+            message.contains(&format!(
                 "spec.json: 'destroy' is {shown}, expected only targets that are named"
-            )) && told.contains(&format!("use --destroy {shown} to confirm")),
-            "{told}"
+            )) && message.contains(&format!("use --destroy {shown} to confirm")),
+            "{message}"
         );
         assert!(fs::read(&target).unwrap().iter().all(|&byte| byte == 7));
     }

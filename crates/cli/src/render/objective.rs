@@ -23,19 +23,18 @@ pub(crate) fn line(of: &Attained) -> String {
         },
     };
     let (found, distance) = (found_of(of), distance_of(of));
-    match of.flaw {
+    if let Some(loss) = data_loss(of) {
+        return format!("{objective}: {verdict}, {loss}; {found} of the others, {distance}");
+    }
+    let reason = match of.flaw {
         Some(Flaw::EventsMissed { missed, planned }) => format!(
-            "{objective}: {verdict}, as {} of {} events did not happen; {found} ({interval}), {distance}",
+            " as {} of {} events did not happen;",
             grouped(missed),
             grouped(planned)
         ),
-        _ => match data_loss(of) {
-            Some(loss) => {
-                format!("{objective}: {verdict}, {loss}; {found} of the others, {distance}")
-            }
-            None => format!("{objective}: {verdict}, {found} ({interval}), {distance}"),
-        },
-    }
+        _ => String::new(),
+    };
+    format!("{objective}: {verdict},{reason} {found} ({interval}), {distance}")
 }
 
 /// How an objective was judged without an interval, or what is missing for one.

@@ -141,7 +141,7 @@ impl Stream {
 
     /// Text for people as this stream can show it.
     pub(crate) fn shown(self, text: &str) -> String {
-        let text = layout::broken(&self.adapted(style::harmless(text)), self.columns);
+        let text = self.message(text);
         if self.is_plain {
             return layout::without_alignment(&text);
         }

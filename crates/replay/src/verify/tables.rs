@@ -561,9 +561,9 @@ mod tests {
             let mut write = |sector| match tables.write_starts(&request(Op::Write, sector, 1)) {
                 Ok(_) => true,
                 Err(error) => {
-                    let told = error.to_string();
+                    let message = error.to_string();
                     let expected = "/nowhere/at/all: cannot create a file for the tables: ";
-                    assert!(told.starts_with(expected), "{told}");
+                    assert!(message.starts_with(expected), "{message}");
                     false
                 }
             };

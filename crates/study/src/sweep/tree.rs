@@ -285,7 +285,8 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         fs::create_dir(elsewhere.path().join("x")).unwrap();
         let link = root.path().join("x/y");
-        let told = || runs_of_tree(root.path(), &Changes::default()).map_err(|e| e.to_string());
+        let runs_or_message =
+            || runs_of_tree(root.path(), &Changes::default()).map_err(|e| e.to_string());
         fs::write(root.path().join("y.toml"), "seed = 2").unwrap();
         for (to, runs) in [
             (elsewhere.path(), Some("x/y/x")),
@@ -295,7 +296,7 @@ mod tests {
             (Path::new("../.."), None),
         ] {
             std::os::unix::fs::symlink(to, &link).unwrap();
-            match (told(), runs) {
+            match (runs_or_message(), runs) {
                 (Ok(found), Some(path)) => assert_eq!(found[0].path, Path::new(path)),
                 (Err(error), None) => assert!(
                     error.contains("x/y: 'sweep' is a link that leads back"),
@@ -308,10 +309,10 @@ mod tests {
         let name = std::ffi::OsStr::from_bytes(b"b\xff");
         fs::create_dir(root.path().join(name)).unwrap();
         let error = runs_of_tree(root.path(), &Changes::default()).unwrap_err();
-        let told = error.to_string();
+        let message = error.to_string();
         assert!(
-            told.contains("is a folder whose name is not valid UTF-8"),
-            "{told}"
+            message.contains("is a folder whose name is not valid UTF-8"),
+            "{message}"
         );
     }
 

@@ -292,10 +292,10 @@ mod tests {
             JsonLines.reader(source, &options).map(drop)
         };
         assert!(read("sector").is_ok());
-        let told = read("sektor").unwrap_err().to_string();
+        let message = read("sektor").unwrap_err().to_string();
         assert!(
-            told.contains("--columns: 'sektor' is not a field"),
-            "{told}"
+            message.contains("--columns: 'sektor' is not a field"),
+            "{message}"
         );
     }
 }
