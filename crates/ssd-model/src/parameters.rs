@@ -12,7 +12,7 @@ use crate::profile::{
     Checker, ControllerProfile, DriverProfile, Interface, PcieProfile, SsdProfile, SsdProfileError,
     Storage,
 };
-pub use flash::FlashParameters;
+pub use flash::{FlashParameters, MOST_PROGRAMMED_AT_START};
 pub use host::{BlockQueueParameters, NvmeParameters};
 pub use limits::{Limit, LimitsParameters};
 pub use storage::{AccessTimes, CacheParameters, MemoryParameters};
@@ -201,7 +201,20 @@ impl Parameters {
 
     /// The most memory that a simulated SSD takes before the first request, in bytes.
     pub fn bytes_at_start(&self) -> u64 {
-        self.flash().map_or(0, FlashParameters::bytes_at_start)
+        // The SSD with its queues, all of which are empty.
+        const SSD: u64 = 8192;
+        let host = match &self.ends {
+            Ends::BlockQueue(queue, _) | Ends::Bulk(queue, _) => queue.bytes_at_start(),
+            Ends::Nvme(nvme, _) => nvme.bytes_at_start(),
+        };
+        let storage = match &self.ends {
+            Ends::Bulk(..) => 0,
+            Ends::BlockQueue(_, storage) | Ends::Nvme(_, storage) => match storage {
+                StorageParameters::Memory(memory) => 128 * u64::from(memory.channels),
+                StorageParameters::Flash(flash) => flash.bytes_at_start(),
+            },
+        };
+        SSD + host + storage
     }
 
     /// Whether only the storage takes time, and no command fails.

@@ -228,22 +228,3 @@ fn storage_has_a_name() {
         assert_eq!(parameters(profile, changes).storage(), name);
     }
 }
-
-#[test]
-fn memory_at_the_start_is_that_of_what_was_written_before() {
-    let flash = "[flash]\nchannels = 2\ndies = 2\nplanes = 2\nblocks = 4096\npages = 64\npage = \"4KiB\"\n\
-                 mapping_unit = \"4KiB\"\nover_provisioning = 0.28\n";
-    let with = |more: &str| parameters("nvme-gen4-tlc", &format!("{flash}{more}"));
-    let after = |writes| 8 * with("").flash().unwrap().plane.bytes_after(writes);
-    assert_eq!(with("").bytes_at_start(), after(0));
-    // On average half of a block of each plane was written at random.
-    let steady = "precondition = \"steady-state\"\n";
-    assert_eq!(with(steady).bytes_at_start(), after(32));
-    // 4 096 x 64 / 1.28 logical pages, 0.1 % of them again.
-    let again = "overwrites = 0.001\n";
-    assert_eq!(with(again).bytes_at_start(), after(204));
-    let both = with(&format!("{steady}{again}")).bytes_at_start();
-    assert_eq!(both, after(32 + 204));
-    assert!(after(0) < after(32) && after(32) < after(204) && after(204) < after(236));
-    assert_eq!(parameters("abstract", "").bytes_at_start(), 0);
-}

@@ -57,6 +57,35 @@ fn greedy_law(pages: u32, alpha: f64) -> f64 {
 }
 
 #[test]
+fn the_steady_write_amplification_is_that_of_the_steady_state() {
+    for (cleaning, pages, alpha, reserve) in [
+        (Cleaning::Greedy, 64, 1.07, 0),
+        (Cleaning::Greedy, 64, 1.28, 8),
+        (Cleaning::Greedy, 512, 1.15, 0),
+        (Cleaning::Greedy, 8, 20.0, 0),
+        (Cleaning::CostBenefit, 64, 1.28, 2),
+        (Cleaning::Fifo, 64, 1.07, 0),
+        (Cleaning::Fifo, 128, 1.28, 8),
+    ] {
+        let shape = PlaneShape {
+            reserve,
+            ..shape(cleaning, 1_024, pages, alpha)
+        };
+        let expected = shape.steady_write_amplification();
+        let (mean, error) = measured(shape, Filling::SteadyState, 1.0, 4);
+        // Open blocks are spare room that is not used; of cost-benefit cleaning greedy cleaning is an estimate.
+        let near = match cleaning {
+            Cleaning::CostBenefit => 0.1,
+            _ => 0.02,
+        };
+        assert!(
+            (mean - expected).abs() < (4.0 * error).max(near * mean),
+            "{cleaning:?}, {pages} pages, {alpha}: {mean} ({error}), expected {expected}"
+        );
+    }
+}
+
+#[test]
 fn greedy_and_fifo_agree_with_the_anchors() {
     // anchors/ssd.md, "Write amplification": simulated with 64 pages a block.
     for (cleaning, alpha, expected, stderr) in [

@@ -88,6 +88,25 @@ fn for_masks(words: &mut [u64], from: usize, count: usize, each: impl Fn(&mut u6
     each(&mut words[last_word], tail);
 }
 
+impl PlaneShape {
+    /// How many pages are written for one of the host's, in the steady state of uniform random writes: see above. That
+    /// of cost-benefit cleaning is near the one of greedy cleaning then.
+    pub fn steady_write_amplification(&self) -> f64 {
+        let most = f64::from(self.slots_per_block);
+        let full = f64::from(self.blocks - self.reserve);
+        let mean = f64::from(self.logical_pages) / full;
+        match self.cleaning {
+            Cleaning::Fifo => -1.0 / libm::expm1(-fifo_decay(mean / most)),
+            Cleaning::Greedy | Cleaning::CostBenefit => {
+                let levels = GreedyLevels::new(self.slots_per_block, mean);
+                // Of the flow through the lowest level, the share that it has of its full width 1/i ends there.
+                let lowest = f64::from(levels.lowest);
+                most / (most - lowest + levels.at_lowest * lowest)
+            }
+        }
+    }
+}
+
 /// How many pages are valid in each full block, in the steady state of uniform random writes, from the
 /// oldest block to the newest. All blocks but the reserve are full.
 fn steady_state(shape: &PlaneShape) -> Vec<u16> {
@@ -103,7 +122,9 @@ fn steady_state(shape: &PlaneShape) -> Vec<u16> {
                 .collect()
         }
         // Under uniform writes the oldest block is nearly the emptiest one too.
-        Cleaning::Greedy | Cleaning::CostBenefit => greedy_levels(shape, blocks, mean),
+        Cleaning::Greedy | Cleaning::CostBenefit => {
+            GreedyLevels::new(shape.slots_per_block, mean).of_blocks(blocks, shape.slots_per_block)
+        }
     };
     // Rounding has left a few pages over, or taken a few too many.
     let mut missing =
@@ -135,40 +156,58 @@ fn fifo_decay(share: f64) -> f64 {
     low
 }
 
-/// Levels in proportion to 1/i down to where the mean is right.
-fn greedy_levels(shape: &PlaneShape, blocks: usize, mean: f64) -> Vec<u16> {
-    let most = shape.slots_per_block;
-    // Weights and pages of the levels above the lowest, and the lowest with its weight.
-    let (mut weight, mut pages, mut lowest, mut at_lowest) = (0.0, 0.0, 0, 0.0);
-    for level in (0..=most).rev() {
-        let full = if level == 0 {
-            f64::INFINITY
-        } else {
-            1.0 / f64::from(level)
-        };
-        // weight w at this level: (pages + level w) / (weight + w) = mean
-        let w = (pages - mean * weight) / (mean - f64::from(level));
-        (lowest, at_lowest) = (level, w.max(0.0));
-        if mean > f64::from(level) && w <= full {
-            break;
+/// The shares of blocks by their valid pages: in proportion to 1/i down to where the mean is right.
+struct GreedyLevels {
+    lowest: u32,
+    /// How many blocks are at that level, in the same proportion.
+    at_lowest: f64,
+    /// And at all levels above it.
+    above: f64,
+}
+
+impl GreedyLevels {
+    fn new(most: u32, mean: f64) -> Self {
+        // Weights and pages of the levels above the lowest, and the lowest with its weight.
+        let (mut weight, mut pages, mut lowest, mut at_lowest) = (0.0, 0.0, 0, 0.0);
+        for level in (0..=most).rev() {
+            let full = if level == 0 {
+                f64::INFINITY
+            } else {
+                1.0 / f64::from(level)
+            };
+            // weight w at this level: (pages + level w) / (weight + w) = mean
+            let w = (pages - mean * weight) / (mean - f64::from(level));
+            (lowest, at_lowest) = (level, w.max(0.0));
+            if mean > f64::from(level) && w <= full {
+                break;
+            }
+            weight += full;
+            pages += full * f64::from(level);
         }
-        weight += full;
-        pages += full * f64::from(level);
+        Self {
+            lowest,
+            at_lowest,
+            above: weight,
+        }
     }
-    let total = weight + at_lowest;
-    let mut valid = Vec::with_capacity(blocks);
-    let mut below = 0.0;
-    for level in lowest..=most {
-        below += if level == lowest {
-            at_lowest
-        } else {
-            1.0 / f64::from(level)
-        };
-        let until = libm::round(below / total * blocks as f64) as usize;
-        valid.resize(until.min(blocks).max(valid.len()), level as u16);
+
+    /// How many pages are valid in each of `blocks` blocks of `most` pages, from the emptiest to the fullest.
+    fn of_blocks(&self, blocks: usize, most: u32) -> Vec<u16> {
+        let total = self.above + self.at_lowest;
+        let mut valid = Vec::with_capacity(blocks);
+        let mut below = 0.0;
+        for level in self.lowest..=most {
+            below += if level == self.lowest {
+                self.at_lowest
+            } else {
+                1.0 / f64::from(level)
+            };
+            let until = libm::round(below / total * blocks as f64) as usize;
+            valid.resize(until.min(blocks).max(valid.len()), level as u16);
+        }
+        valid.resize(blocks, most as u16);
+        valid
     }
-    valid.resize(blocks, most as u16);
-    valid
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use crate::ftl::{Filling, PlaneShape, RefreshLimits};
 use crate::mapping_cache::MappingCacheParameters;
 use crate::profile::{CellType, Checker, FlashProfile, Parallelism, Scheduling, SsdProfileError};
 
-/// More page writes before the simulation begins would take minutes.
-const MOST_OVERWRITES: f64 = 2e8;
+/// More pages than this are not programmed before the simulation begins, which takes 10 s or so.
+pub const MOST_PROGRAMMED_AT_START: f64 = 3e8;
 /// Logical pages of a flash page. Pages of 16 KiB in sectors, the most of today's drives, are 32.
 const MOST_UNITS: u64 = 64;
 
@@ -88,12 +88,8 @@ impl FlashParameters {
         }
         let plane = shape(check, flash, page / unit)?;
         let overwrites = flash.overwrites;
-        let most = MOST_OVERWRITES / (f64::from(plane.logical_pages) * f64::from(planes));
-        if !(0.0..=most).contains(&overwrites) {
-            let expected = format!(
-                "0 to {most:.3} (2 x 10^8 page writes), or precondition = \"steady-state\", which takes no time"
-            );
-            return Err(check.wrong("flash.overwrites", overwrites, expected));
+        if !(0.0..=1e9).contains(&overwrites) {
+            return Err(check.wrong("flash.overwrites", overwrites, "0 or more"));
         }
         let preset = flash.cell.map(CellType::times);
         let erase = flash.erase_us.or(preset.map(|p| p.2));
@@ -103,7 +99,7 @@ impl FlashParameters {
         };
         let (read, program) = (flash.read_us.as_deref(), flash.program_us.as_deref());
         let suspend = flash.suspend_us;
-        Ok(Self {
+        let checked = Self {
             channels,
             planes,
             planes_per_server: match flash.parallelism {
@@ -135,7 +131,57 @@ impl FlashParameters {
             copyback: flash.copyback,
             cache: None,
             mapping_cache: None,
-        })
+        };
+        if checked.programmed_at_start() > MOST_PROGRAMMED_AT_START {
+            let (key, seen, expected) = checked.too_much_at_start(1);
+            return Err(check.wrong(&format!("flash.{key}"), seen, expected));
+        }
+        Ok(checked)
+    }
+
+    /// How many logical pages are programmed before the first request, those that cleaning copies included.
+    pub fn programmed_at_start(&self) -> f64 {
+        let written = self.written_at_start() * f64::from(self.planes);
+        // Most profiles write nothing.
+        if written == 0.0 {
+            return 0.0;
+        }
+        written * self.plane.steady_write_amplification()
+    }
+
+    /// What is to be changed if `ssds` such SSDs program more than [`MOST_PROGRAMMED_AT_START`]: the key, what it is, and
+    /// what it may be.
+    pub fn too_much_at_start(&self, ssds: usize) -> (&'static str, String, String) {
+        let programmed = self.programmed_at_start() * ssds as f64;
+        let counted = match ssds {
+            1 => String::new(),
+            n => format!(" for {n} SSDs"),
+        };
+        let amplification = self.plane.steady_write_amplification();
+        if self.overwrites == 0.0 {
+            let seen = "\"steady-state\"".to_owned();
+            let expected = format!(
+                "\"sequential\"{counted}, or more spare space: with a write amplification of {amplification:.0}, \
+                 {programmed:.1e} page writes would come before the first request"
+            );
+            return ("precondition", seen, expected);
+        }
+        let most = self.overwrites * MOST_PROGRAMMED_AT_START / programmed;
+        let expected = format!(
+            "at most {most:.3}{counted} (3 x 10^8 page writes, with a write amplification of {amplification:.1}), or \
+             precondition = \"steady-state\", which takes no time"
+        );
+        ("overwrites", self.overwrites.to_string(), expected)
+    }
+
+    /// How many logical pages of each plane are written before the first request.
+    fn written_at_start(&self) -> f64 {
+        let preset = match self.filling {
+            // On average half a block, at random places.
+            Filling::SteadyState => self.plane.slots_per_block / 2,
+            _ => 0,
+        };
+        f64::from(preset) + libm::trunc(self.overwrites * f64::from(self.plane.logical_pages))
     }
 
     /// Each page of the map takes a logical page of spare room.
@@ -156,15 +202,19 @@ impl FlashParameters {
         })
     }
 
-    /// The most memory that the translation takes before the first request, in bytes.
-    pub fn bytes_at_start(&self) -> u64 {
-        let preset = match self.filling {
-            // On average half a block, at random places.
-            Filling::SteadyState => u64::from(self.plane.slots_per_block) / 2,
-            _ => 0,
+    /// The most memory that the flash takes before the first request, in bytes.
+    pub(super) fn bytes_at_start(&self) -> u64 {
+        // A plane, and the die or the plane that executes its operations.
+        const PLANE: u64 = 1024;
+        // The queue of a channel.
+        const CHANNEL: u64 = 128;
+        // Of a block: its reads, its seal, and its place in the order of age.
+        let refreshed = match self.refresh {
+            Some(_) => 56 * u64::from(self.plane.blocks),
+            None => 0,
         };
-        let overwritten = (self.overwrites * f64::from(self.plane.logical_pages)) as u64;
-        u64::from(self.planes) * self.plane.bytes_after(preset + overwritten)
+        let of_plane = self.plane.bytes_after(self.written_at_start() as u64) + refreshed + PLANE;
+        (u64::from(self.planes) * of_plane).saturating_add(u64::from(self.channels) * CHANNEL)
     }
 
     /// The planes that one command can work on together with this one have the same group: of a die with N planes those

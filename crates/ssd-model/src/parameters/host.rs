@@ -89,7 +89,19 @@ impl BlockQueueParameters {
     }
 }
 
+impl BlockQueueParameters {
+    /// What the ring takes, and the counts of blocks of each size, in bytes.
+    pub(super) fn bytes_at_start(&self) -> u64 {
+        8 * (u64::from(self.ring) + u64::from(self.block) + 1)
+    }
+}
+
 impl NvmeParameters {
+    /// What the queue pairs take, each with its CPU, in bytes.
+    pub(super) fn bytes_at_start(&self) -> u64 {
+        320 * self.bursts.len() as u64
+    }
+
     pub(super) fn new(check: &Checker<'_>, nvme: &NvmeProfile) -> Result<Self, SsdProfileError> {
         let count = |key, n, most| check.count(&format!("nvme.{key}"), n, most);
         let queues = count("queues", nvme.queues, 1 << 12)?;
