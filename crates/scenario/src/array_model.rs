@@ -11,7 +11,7 @@ use iosonar_raid::{
     ParityLayout, Placement, Planner, RandomLayout, Rebuild, StripeHandling, Striped,
 };
 use iosonar_sim_core::Seed;
-use iosonar_ssd_model::{Parameters, SsdProfile};
+use iosonar_ssd_model::{BytesAtStart, Parameters, SsdProfile};
 use iosonar_units::Sectors;
 use iosonar_workload::TimeLaw;
 
@@ -464,12 +464,48 @@ impl ArrayModel {
         self.devices.is_of_ssds()
     }
 
-    /// The most memory that its SSDs take before the first request, in bytes.
+    /// The most memory that it takes before the first request, in bytes.
     pub(crate) fn bytes_at_start(&self) -> u64 {
-        match &self.devices {
-            Devices::Ssds(ssds) => ssds.parameters.bytes_at_start() * self.disks as u64,
-            _ => 0,
+        let devices = (self.disks as u64).saturating_add(self.spares() as u64);
+        devices
+            .saturating_mul(self.device_bytes().total())
+            .saturating_add(self.bitmap_bytes())
+    }
+
+    /// What one of its devices takes, in bytes.
+    pub(crate) fn device_bytes(&self) -> BytesAtStart {
+        // A disk or a server with its queue, and what the array knows of a device.
+        const STATION: u64 = 8192;
+        let device = match &self.devices {
+            Devices::Ssds(ssds) => ssds.parameters.bytes_at_start(),
+            Devices::Disks(_) | Devices::Servers(_) | Devices::Registered(_) => {
+                BytesAtStart::default()
+            }
+        };
+        BytesAtStart {
+            other: device.other + STATION,
+            ..device
         }
+    }
+
+    /// The most memory that so many of it take together before the first request, in bytes: each of several has a thread and a
+    /// queue of requests.
+    pub(crate) fn bytes_together(&self, arrays: u32) -> u64 {
+        const THREAD: u64 = 1 << 16;
+        let more = if arrays > 1 { THREAD } else { 0 };
+        let each = self.bytes_at_start().saturating_add(more);
+        each.saturating_mul(u64::from(arrays))
+    }
+
+    /// What a write-intent bitmap takes, in bytes: a count for each chunk.
+    pub(crate) fn bitmap_bytes(&self) -> u64 {
+        let chunk = self.md.as_ref().and_then(|md| md.bitmap);
+        let of_array = matches!(self.level, LevelOptions::Mirrored { .. });
+        let disks = if of_array { self.disks as u64 } else { 1 };
+        chunk.map_or(0, |chunk| {
+            let sectors = self.disk_sectors().saturating_mul(disks);
+            4 * sectors.div_ceil(u64::from(chunk.get()))
+        })
     }
 
     /// How many spares the rebuild needs.

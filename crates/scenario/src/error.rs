@@ -201,6 +201,9 @@ pub enum ScenarioError {
     /// It was interrupted.
     #[error("interrupted")]
     Interrupted,
+    /// It would take more memory before the first request than it may; the refusal of the key that causes it.
+    #[error(transparent)]
+    NeedsMemory(Box<ScenarioError>),
     /// More requests took too long than [`GiveUp`](crate::GiveUp) allows.
     #[error("too many requests exceeded the response-time limit")]
     GivenUp {

@@ -60,7 +60,8 @@ pub use registry::{
     BuildError, DevicePlace, LevelShape, NoOptions, RegisteredDevices, RegisteredLevel, Registry,
 };
 pub use resolve::{
-    Overrides, ProfileOf, REQUESTS_PER_USER, holds, moved, with_load_of, with_values,
+    DEFAULT_MEMORY, Overrides, ProfileOf, REQUESTS_PER_USER, holds, moved, with_load_of,
+    with_values,
 };
 pub use result::{ArrayFigures, FleetResult, NoInterval, Replication, SimulationResult, Unserved};
 pub use run::{

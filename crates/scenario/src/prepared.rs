@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use iosonar_trace::Requests;
-use iosonar_units::{Nanos, counted};
+use iosonar_units::{Bytes, Nanos, counted};
 
 use crate::result::Unserved;
 use crate::{
@@ -84,6 +84,8 @@ pub struct Prepared {
     pub(crate) profiles: Vec<PathBuf>,
     pub(crate) split: bool,
     pub(crate) method: Method,
+    /// What runs may take before the first request, all that run at once together.
+    pub(crate) memory: Bytes,
     pub(crate) give_up: Vec<GiveUp>,
     pub(crate) stop: Arc<AtomicBool>,
 }

@@ -1,6 +1,7 @@
 //! From what is written to what is meant: every value checked, every default filled in.
 
 mod array;
+mod at_start;
 pub(crate) mod check;
 mod controller;
 mod device;
@@ -24,6 +25,7 @@ use iosonar_raid::rules::Rules;
 use iosonar_raid::{MirrorRead, Placement};
 use iosonar_trace::Reading;
 use iosonar_trace::fit::Beyond;
+use iosonar_units::Bytes;
 
 use crate::file::{DeviceFile, DiskFile, ScenarioFile};
 use crate::networked::NetworkedRaid;
@@ -31,6 +33,7 @@ use crate::prepared::{Method, Prepared, Warmup};
 use crate::sensitivity::Alternative;
 use crate::words::Given;
 use crate::{ArrayModel, Devices, DiskSet, LoadModel, Registry, ScenarioError, System};
+pub use at_start::DEFAULT_MEMORY;
 use check::Checker;
 pub(crate) use controller::ns_per_sector;
 pub use load::REQUESTS_PER_USER;
@@ -40,7 +43,6 @@ pub use set::ProfileOf;
 pub use set::apply as with_values;
 pub use set::holds;
 pub use set::with_load_of;
-pub(crate) use ssd::MOST_BYTES;
 
 /// What the command line says instead of the file.
 #[derive(Clone, Debug)]
@@ -57,6 +59,8 @@ pub struct Overrides {
     pub replications: Option<u32>,
     /// Other values, as (key, value in TOML), such as (`array.disks`, `8`).
     pub set: Vec<(String, String)>,
+    /// How much memory a simulation may take before the first request, and those of several replications at once.
+    pub memory: Bytes,
     /// A choice to make otherwise than the scenario with these values does.
     pub alternative: Option<Alternative>,
     /// Set, all runs of a study with this scenario end soon with [`ScenarioError::Interrupted`].
@@ -77,6 +81,7 @@ impl Default for Overrides {
             seed: None,
             replications: None,
             set: Vec::new(),
+            memory: DEFAULT_MEMORY,
             alternative: None,
             several_arrays: false,
             stop: Arc::default(),
@@ -155,15 +160,19 @@ impl Prepared {
         let load = load::load(&check, &file, overrides, trace, &around)?;
         let replications = replications(&check, &file, overrides)?;
         let is_of_trace = matches!(load, LoadModel::Trace { .. });
+        let arrays = arrays(
+            &check,
+            &file,
+            overrides,
+            (replications, warmup, is_of_trace),
+        )?;
+        // Arrays that share a trace are simulated together, others one by one.
+        let at_once = if is_of_trace { arrays } else { 1 };
+        at_start::check(&check, &file, &array, at_once, overrides.memory)?;
         Ok(Self {
             seed: overrides.seed.or(file.seed).unwrap_or(1),
             replications,
-            arrays: arrays(
-                &check,
-                &file,
-                overrides,
-                (replications, warmup, is_of_trace),
-            )?,
+            arrays,
             precision: None,
             warmup,
             load,
@@ -171,6 +180,7 @@ impl Prepared {
             profiles: profile_files(&file, directory),
             split: false,
             method: Method::default(),
+            memory: overrides.memory,
             give_up: Vec::new(),
             stop: Arc::clone(&overrides.stop),
         })

@@ -2,6 +2,7 @@
 
 mod files;
 mod fleet;
+mod memory;
 mod outputs;
 mod server;
 mod simulated;
@@ -25,7 +26,6 @@ use iosonar_workload::{ClosedLoad, Size, SyntheticLoad};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::prepared::{Fleet, Method, Prepared, Warmup};
-use crate::resolve::MOST_BYTES;
 use crate::result::Accumulator;
 use crate::source::{Alone, Closed, Held, Pieces, Synthetic, Trace};
 use crate::{
@@ -37,6 +37,7 @@ pub use files::{
     replaced_by as replaced_by_records,
 };
 use fleet::Feed;
+use memory::Share;
 pub use outputs::{Outputs, RecordFiles, Records, StageSink};
 use outputs::{RecordsOut, RunOutputs, Sink};
 use server::Server;
@@ -149,13 +150,18 @@ impl Prepared {
         Ok(total.finish(begin.elapsed()))
     }
 
-    /// How many of the replications run at once: together they begin with no more memory than one may take.
+    /// How many of the replications run at once, so that together they begin with no more memory than they may.
     fn at_once(&self, threads: usize, runs: u32) -> usize {
         let fitting = match self.array.bytes_at_start() {
             0 => usize::MAX,
-            bytes => (MOST_BYTES / bytes) as usize,
+            bytes => (self.memory_of_several() / bytes) as usize,
         };
         threads.min(runs as usize).min(fitting).max(1)
+    }
+
+    /// What several runs at once may take together before their first requests, in bytes: a half, as all of them grow.
+    fn memory_of_several(&self) -> u64 {
+        self.memory.get() / 2
     }
 
     fn around<'a>(
@@ -181,7 +187,12 @@ impl Prepared {
         outputs: RunOutputs<'_>,
         around: &Around<'_>,
     ) -> Result<Replication, ScenarioError> {
-        // Short runs come to their end without looking.
+        // Arrays that share a trace run together, and have one share.
+        let _share = around
+            .feed
+            .is_none()
+            .then(|| Share::wait(self.array.bytes_at_start(), self.memory_of_several()));
+        // Short runs come to their end without looking, and others may have waited.
         if around.watch.stop.load(Relaxed) {
             return Err(ScenarioError::Interrupted);
         }
@@ -503,7 +514,7 @@ mod tests {
     use crate::Overrides;
 
     #[test]
-    fn replications_at_once_begin_with_no_more_memory_than_one_may_take() {
+    fn replications_at_once_begin_with_no_more_memory_than_they_may() {
         let prepared = |disk: &str| {
             let text = format!(
                 "[load]\nrequests = 100\narrivals = {{ poisson_per_s = 1.0 }}\nsize = \"4KiB\"\n{disk}"
@@ -511,7 +522,8 @@ mod tests {
             Prepared::from_toml(&text, Path::new("x.toml"), &Overrides::default()).unwrap()
         };
         let disk = prepared("[array]\nlevel = 'raid0'\ndisks = 2\n[disk]\nprofile = 'exos-x18'");
-        assert_eq!(disk.array.bytes_at_start(), 0);
+        let most_bytes = disk.memory_of_several();
+        assert!(disk.array.bytes_at_start() < 100_000);
         let small = prepared("[ssd]\nprofile = 'nvme-gen4-tlc'\n[ssd.flash]\nblocks = 40");
         let large =
             prepared("[ssd]\nprofile = 'intel-d7'\n[ssd.flash]\nprecondition = 'steady-state'");
@@ -519,14 +531,14 @@ mod tests {
             let bytes = simulation.array.bytes_at_start();
             let at_once = simulation.at_once(64, 100);
             assert!(
-                bytes * at_once as u64 <= MOST_BYTES || at_once == 1,
+                bytes * at_once as u64 <= most_bytes || at_once == 1,
                 "{at_once} x {bytes}"
             );
             if most > 0 {
                 assert_eq!(at_once, most);
             } else {
                 assert!(
-                    at_once < 64 && bytes * (at_once as u64 + 1) > MOST_BYTES,
+                    at_once < 64 && bytes * (at_once as u64 + 1) > most_bytes,
                     "{at_once} x {bytes}"
                 );
             }

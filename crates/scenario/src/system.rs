@@ -212,6 +212,9 @@ impl System {
 
     /// An error of its scenario, in terms of what was typed.
     pub fn explained(&self, error: ScenarioError) -> ScenarioError {
+        if let ScenarioError::NeedsMemory(refusal) = error {
+            return ScenarioError::NeedsMemory(Box::new(self.explained(*refusal)));
+        }
         match self.problem_of(&error) {
             Some(problem) => ScenarioError::Incomplete {
                 path: PathBuf::from(&self.name),
@@ -230,6 +233,7 @@ impl System {
             changes.any(|(of, _)| holds(of, key) || holds(key, of))
         };
         match error {
+            ScenarioError::NeedsMemory(refusal) => self.problem_of(refusal),
             ScenarioError::Set { key, problem } if changes(key) => {
                 Some(format!("'{key}' {problem}"))
             }

@@ -199,22 +199,31 @@ impl Parameters {
         Sectors::new(sectors as u32)
     }
 
-    /// The most memory that a simulated SSD takes before the first request, in bytes.
-    pub fn bytes_at_start(&self) -> u64 {
-        // The SSD with its queues, all of which are empty.
-        const SSD: u64 = 8192;
-        let host = match &self.ends {
-            Ends::BlockQueue(queue, _) | Ends::Bulk(queue, _) => queue.bytes_at_start(),
-            Ends::Nvme(nvme, _) => nvme.bytes_at_start(),
+    /// The most memory that a simulated SSD takes before the first request.
+    pub fn bytes_at_start(&self) -> BytesAtStart {
+        let mut bytes = BytesAtStart {
+            // The SSD with its queues, all of which are empty.
+            other: 8192,
+            ..BytesAtStart::default()
         };
-        let storage = match &self.ends {
-            Ends::Bulk(..) => 0,
-            Ends::BlockQueue(_, storage) | Ends::Nvme(_, storage) => match storage {
-                StorageParameters::Memory(memory) => 128 * u64::from(memory.channels),
-                StorageParameters::Flash(flash) => flash.bytes_at_start(),
-            },
-        };
-        SSD + host + storage
+        match &self.ends {
+            Ends::BlockQueue(queue, _) | Ends::Bulk(queue, _) => {
+                bytes.ring = queue.bytes_at_start();
+            }
+            Ends::Nvme(nvme, _) => bytes.queues = nvme.bytes_at_start(),
+        }
+        if let Ends::BlockQueue(_, storage) | Ends::Nvme(_, storage) = &self.ends {
+            match storage {
+                StorageParameters::Memory(memory) => {
+                    bytes.channels = 128 * u64::from(memory.channels);
+                }
+                StorageParameters::Flash(flash) => {
+                    bytes.tables = flash.bytes_before_overwrites();
+                    bytes.overwrites = flash.bytes_at_start() - bytes.tables;
+                }
+            }
+        }
+        bytes
     }
 
     /// Whether only the storage takes time, and no command fails.
@@ -255,6 +264,38 @@ impl Parameters {
         };
         let plural = if memory.channels == 1 { "" } else { "s" };
         format!("{kind}, {} channel{plural}", memory.channels)
+    }
+}
+
+/// What a simulated SSD takes before the first request at most, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BytesAtStart {
+    /// The ring of a block queue.
+    pub ring: u64,
+    /// Pairs of NVMe queues.
+    pub queues: u64,
+    /// Channels of memory.
+    pub channels: u64,
+    /// The mapping tables of flash.
+    pub tables: u64,
+    /// What the tables take besides, as pages were overwritten.
+    pub overwrites: u64,
+    /// Everything else.
+    pub other: u64,
+}
+
+impl BytesAtStart {
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        let parts = [
+            self.ring,
+            self.queues,
+            self.channels,
+            self.tables,
+            self.overwrites,
+            self.other,
+        ];
+        parts.into_iter().fold(0, u64::saturating_add)
     }
 }
 

@@ -58,7 +58,7 @@ fn an_ssd_takes_no_more_memory_than_it_says() {
         ("mqsim-default", "", 2, false),
     ] {
         let p = parameters(profile, changes);
-        let says = p.bytes_at_start();
+        let says = p.bytes_at_start().total();
         let taken = taken(&p, ssds);
         // The allocator takes memory in pieces of 128 KiB.
         let about = says + says / 50 + 256 * 1024 / ssds;

@@ -139,7 +139,7 @@ fn flash_has_times_and_room() {
             (
                 "flash = { overwrites = -0.1 }",
                 "flash.overwrites",
-                "0 or more",
+                "0 to 1e9",
             ),
             ("flash = { dies = 1025 }", "flash.dies", "1 to 1024"),
             ("flash = { channels = 0 }", "flash.channels", "1 to 1024"),

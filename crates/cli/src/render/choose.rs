@@ -72,7 +72,7 @@ fn amount_of(growth: &Growth, factor: f64) -> String {
 /// Why it is not known how much more a load may grow.
 fn why_at_least(growth: &Growth) -> &'static str {
     match growth.found.bound {
-        Some(Bound::Number) => "larger numbers of copies were not tried",
+        Some(Bound::Number | Bound::Memory) => "larger numbers of copies were not tried",
         Some(Bound::Space) => {
             "more copies would reach beyond its end; --fit or --wrap makes them fit"
         }

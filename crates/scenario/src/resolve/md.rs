@@ -1,7 +1,7 @@
 //! Linux's software RAID: `array.like` and the table `[array.md]`.
 
 use iosonar_raid::{Bitmap, CopyLayout, MdParity, Placement, StripeHandling};
-use iosonar_units::Sectors;
+use iosonar_units::{Sectors, grouped};
 
 use super::array::sectors;
 use super::check::Checker;
@@ -126,6 +126,10 @@ fn data_offset(
     Err(check.wrong(given, "array.md.data_offset", seen, expected))
 }
 
+/// The simulation keeps a number for each chunk of a bitmap: these take 256 MiB. A bitmap of so many chunks would have 8 MiB
+/// on each disk; those that mdadm creates are far smaller.
+const MOST_CHUNKS: u64 = 1 << 26;
+
 /// The bitmap lies between the superblock and the data.
 fn bitmap(
     check: &Checker<'_>,
@@ -155,6 +159,12 @@ fn bitmap(
         _ => 1,
     };
     let all = devices.disk_sectors().saturating_mul(disks);
+    if all.div_ceil(u64::from(chunk.get())) > MOST_CHUNKS {
+        return wrong(format!(
+            "larger chunks, such as \"64MiB\": a bitmap has at most {} of them",
+            grouped(MOST_CHUNKS)
+        ));
+    }
     if Bitmap::end(all, chunk) <= u64::from(data_offset.get()) {
         return Ok(Some(chunk));
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use iosonar_ssd_model::{Parameters, SsdProfile, SsdProfileError};
-use iosonar_units::{Bytes, Sectors};
+use iosonar_units::Sectors;
 use toml::{Table, Value};
 
 use super::ProfileOf;
@@ -14,62 +14,6 @@ use crate::{ScenarioError, SsdSet};
 
 /// What sizes of a load are counted in on SSDs.
 pub(super) const BLOCK: Sectors = Sectors::new(8);
-
-/// The SSDs of a scenario take no more memory than this before the first request, nor do those of several replications at once.
-pub(crate) const MOST_BYTES: u64 = 2 << 30;
-/// Nor are more pages overwritten in all of them: that would take minutes.
-const MOST_OVERWRITES: f64 = 2e8;
-
-/// Refuses `disks` SSDs that take too much memory, or time to get ready.
-fn check_cost(
-    check: &Checker<'_>,
-    parameters: &Parameters,
-    profile: &SsdProfile,
-    disks: usize,
-) -> Result<(), ScenarioError> {
-    let Some(flash) = parameters.flash() else {
-        return Ok(());
-    };
-    // More make no array, which is found later.
-    if disks > 1024 {
-        return Ok(());
-    }
-    let wrong = |key: &str, seen: String, expected: String| {
-        let here = check.wrong_at(&format!("ssd.{key}"), &seen, &expected);
-        Err(here.unwrap_or_else(|| {
-            check.incomplete(&format!("'ssd.{key}' is {seen}, expected {expected}"))
-        }))
-    };
-    let overwritten = flash.overwrites * flash.logical_pages() as f64 * disks as f64;
-    if overwritten > MOST_OVERWRITES {
-        let most = flash.overwrites * MOST_OVERWRITES / overwritten;
-        let expected = format!(
-            "at most {most:.3} for {disks} SSDs (2 x 10^8 page writes), or precondition = \"steady-state\", \
-             which takes no time"
-        );
-        return wrong("flash.overwrites", flash.overwrites.to_string(), expected);
-    }
-    let bytes = parameters.bytes_at_start().saturating_mul(disks as u64);
-    if bytes <= MOST_BYTES {
-        return Ok(());
-    }
-    let (seen, most) = (Bytes::new(bytes), Bytes::new(MOST_BYTES));
-    let needs = format!("which needs up to {seen} of memory for the maps of {disks} SSDs");
-    if flash.overwrites > 0.0 {
-        let seen = format!("{}, {needs}", flash.overwrites);
-        let expected = format!(
-            "fewer overwrites or precondition = \"steady-state\", so that the maps need at most {most}"
-        );
-        return wrong("flash.overwrites", seen, expected);
-    }
-    let unit = profile.flash.as_ref().and_then(|f| f.mapping_unit.clone());
-    let seen = format!(
-        "{}, {needs}",
-        unit.map_or("missing".to_owned(), |u| format!("\"{u}\""))
-    );
-    let expected = format!("a larger unit or a smaller SSD, so that the maps need at most {most}");
-    wrong("flash.mapping_unit", seen, expected)
-}
 
 pub(super) fn ssds(
     check: &Checker<'_>,
@@ -91,7 +35,6 @@ pub(super) fn ssds(
         let name = profile.name.clone();
         profile.description = format!("{name} with {}", parameters.storage());
     }
-    check_cost(check, &parameters, &profile, *file.array.disks.get_ref())?;
     Ok(SsdSet {
         profile: Box::new(profile),
         parameters: Arc::new(parameters),

@@ -24,6 +24,7 @@ use iosonar_raid::RequestSource;
 use iosonar_trace::Request;
 
 use self::records::{Rounds, ToFile};
+use super::memory::Share;
 use super::{DeviceKinds, Records, RecordsOut, RunOutputs, Watch};
 use crate::result::Accumulator;
 use crate::source::Trace;
@@ -196,6 +197,8 @@ impl Prepared {
         else {
             unreachable!("only a trace is shared");
         };
+        let all = self.array.bytes_together(self.arrays);
+        let _share = Share::wait(all, self.memory_of_several());
         let mut trace = self.open_trace(path, reading, *fitter)?;
         let mut rounds = match records {
             Records::None => None,

@@ -89,7 +89,7 @@ impl FlashParameters {
         let plane = shape(check, flash, page / unit)?;
         let overwrites = flash.overwrites;
         if !(0.0..=1e9).contains(&overwrites) {
-            return Err(check.wrong("flash.overwrites", overwrites, "0 or more"));
+            return Err(check.wrong("flash.overwrites", overwrites, "0 to 1e9"));
         }
         let preset = flash.cell.map(CellType::times);
         let erase = flash.erase_us.or(preset.map(|p| p.2));
@@ -141,47 +141,61 @@ impl FlashParameters {
 
     /// How many logical pages are programmed before the first request, those that cleaning copies included.
     pub fn programmed_at_start(&self) -> f64 {
-        let written = self.written_at_start() * f64::from(self.planes);
-        // Most profiles write nothing.
-        if written == 0.0 {
-            return 0.0;
-        }
-        written * self.plane.steady_write_amplification()
+        self.programmed(self.preset_pages() + self.overwritten_pages())
     }
 
     /// What is to be changed if `ssds` such SSDs program more than [`MOST_PROGRAMMED_AT_START`]: the key, what it is, and
     /// what it may be.
     pub fn too_much_at_start(&self, ssds: usize) -> (&'static str, String, String) {
-        let programmed = self.programmed_at_start() * ssds as f64;
         let counted = match ssds {
             1 => String::new(),
             n => format!(" for {n} SSDs"),
         };
         let amplification = self.plane.steady_write_amplification();
-        if self.overwrites == 0.0 {
-            let seen = "\"steady-state\"".to_owned();
+        // What is left to overwrites.
+        let preset = self.programmed(self.preset_pages()) * ssds as f64;
+        let left = MOST_PROGRAMMED_AT_START - preset;
+        if left <= 0.0 || self.overwrites == 0.0 {
             let expected = format!(
-                "\"sequential\"{counted}, or more spare space: with a write amplification of {amplification:.0}, \
-                 {programmed:.1e} page writes would come before the first request"
+                "\"sequential\"{counted}, or more spare space: at most 3 x 10^8 pages are written before the first request, \
+                 and these would be {preset:.1e} (with a write amplification of {amplification:.0})"
             );
-            return ("precondition", seen, expected);
+            return ("precondition", "\"steady-state\"".to_owned(), expected);
         }
-        let most = self.overwrites * MOST_PROGRAMMED_AT_START / programmed;
+        let once = self.programmed(f64::from(self.plane.logical_pages)) * ssds as f64;
+        // Rounded down, so that it is not refused.
+        let most = libm::floor(left / once * 1e6) / 1e6;
+        let instead = match self.filling {
+            Filling::SteadyState => "",
+            _ => "; precondition = \"steady-state\" takes no time",
+        };
         let expected = format!(
-            "at most {most:.3}{counted} (3 x 10^8 page writes, with a write amplification of {amplification:.1}), or \
-             precondition = \"steady-state\", which takes no time"
+            "at most {most}{counted} (3 x 10^8 page writes, with a write amplification of {amplification:.1}){instead}"
         );
         ("overwrites", self.overwrites.to_string(), expected)
     }
 
-    /// How many logical pages of each plane are written before the first request.
-    fn written_at_start(&self) -> f64 {
-        let preset = match self.filling {
-            // On average half a block, at random places.
-            Filling::SteadyState => self.plane.slots_per_block / 2,
-            _ => 0,
-        };
-        f64::from(preset) + libm::trunc(self.overwrites * f64::from(self.plane.logical_pages))
+    /// How many logical pages all planes program if each writes this many.
+    fn programmed(&self, pages: f64) -> f64 {
+        // Most profiles write nothing.
+        if pages == 0.0 {
+            return 0.0;
+        }
+        pages * f64::from(self.planes) * self.plane.steady_write_amplification()
+    }
+
+    /// How many logical pages of each plane are written for its state at the beginning: on average half a block, at random
+    /// places.
+    fn preset_pages(&self) -> f64 {
+        match self.filling {
+            Filling::SteadyState => f64::from(self.plane.slots_per_block / 2),
+            _ => 0.0,
+        }
+    }
+
+    /// How many logical pages of each plane are overwritten then.
+    fn overwritten_pages(&self) -> f64 {
+        libm::trunc(self.overwrites * f64::from(self.plane.logical_pages))
     }
 
     /// Each page of the map takes a logical page of spare room.
@@ -204,6 +218,16 @@ impl FlashParameters {
 
     /// The most memory that the flash takes before the first request, in bytes.
     pub(super) fn bytes_at_start(&self) -> u64 {
+        self.bytes_after(self.preset_pages() + self.overwritten_pages())
+    }
+
+    /// The same without overwrites.
+    pub(super) fn bytes_before_overwrites(&self) -> u64 {
+        self.bytes_after(self.preset_pages())
+    }
+
+    /// After this many writes to logical pages of each plane.
+    fn bytes_after(&self, pages: f64) -> u64 {
         // A plane, and the die or the plane that executes its operations.
         const PLANE: u64 = 1024;
         // The queue of a channel.
@@ -213,8 +237,8 @@ impl FlashParameters {
             Some(_) => 56 * u64::from(self.plane.blocks),
             None => 0,
         };
-        let of_plane = self.plane.bytes_after(self.written_at_start() as u64) + refreshed + PLANE;
-        (u64::from(self.planes) * of_plane).saturating_add(u64::from(self.channels) * CHANNEL)
+        let of_plane = self.plane.bytes_after(pages as u64) + refreshed + PLANE;
+        u64::from(self.planes) * of_plane + u64::from(self.channels) * CHANNEL
     }
 
     /// The planes that one command can work on together with this one have the same group: of a die with N planes those

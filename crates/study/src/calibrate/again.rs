@@ -4,6 +4,7 @@ use std::fs;
 
 use iosonar_scenario::{Overrides, Prepared};
 use iosonar_trace::{Batch, Metadata, Record, TraceError, TraceWriter, output};
+use iosonar_units::Bytes;
 
 use super::CalibrateError;
 
@@ -52,7 +53,12 @@ impl Again {
         let path = |name: &str| self.folder.path().join(name);
         fs::write(path("profile.toml"), profile)?;
         let text = format!("[load]\ntrace = \"{load}\"\n{device}\n");
-        let simulation = Prepared::from_toml(&text, &path("run.toml"), &Overrides::default())?;
+        // It is one drive, and that which was measured: what it takes is no mistake.
+        let overrides = Overrides {
+            memory: Bytes::new(u64::MAX),
+            ..Overrides::default()
+        };
+        let simulation = Prepared::from_toml(&text, &path("run.toml"), &overrides)?;
         let mut simulated = Simulated {
             of,
             all: Vec::new(),

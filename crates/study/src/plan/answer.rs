@@ -7,6 +7,7 @@ use iosonar_scenario::networked::NetworkedRaid;
 use iosonar_scenario::theory::Standing;
 use iosonar_scenario::{LoadModel, Overrides, Prepared, ScenarioError};
 
+use super::point::Bound;
 use super::{
     ArraySubject, Found, GrowBy, GrowingLoad, LoadNotes, NetworkSubject, PlanError, Point, Subject,
     fewest, highest, most,
@@ -216,13 +217,26 @@ pub fn plan_prepared(
             }
         }
         Sought::Disks => {
-            let fits = |n: &u32| subject.at(f64::from(*n)).is_ok();
-            let candidates: Vec<u32> = (1..=at_most).filter(fits).collect();
+            let (mut candidates, mut needs_memory) = (Vec::new(), false);
+            for n in 1..=at_most {
+                match subject.at(f64::from(n)) {
+                    Ok(_) => candidates.push(n),
+                    // More take even more.
+                    Err(ScenarioError::NeedsMemory(_)) => {
+                        needs_memory = true;
+                        break;
+                    }
+                    Err(_) => {}
+                }
+            }
             if candidates.is_empty() {
                 // The error of the largest says what is wrong.
                 subject.at(f64::from(at_most))?;
             }
             answer.found = fewest(&subject, targets, &candidates, &mut watch)?;
+            if needs_memory && answer.found.bound == Some(Bound::Number) {
+                answer.found.bound = Some(Bound::Memory);
+            }
         }
         Sought::MostJobs | Sought::FewestJobs => {
             answer.found = jobs(sought, (at_most, own), &subject, targets, &mut watch)?;

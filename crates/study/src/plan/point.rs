@@ -130,6 +130,8 @@ impl Point {
 pub enum Bound {
     /// It is the largest number that may be tried.
     Number,
+    /// It is the largest number that may be tried within the memory.
+    Memory,
     /// The recording is too short to show more.
     Recording,
     /// More copies of the recording would reach beyond the end of the array.

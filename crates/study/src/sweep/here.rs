@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use iosonar_replay::{Load, Options, ReplaySpec, Writes};
 use iosonar_scenario::{
-    OutputFiles, Overrides, Prepared, ScenarioError, System, SystemName, Watch, moved, with_values,
+    DEFAULT_MEMORY, OutputFiles, Overrides, Prepared, ScenarioError, System, SystemName, Watch,
+    moved, with_values,
 };
 use iosonar_trace::output::WholeFile;
 use iosonar_trace::transform::{Change, beginning};
@@ -132,7 +133,11 @@ impl<'a> Here<'a> {
         let text = self.scenario(run, scenario, &around.settings, folder)?;
         let path = folder.join(SCENARIO);
         WholeFile::write_all(&path, text.as_bytes()).map_err(SweepError::io(&path, "write"))?;
-        let simulation = Prepared::from_toml(&text, &path, &Overrides::default())?;
+        let overrides = Overrides {
+            memory: run.common.memory,
+            ..Overrides::default()
+        };
+        let simulation = Prepared::from_toml(&text, &path, &overrides)?;
         simulation.check_stability()?;
         let records = folder.join(RECORDS);
         let files = OutputFiles {
@@ -152,6 +157,9 @@ impl<'a> Here<'a> {
         let mut command = command_line(&["sim", SCENARIO, "--result", RESULT]);
         if run.common.records {
             command.extend(["--records".to_owned(), RECORDS.to_owned()]);
+        }
+        if overrides.memory != DEFAULT_MEMORY {
+            command.extend(["--memory".to_owned(), overrides.memory.get().to_string()]);
         }
         Ok(Done {
             result: self.frontend.as_json(name, &simulation, &result),
@@ -227,6 +235,7 @@ fn prepared(run: &Run, scenario: &SystemName) -> Result<Prepared, ScenarioError>
     let overrides = Overrides {
         seed: run.seed,
         set: run.settings.clone(),
+        memory: run.common.memory,
         ..Overrides::default()
     };
     scenario.read()?.prepared(&overrides)

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use iosonar_scenario::SystemName;
+use iosonar_scenario::{DEFAULT_MEMORY, SystemName};
 use iosonar_sim_core::hashed_bits;
+use iosonar_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::design::{Point, points};
@@ -37,7 +38,7 @@ pub struct Run {
 }
 
 /// What runs share.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Common {
     /// The file that says so, or the last one of several.
     pub origin: PathBuf,
@@ -49,6 +50,8 @@ pub struct Common {
     pub settle_s: f64,
     /// Whether each run keeps its requests.
     pub records: bool,
+    /// How much memory a simulation may take before its first request.
+    pub memory: Bytes,
     /// When there are enough repetitions.
     pub precision: Option<Precision>,
     /// How many repetitions there are at most.
@@ -65,15 +68,28 @@ pub struct Precision {
 }
 
 /// What is set for all runs besides.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Changes {
     /// More values, before those of the parameters.
     pub set: Settings,
     /// All requests are kept.
     pub records: bool,
+    /// How much memory each simulation may take before its first request, in bytes.
+    pub memory: u64,
     /// How many runs there may be, if there is a limit.
     pub most: Option<u64>,
+}
+
+impl Default for Changes {
+    fn default() -> Self {
+        Self {
+            set: Settings::default(),
+            records: false,
+            memory: DEFAULT_MEMORY.get(),
+            most: None,
+        }
+    }
 }
 
 /// The folder of repetition `n` of `most`.
@@ -154,6 +170,7 @@ impl<'a> Experiment<'a> {
             manual: file.manual.clone(),
             settle_s: file.settle.unwrap_or(0.0),
             records: file.records || changes.records,
+            memory: Bytes::new(changes.memory),
             precision: file.precision.map(|share| Precision {
                 relative: share.get(),
                 metric: file.precision_of.clone().unwrap_or_else(|| match base {

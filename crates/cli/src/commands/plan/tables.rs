@@ -228,6 +228,7 @@ fn beyond(bound: Bound) -> &'static str {
         Bound::Space => {
             "  AT LEAST: more copies would reach beyond the end of the array; --fit or --wrap makes them fit\n"
         }
+        Bound::Memory => "  a higher number needs more memory: --memory SIZE allows more\n",
         Bound::Number => "  no higher number was tried: --most N raises the limit\n",
     }
 }

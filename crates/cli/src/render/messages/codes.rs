@@ -236,6 +236,7 @@ fn of_scenario(error: &ScenarioError) -> Option<Error> {
         ScenarioError::NoSteadyState { .. } => Error::NoWarmup,
         ScenarioError::NoRequests { .. } => Error::NoRequests,
         ScenarioError::NothingMeasured { .. } => Error::NothingMeasured,
+        ScenarioError::NeedsMemory(_) => Error::OutOfMemory,
         ScenarioError::TooFewArrays { .. } => Error::RequestUnfit,
         ScenarioError::Geometry(_) | ScenarioError::Flash(_) => Error::GeometryWrong,
         ScenarioError::Profile(_) | ScenarioError::SsdProfile(_) => Error::ProfileWrong,

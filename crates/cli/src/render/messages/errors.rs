@@ -201,4 +201,9 @@ HostNotReady = "E046" "a host is not ready for a replay" {
     "Nothing was started on any host."
     "Check that 'ssh HOST iosonar -V' asks for no password and prints the same version as on this machine, and that the target can be used there."
     "ssh node1 iosonar targets" }
+OutOfMemory = "E047" "there is not enough memory" {
+    "A simulation needs more than 900 MiB before its first request, more memory than is free afterwards, or more than --memory allows. The queue of an overloaded system and the mapping tables of SSDs grow with the requests."
+    "The simulation was refused or stopped, and has no result. Files of earlier scenarios of the same command are complete."
+    "Lower the load or the number of requests, simulate fewer systems at once (--threads), or give a larger --memory."
+    "iosonar sim array.toml --memory 16GiB" }
 }
