@@ -416,3 +416,61 @@ fn a_discard_of_two_terabytes_takes_little_memory_and_a_read_of_as_much_is_refus
         assert!(err(&output).contains(words), "{}", err(&output));
     }
 }
+
+/// A queue that grows without end ends the program with an error, not the machine; and a system that would take much
+/// memory before the first request is refused.
+#[test]
+fn a_simulation_takes_no_more_memory_than_it_may() {
+    let scratch = Scratch::new();
+    let load = "[load]\nsize = \"4KiB\"\narrivals = { poisson_per_s = 1e5 }\n";
+    let overload = scratch.file(
+        "overload.toml",
+        format!(
+            "{load}requests = 1_000_000_000\n[array]\nlevel = \"raid0\"\ndisks = 4\n[disk]\nprofile = \"exos-x18\"\n"
+        ),
+    );
+    let records = scratch.path("out.ios");
+    let output = iosonar()
+        .args(["sim", "--unstable", "--memory", "100MiB", "--records"])
+        .args([&records, &overload])
+        .timeout(HANGS)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", err(&output));
+    let message = err(&output);
+    assert!(
+        message.contains("error[E047]: the simulation needs more than the 100 MiB of --memory: simulate fewer requests"),
+        "{message}"
+    );
+    assert_eq!(out(&output), "");
+    let left = std::fs::read_dir(scratch.path("")).unwrap();
+    let left: Vec<_> = left.map(|of| of.unwrap().file_name()).collect();
+    assert_eq!(left, ["overload.toml"], "what is not whole is not there");
+
+    let large = scratch.file(
+        "large.toml",
+        format!(
+            "{load}requests = 100\n[array]\nlevel = \"raid0\"\ndisks = 1000\n[ssd]\nprofile = \"abstract\"\n\
+             [ssd.block_queue]\nring = 1048576\n"
+        ),
+    );
+    for command in ["sim", "model", "plan", "choose"] {
+        let mut run = iosonar();
+        run.arg(command);
+        match command {
+            "plan" => run.arg(&large).args(["--target", "p99 < 1s"]),
+            "choose" => run
+                .args(["--target", "p99 < 1s"])
+                .arg(scratch.file("some.load", self::load([(0.0, 0, 8)].into_iter())))
+                .arg(&large),
+            _ => run.arg(&large),
+        };
+        let output = run.timeout(HANGS).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{command}: {}", err(&output));
+        assert!(
+            err(&output).contains("'ssd.block_queue.ring' is 1048576, which needs up to 7.8"),
+            "{command}: {}",
+            err(&output)
+        );
+    }
+}

@@ -104,6 +104,43 @@ fn tables_are_the_same_whatever_the_number_of_jobs_and_runs_can_be_done_again_al
 }
 
 #[test]
+fn runs_take_the_memory_that_they_may() {
+    for (options, expected) in [
+        (
+            &[][..],
+            &["sim", "scenario.toml", "--result", "result.json"][..],
+        ),
+        (
+            &["--memory", "2GiB"],
+            &[
+                "sim",
+                "scenario.toml",
+                "--result",
+                "result.json",
+                "--memory",
+                "2147483648",
+            ],
+        ),
+    ] {
+        let scratch = place("scenario = \"base.toml\"\n[vary]\narray.disks = [4]\n");
+        assert!(sweep(&scratch, options).status.success());
+        let about = fs::read(scratch.path("study/disks=4/run.json")).unwrap();
+        let about: serde_json::Value = serde_json::from_slice(&about).unwrap();
+        let words = about["command"].as_array().unwrap().iter().skip(1);
+        let words: Vec<_> = words.map(|word| word.as_str().unwrap()).collect();
+        assert_eq!(words, expected);
+    }
+    let scratch = place("scenario = \"base.toml\"\n[vary]\narray.disks = [4]\n");
+    let refused = sweep(&scratch, &["--memory", "31KiB"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        err(&refused).contains("'array.disks' is 4, which needs up to 32 KiB of memory"),
+        "{}",
+        err(&refused)
+    );
+}
+
+#[test]
 fn the_first_repetition_is_what_sim_simulates() {
     let scratch = place("scenario = \"base.toml\"\nreplications = 2\n[vary]\narray.disks = [4]\n");
     assert!(sweep(&scratch, &[]).status.success());

@@ -26,7 +26,7 @@ use crate::render::style::Tone;
 use crate::stdout;
 
 /// Wrong input data, or a device that failed.
-const FAILED: u8 = 1;
+pub(crate) const FAILED: u8 = 1;
 /// Usage, a scenario that means nothing, a refusal.
 pub(crate) const USAGE: u8 = 2;
 const FLAGGED: u8 = 3;

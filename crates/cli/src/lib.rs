@@ -10,6 +10,7 @@ mod desktop;
 mod exit;
 mod live;
 mod low;
+mod memory;
 mod privileges;
 mod render;
 mod signals;
@@ -71,6 +72,19 @@ fn decode_arrow() {
     }));
 }
 
+/// What is done for the process as a whole before a command.
+fn guard_process(command: &Command) -> anyhow::Result<()> {
+    // Before any other thread starts: each has capabilities of its own.
+    if matches!(command, Command::Record(_) | Command::Top(_)) {
+        privileges::give_up();
+    }
+    signals::clean_up()?;
+    if let Some(of) = command.memory() {
+        memory::guard(of.memory);
+    }
+    Ok(())
+}
+
 /// Runs the command line `arguments` (the program's name first) and returns the exit code: 0 success,
 /// 1 failure, 2 usage error, invalid scenario or refusal, 3 finished but flagged, 130 interrupted.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> ExitCode {
@@ -111,11 +125,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, assets: &Assets) -> Ex
             return exit::code(printed.map(|()| exit::Ending::Done));
         }
     };
-    // Before any other thread starts: each has capabilities of its own.
-    if matches!(arguments.command, Command::Record(_) | Command::Top(_)) {
-        privileges::give_up();
-    }
-    if let Err(error) = signals::clean_up() {
+    if let Err(error) = guard_process(&arguments.command) {
         return exit::code(Err(error));
     }
     let outcome = match arguments.command {

@@ -13,6 +13,7 @@ mod drives;
 pub(crate) mod generate;
 mod help;
 mod hosts;
+mod memory;
 mod named;
 mod output;
 mod pictures;
@@ -42,6 +43,7 @@ pub(crate) use devices::{Check, Prepare, Record, Targets, Verify};
 pub(crate) use drives::{ArrivalArg, Import, ImportDisksim, ImportFrom, Validate};
 pub(crate) use generate::Generate;
 pub(crate) use help::{NOTES, command, examples_of};
+use memory::MemoryArgs;
 pub(crate) use named::Named;
 use output::{OutputArgs, QuietArgs};
 pub(crate) use pictures::{LookArgs, PixelArgs, Plot, Report};
@@ -224,6 +226,19 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
+impl Command {
+    /// How much memory it may take, if it simulates.
+    pub(crate) fn memory(&self) -> Option<MemoryArgs> {
+        match self {
+            Self::Sim(args) => Some(args.memory),
+            Self::Model(args) => Some(args.common.memory),
+            Self::Plan(args) => Some(args.common.memory),
+            Self::Choose(args) => Some(args.common.memory),
+            _ => None,
+        }
+    }
+}
+
 /// The size of the kernel's trace buffer for each processor.
 fn kernel_buffer(text: &str) -> Result<Bytes, String> {
     let size: Bytes = text.parse().map_err(|e| format!("{e}"))?;
@@ -314,6 +329,8 @@ pub(crate) struct Sim {
     /// The number of threads does not affect the results.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
     /// Write the first run's requests as a trace
     ///
     /// The trace has the response time of each request. With {replication} in the name, as in run-{replication}.load,

@@ -121,6 +121,7 @@ fn spec(args: &Choose) -> anyhow::Result<ChooseSpec> {
             seed: args.common.seed,
             replications: args.replications,
             set: args.common.set.clone(),
+            memory: args.common.memory.at_start(),
             ..Overrides::default()
         },
         prices: args.price.clone(),

@@ -54,6 +54,7 @@ fn overrides(args: &Model) -> Overrides {
         seed: args.common.seed,
         replications: args.replications,
         set: args.common.set.clone(),
+        memory: args.common.memory.at_start(),
         ..Overrides::default()
     }
 }

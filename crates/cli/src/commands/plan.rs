@@ -89,6 +89,7 @@ fn overrides(args: &Plan) -> anyhow::Result<Overrides> {
         seed: args.common.seed,
         replications: args.replications,
         set: args.common.set.clone(),
+        memory: args.common.memory.at_start(),
         ..Overrides::default()
     })
 }

@@ -332,6 +332,7 @@ fn overrides(args: &Sim, set: Vec<(String, String)>) -> anyhow::Result<Overrides
         seed: args.seed,
         replications: args.replications,
         set,
+        memory: args.memory.at_start(),
         ..Overrides::default()
     })
 }

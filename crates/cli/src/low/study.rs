@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use iosonar_scenario::DEFAULT_MEMORY;
 use iosonar_study::sweep::{Changes, MOST_RUNS, Source, SweepError, SweepSpec};
 use iosonar_units::Bytes;
 
@@ -32,6 +33,11 @@ pub(crate) struct Sweep {
     /// overlap.
     #[arg(short, long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+    /// Use up to SIZE of memory before a simulation's first request
+    ///
+    /// Simulations that run at once share SIZE.
+    #[arg(long, help_heading = "Runs", value_name = "SIZE", default_value_t = DEFAULT_MEMORY)]
+    pub(crate) memory: Bytes,
     /// List the runs and estimate their duration; run nothing
     #[arg(long, help_heading = "Runs")]
     pub(crate) dry_run: bool,
@@ -112,6 +118,7 @@ impl Sweep {
             changes: Changes {
                 set: self.set.clone(),
                 records: self.records,
+                memory: self.memory.get(),
                 most: (!self.yes).then_some(MOST_RUNS),
             },
             destroy: self.destroy.clone(),

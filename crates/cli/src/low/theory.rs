@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use iosonar_study::plan;
 
+use super::memory::MemoryArgs;
 use super::{BeyondArgs, OutputArgs, PixelArgs, ReadArgs, key_and_value, key_and_values};
 
 /// The options that both commands share.
@@ -21,6 +22,8 @@ pub(crate) struct Common {
     /// The number of threads does not affect the results.
     #[arg(long, help_heading = "Runs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

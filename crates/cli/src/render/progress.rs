@@ -10,6 +10,7 @@ use iosonar_trace::{ReadProgress, Reading};
 
 use super::screen::screen;
 use crate::beside::{Working, beside};
+use crate::exit::write_error;
 use crate::signals;
 
 /// A bar that the worker advances; hidden if quiet.
@@ -26,6 +27,13 @@ pub(crate) fn bar(quiet: bool, length: u64, template: &str) -> anyhow::Result<Pr
 /// Whether no bar may be drawn: it is not wanted, or what was written cannot be written over.
 pub(crate) fn is_hidden(quiet: bool) -> bool {
     quiet || !screen().err.can_redraw
+}
+
+/// Has what is written next not follow a bar that is drawn now.
+pub(crate) fn clear() {
+    if screen().err.can_redraw {
+        write_error("\r\x1b[2K");
+    }
 }
 
 /// How a bar looks, in characters that the terminal has.
