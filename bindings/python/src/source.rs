@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use iosonar::scenario::{Overrides, Prepared, ScenarioError, System};
+use iosonar::scenario::{DEFAULT_MEMORY, Overrides, Prepared, ScenarioError, System};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -125,6 +125,7 @@ pub(crate) struct Changes<'py> {
     replications: Option<u32>,
     set: Bound<'py, PyDict>,
     pub(crate) threads: Option<usize>,
+    memory: Option<String>,
 }
 
 impl Changes<'_> {
@@ -153,12 +154,15 @@ impl Changes<'_> {
             Some(trace) => trace.reading_of_load(reading_of(&self.reading)?),
             None => reading_of(&self.reading)?,
         };
+        let given = self.memory.as_deref().map(str::parse);
+        let memory = given.transpose().map_err(|error| refused(format!("memory: {error}")))?;
         let overrides = Overrides {
             trace: trace.as_ref().map(|trace| trace.path().to_owned()),
             reading,
             seed: self.seed,
             replications: self.replications,
             set,
+            memory: memory.unwrap_or(DEFAULT_MEMORY),
             ..Overrides::default()
         };
         Ok((overrides, trace))

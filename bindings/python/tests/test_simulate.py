@@ -208,3 +208,12 @@ def test_estimates_are_plain_values(scenario):
     assert float(mean) == mean.value
     assert str(mean).endswith(")") and " ms (" in str(mean)
     assert pickle.loads(pickle.dumps(mean)) == mean
+
+
+def test_memory_is_what_it_may_be():
+    for question in (iosonar.simulate, iosonar.model, lambda of, **how: iosonar.plan(of, "p99 < 1s", **how)):
+        assert question(TOML, memory="1MiB")
+        with pytest.raises(iosonar.Error, match=r"'array.disks' is 5, which needs up to 40 KiB of memory"):
+            question(TOML, memory="39KiB")
+    with pytest.raises(iosonar.Error, match="memory: .*expected a size such as 4096"):
+        iosonar.simulate(TOML, memory="much")

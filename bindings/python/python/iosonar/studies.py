@@ -23,6 +23,7 @@ def _changes(
     seed: Optional[int] = None,
     replications: Optional[int] = None,
     threads: Optional[int] = None,
+    memory: Optional[str] = None,
     trace: Union[Trace, Simulation, str, os.PathLike[str], None] = None,
     reading: Optional[Mapping[str, Any]] = None,
     set: Optional[Mapping[str, Any]],
@@ -39,6 +40,7 @@ def _changes(
         "replications": replications,
         "set": values,
         "threads": threads,
+        "memory": memory,
     }
 
 
@@ -54,6 +56,7 @@ def simulate(
     replications: Optional[int] = None,
     precision: Optional[float] = None,
     threads: Optional[int] = None,
+    memory: Optional[str] = None,
     trace: Union[Trace, Simulation, str, os.PathLike[str], None] = None,
     reading: Optional[Mapping[str, Any]] = None,
     split: bool = False,
@@ -69,6 +72,8 @@ def simulate(
     simulates a load that the system does not keep up with. ``records=True`` keeps the records of the first replication for
     ``plot`` and ``compare``; a path writes them there.
 
+    ``memory``, such as ``"4GiB"``, replaces the 900 MiB that a simulation takes at most before its first request.
+
     ``set={"array.disks": 8}`` replaces values of the scenario, and ``array__disks=8`` is the same. None removes a key.
 
     Other threads run meanwhile, and Ctrl-C ends the simulation.
@@ -78,6 +83,7 @@ def simulate(
         seed=seed,
         replications=replications,
         threads=threads,
+        memory=memory,
         trace=trace,
         reading=reading,
         set=set,
@@ -91,14 +97,15 @@ def model(
     scenario: Scenario,
     *,
     name: Optional[str] = None,
+    memory: Optional[str] = None,
     set: Optional[Mapping[str, Any]] = None,
     **overrides: Any,
 ) -> Union[Model, NetworkModel]:
     """What queueing theory says of a scenario, without simulating it; of a networked system it is a ``NetworkModel``.
 
-    ``set`` and ``overrides`` are those of ``simulate``.
+    ``memory``, ``set`` and ``overrides`` are those of ``simulate``.
     """
-    changes = _changes(name=name, set=set, overrides=overrides)
+    changes = _changes(name=name, memory=memory, set=set, overrides=overrides)
     figures, json = _iosonar.model(_scenario(scenario), changes)
     if figures.pop("networked", False):
         return NetworkModel._of(figures, json)
@@ -116,6 +123,7 @@ def plan(
     seed: Optional[int] = None,
     replications: Optional[int] = None,
     threads: Optional[int] = None,
+    memory: Optional[str] = None,
     trace: Union[Trace, Simulation, str, os.PathLike[str], None] = None,
     reading: Optional[Mapping[str, Any]] = None,
     set: Optional[Mapping[str, Any]] = None,
@@ -131,6 +139,7 @@ def plan(
         seed=seed,
         replications=replications,
         threads=threads,
+        memory=memory,
         trace=trace,
         reading=reading,
         set=set,
@@ -151,6 +160,7 @@ def choose(
     seed: Optional[int] = None,
     replications: Optional[int] = None,
     threads: Optional[int] = None,
+    memory: Optional[str] = None,
     reading: Optional[Mapping[str, Any]] = None,
     set: Optional[Mapping[str, Any]] = None,
     **overrides: Any,
@@ -167,6 +177,7 @@ def choose(
         seed=seed,
         replications=replications,
         threads=threads,
+        memory=memory,
         trace=None if is_scenario else load,
         reading=reading,
         set=set,
