@@ -529,6 +529,25 @@ fn blocks_are_read_whole_however_large_they_are() {
 }
 
 #[test]
+fn sectors_of_a_block_are_checked_once_however_many_pieces_were_written() {
+    let mut v = verifier(Verify::Final);
+    let mut data = vec![0; 16 * 512];
+    for (sector, sectors) in [(1, 2), (4, 3), (9, 1)] {
+        let written = write(&mut v, sector, sectors);
+        data[sector as usize * 512..][..written.len()].copy_from_slice(&written);
+    }
+    let expect = Expect {
+        only_durable: false,
+        all_known: true,
+    };
+    let mut findings = Findings::default();
+    let target = InMemory { block: 16, data };
+    let survival = check_contents(&target, RUN, &v.tables, expect, &mut findings, |_| true);
+    assert_eq!(survival.unwrap().newest, 6);
+    assert_eq!((findings.checked, findings.faults()), (6, 0));
+}
+
+#[test]
 fn of_what_was_flushed_a_later_version_may_be_lost() {
     let mut v = verifier(Verify::Off);
     let durable = write(&mut v, 0, 4);
