@@ -1,6 +1,8 @@
 //! What a scenario means, and how much work it offers to each station.
 
-use iosonar_scenario::{Offered, Prepared, Stability};
+use std::fmt::Write as _;
+
+use iosonar_scenario::{Devices, Offered, Prepared, Stability};
 use iosonar_stats::Labels;
 use iosonar_stats::metric::MetricUnit;
 use iosonar_units::one_line;
@@ -39,8 +41,14 @@ pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
                 text += stability(simulation);
             }
             None => {
-                text += "# The offered load is not known in advance: requests come from \
-                         a trace or wait for each other.\n";
+                let why = match &simulation.array().devices {
+                    Devices::Ssds(_) => "the work of an SSD depends on what it holds",
+                    Devices::Registered(_) => "the device has a model of its own",
+                    Devices::Disks(_) | Devices::Servers(_) => {
+                        "requests come from a trace or wait for each other"
+                    }
+                };
+                let _ = writeln!(text, "# The offered load is not known in advance: {why}.");
             }
         }
         print_data(&text)?;
