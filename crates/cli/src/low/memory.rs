@@ -40,5 +40,15 @@ mod tests {
             help.contains(&format!("The default is {default} ")),
             "{help}"
         );
+
+        #[derive(clap::Parser)]
+        struct OfSweep {
+            #[command(flatten)]
+            _sweep: crate::low::Sweep,
+        }
+        let help = OfSweep::command().render_long_help().to_string();
+        let (_, of_memory) = help.split_once("--memory <SIZE>").unwrap();
+        let (_, stated) = of_memory.split_once("[default: ").unwrap();
+        assert!(stated.starts_with(&format!("{default}]")), "{of_memory}");
     }
 }

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use iosonar_scenario::DEFAULT_MEMORY;
 use iosonar_study::sweep::{Changes, MOST_RUNS, Source, SweepError, SweepSpec};
 use iosonar_units::Bytes;
 
@@ -36,7 +35,12 @@ pub(crate) struct Sweep {
     /// Use up to SIZE of memory before a simulation's first request
     ///
     /// Simulations that run at once share SIZE.
-    #[arg(long, help_heading = "Runs", value_name = "SIZE", default_value_t = DEFAULT_MEMORY)]
+    #[arg(
+        long,
+        help_heading = "Runs",
+        value_name = "SIZE",
+        default_value = "900MiB"
+    )]
     pub(crate) memory: Bytes,
     /// List the runs and estimate their duration; run nothing
     #[arg(long, help_heading = "Runs")]
