@@ -276,7 +276,7 @@ fn points_with_a_precision_have_a_line_each_in_the_list() {
     let refused = sweep(&scratch, &["--dry-run"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(
-        err(&refused).contains("expected at most 1000000"),
+        err(&refused).contains("expected at most 100000"),
         "{}",
         err(&refused)
     );

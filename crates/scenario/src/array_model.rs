@@ -483,13 +483,29 @@ impl ArrayModel {
             }
         };
         BytesAtStart {
-            other: device.other + STATION,
+            other: device.other + STATION + self.segment_bytes(),
             ..device
         }
     }
 
-    /// The most memory that so many of it take together before the first request, in bytes: each of several has a thread and a
-    /// queue of requests.
+    /// What the segments of the buffer of a disk take, in bytes.
+    pub(crate) fn segment_bytes(&self) -> u64 {
+        const SEGMENT: u64 = 80;
+        let Devices::Disks(disks) = &self.devices else {
+            return 0;
+        };
+        if matches!(disks.model, DiskModel::Sampled(_)) {
+            return 0;
+        }
+        let caches = disks.kinds().filter_map(|kind| kind.cache.as_ref());
+        caches
+            .map(|cache| SEGMENT * u64::from(cache.segments))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// The most memory that this number of arrays take together before the first request, in bytes: each of several has a
+    /// thread and a queue of requests.
     pub(crate) fn bytes_together(&self, arrays: u32) -> u64 {
         const THREAD: u64 = 1 << 16;
         let more = if arrays > 1 { THREAD } else { 0 };

@@ -6,7 +6,7 @@ use iosonar_raid::rules::{FullTurn, PrereadSeek};
 use iosonar_raid::{Level, MirrorRead, Planner, RequestPlan, StageKind};
 use iosonar_sim_core::Seed;
 use iosonar_trace::{Op, Request};
-use iosonar_workload::SyntheticLoad;
+use iosonar_workload::{ArrivalLaw, SyntheticLoad, Workload};
 
 use crate::theory::{Answer, Standing};
 use crate::{Devices, DiskModel, LevelOptions, LoadModel, Prepared};
@@ -44,6 +44,23 @@ const MOST_SUB_REQUESTS: usize = 2_000_000;
 
 /// How many requests are planned for each device: of fewer, a device's share of them would be an accident.
 const SAMPLED_PER_DEVICE: usize = 400;
+
+/// How many mirrors are looked at for the requests.
+const MOST_MIRRORS: usize = 50_000_000;
+
+/// The same requests without pauses and bursts, which do not change the work, and take long to draw if they are long.
+fn at_even_rate(class: &Workload) -> Workload {
+    let arrivals = match &class.arrivals {
+        simple @ (ArrivalLaw::Poisson { .. }
+        | ArrivalLaw::Constant { .. }
+        | ArrivalLaw::Renewal(_)) => simple.clone(),
+        law => ArrivalLaw::Poisson { per_s: law.per_s() },
+    };
+    Workload {
+        arrivals,
+        ..class.clone()
+    }
+}
 
 /// Devices without jobs: plans that depend on queues see empty ones.
 pub(crate) struct Idle;
@@ -215,7 +232,11 @@ impl Prepared {
         };
         // A look ahead takes no longer than the run, unless there are many devices.
         let sample = (*requests).clamp(FEWEST_SAMPLED as u64, SAMPLE as u64) as usize;
-        let sample = sample.max(SAMPLED_PER_DEVICE * self.array.disks);
+        let mut sample = sample.max(SAMPLED_PER_DEVICE * self.array.disks);
+        if self.array.md.is_some() {
+            // A read looks at all mirrors.
+            sample = sample.min(MOST_MIRRORS / self.array.disks);
+        }
         let mut array = self.array.clone();
         if let LevelOptions::Mirrored { read, .. } = &mut array.level
             && matches!(read, MirrorRead::ShorterQueue | MirrorRead::NearerArm)
@@ -240,7 +261,7 @@ impl Prepared {
         let mut work: Stations<Work> = Stations::new(disks);
         for (number, class) in classes.iter().enumerate() {
             let seed = seed.within(&format!("class/{number}"));
-            let load = SyntheticLoad::new(vec![class.clone()], &seed);
+            let load = SyntheticLoad::new(vec![at_even_rate(class)], &seed);
             let most = (sample / classes.len()).max(100);
             let requests = load.take(most);
             let (n, sample) = self.sample(&mut planner, requests, &kinds, &kind_of, classes.len());

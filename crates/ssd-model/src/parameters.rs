@@ -12,7 +12,7 @@ use crate::profile::{
     Checker, ControllerProfile, DriverProfile, Interface, PcieProfile, SsdProfile, SsdProfileError,
     Storage,
 };
-pub use flash::{FlashParameters, MOST_PROGRAMMED_AT_START};
+pub use flash::{FlashParameters, MOST_WORK_AT_START};
 pub use host::{BlockQueueParameters, NvmeParameters};
 pub use limits::{Limit, LimitsParameters};
 pub use storage::{AccessTimes, CacheParameters, MemoryParameters};

@@ -5,7 +5,7 @@ mod bench;
 use bench::{Load, Outcome, job, parameters};
 use iosonar_device::Access;
 use iosonar_sim_core::Seed;
-use iosonar_ssd_model::{MOST_PROGRAMMED_AT_START, Parameters, SsdProfile, Stage};
+use iosonar_ssd_model::{MOST_WORK_AT_START, Parameters, SsdProfile, Stage};
 use iosonar_units::Nanos;
 use proptest::prelude::*;
 
@@ -500,35 +500,42 @@ fn a_read_takes_as_much_longer_as_it_takes_to_suspend_a_program() {
 
 #[test]
 fn an_ssd_is_not_written_to_for_minutes_before_the_first_request() {
-    let with = |changes: &str| {
+    let of_shape = |shape: &str, changes: &str| {
         let text = format!(
-            "[flash]\nchannels = 1\ndies = 1\nplanes = 1\nmulti_plane = 1\nblocks = 1024\npages = 128\npage = \"16KiB\"\n\
+            "[flash]\nchannels = 1\ndies = 1\nplanes = 1\nmulti_plane = 1\n{shape}\npage = \"16KiB\"\n\
              mapping_unit = \"4KiB\"\nreserve = 2\n{changes}"
         );
         let changes = toml::from_str(&text).unwrap();
         let profile = SsdProfile::load("nvme-gen4-tlc", "".as_ref(), &changes).unwrap();
         Parameters::new(&profile).map_err(|error| error.to_string())
     };
+    let with = |changes: &str| of_shape("blocks = 1024\npages = 128", changes);
     let much = "over_provisioning = 0.28\n";
     let little = "over_provisioning = 0.0045\n";
-    let programmed = |changes: &str| {
-        with(changes)
-            .unwrap()
-            .flash()
-            .unwrap()
-            .programmed_at_start()
-    };
+    let programmed = |changes: &str| with(changes).unwrap().flash().unwrap().work_at_start();
     assert_eq!(programmed(much), 0.0);
     // 1024 x 512 / 1.28 pages twice, at a write amplification of about 2.4.
     let twice = programmed(&format!("{much}overwrites = 2\n"));
     assert!((1.8e6..2.2e6).contains(&twice), "{twice}");
     // The same number of overwrites takes a hundred times as long where there is hardly any spare space.
-    let fits = format!("{much}overwrites = 250\n");
-    assert!(programmed(&fits) < MOST_PROGRAMMED_AT_START);
-    let refused = with(&format!("{little}overwrites = 250\n")).unwrap_err();
+    let fits = format!("{much}overwrites = 80\n");
+    assert!(programmed(&fits) < MOST_WORK_AT_START);
+    let refused = with(&format!("{little}overwrites = 80\n")).unwrap_err();
     assert!(
-        refused.contains("'ssd.flash.overwrites' is 250, expected at most ")
-            && refused.contains("with a write amplification of "),
+        refused.contains("'ssd.flash.overwrites' is 80, expected at most ")
+            && refused.contains("the write amplification is "),
+        "{refused}"
+    );
+    // To find the block to clean takes longer among many, and longest where each is weighed.
+    let small = |cleaning: &str| {
+        let changes =
+            format!("over_provisioning = 0.3\ncleaning = \"{cleaning}\"\noverwrites = 0.5\n");
+        of_shape("blocks = 300000\npages = 10", &changes)
+    };
+    assert!(small("greedy").is_ok() && small("fifo").is_ok());
+    let refused = small("cost-benefit").unwrap_err();
+    assert!(
+        refused.contains("the work of 10^8 page writes"),
         "{refused}"
     );
 }

@@ -10,7 +10,7 @@ use iosonar_units::Bytes;
 #[test]
 fn memory_bounds_the_disks_that_are_tried_and_says_so() {
     let text = "[load]\nrequests = 200\narrivals = { poisson_per_s = 10.0 }\nsize = \"4KiB\"\n\
-                [array]\nlevel = \"raid0\"\ndisks = 2\n[disk]\nprofile = \"exos-x18\"\n";
+                [array]\nlevel = \"raid0\"\ndisks = 2\n[disk]\nprofile = \"seagate-st3500630ns\"\n";
     let plan = |target: &str, disks: u64, most: u32| {
         let overrides = Overrides {
             memory: Bytes::new(disks * 8192),

@@ -38,8 +38,8 @@ impl DiskProfile {
             innermost_ms_per_sector: innermost,
             zoning: _,
         } = self.transfer;
-        if !(3..=10_000_000).contains(&self.cylinders) {
-            return refuse("cylinders", f64::from(self.cylinders), "3 to 10^7");
+        if !(3..=4_000_000).contains(&self.cylinders) {
+            return refuse("cylinders", f64::from(self.cylinders), "3 to 4 x 10^6");
         }
         if !(1..1 << 50).contains(&self.capacity_sectors) {
             let seen = self.capacity_sectors as f64;

@@ -1,6 +1,6 @@
 //! Whether a simulation is ready for its first request in time, and within its memory.
 
-use iosonar_ssd_model::MOST_PROGRAMMED_AT_START;
+use iosonar_ssd_model::MOST_WORK_AT_START;
 use iosonar_ssd_model::ftl::Filling;
 use iosonar_units::Bytes;
 
@@ -56,7 +56,7 @@ fn check_time(check: &Checker<'_>, ssds: &SsdSet, devices: usize) -> Result<(), 
     let Some(flash) = ssds.parameters.flash() else {
         return Ok(());
     };
-    if flash.programmed_at_start() * devices as f64 <= MOST_PROGRAMMED_AT_START {
+    if flash.work_at_start() * devices as f64 <= MOST_WORK_AT_START {
         return Ok(());
     }
     let (key, seen, expected) = flash.too_much_at_start(devices);
@@ -84,7 +84,7 @@ impl Largest {
         let bitmap = array.bitmap_bytes() / devices.max(1);
         let disks = file.array.disks.get_ref().to_string();
         let (mut largest, mut found) = (
-            each.other,
+            each.other - array.segment_bytes(),
             Self {
                 key: "array.disks",
                 seen: disks,
@@ -99,6 +99,11 @@ impl Largest {
         if let Some(chunk) = array.md.as_ref().and_then(|md| md.bitmap) {
             let seen = format!("\"{}\"", chunk.bytes());
             try_out(bitmap, "array.md.bitmap", seen, "larger chunks");
+        }
+        if let Devices::Disks(disks) = &array.devices {
+            let named = format!("\"{}\"", disks.profile.name);
+            let less = "a buffer of fewer segments, or fewer disks";
+            try_out(array.segment_bytes(), "disk.profile", named, less);
         }
         let Devices::Ssds(ssds) = &array.devices else {
             return found;

@@ -126,8 +126,8 @@ fn data_offset(
     Err(check.wrong(given, "array.md.data_offset", seen, expected))
 }
 
-/// The simulation keeps a number for each chunk of a bitmap: these take 256 MiB. A bitmap of so many chunks would have 8 MiB
-/// on each disk; those that mdadm creates are far smaller.
+/// The simulation keeps a number for each chunk of a bitmap: these take 256 MiB. A bitmap of this size takes 8 MiB of each
+/// disk; those that mdadm creates are far smaller.
 const MOST_CHUNKS: u64 = 1 << 26;
 
 /// The bitmap lies between the superblock and the data.
@@ -159,20 +159,20 @@ fn bitmap(
         _ => 1,
     };
     let all = devices.disk_sectors().saturating_mul(disks);
+    if Bitmap::end(all, chunk) > u64::from(data_offset.get()) {
+        return wrong(format!(
+            "larger chunks, such as \"64MiB\", or a larger 'data_offset', as the bitmap does not fit in the {} KiB before \
+             the data",
+            data_offset.get() / 2
+        ));
+    }
     if all.div_ceil(u64::from(chunk.get())) > MOST_CHUNKS {
         return wrong(format!(
             "larger chunks, such as \"64MiB\": a bitmap has at most {} of them",
             grouped(MOST_CHUNKS)
         ));
     }
-    if Bitmap::end(all, chunk) <= u64::from(data_offset.get()) {
-        return Ok(Some(chunk));
-    }
-    wrong(format!(
-        "larger chunks, such as \"64MiB\", or a larger 'data_offset', as the bitmap does not fit in the {} KiB before \
-         the data",
-        data_offset.get() / 2
-    ))
+    Ok(Some(chunk))
 }
 
 fn copies(

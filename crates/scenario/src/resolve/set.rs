@@ -118,6 +118,9 @@ pub fn holds(table: &str, key: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
+/// The deepest key of a scenario has five parts. A text takes longer with each, and more than in proportion.
+const MOST_PARTS: usize = 16;
+
 /// The text with other values, as (key, value in TOML), such as (`array.disks`, `8`); what is not set stays as it
 /// is, and where it is as long as no key is new, so that errors name lines of the file.
 ///
@@ -153,6 +156,12 @@ pub fn apply(text: &str, path: &Path, set: &[(String, String)]) -> Result<String
         let Some(last) = last.filter(|_| parts.iter().all(|part| !part.is_empty())) else {
             return Err(wrong("is not a key: expected a key such as array.disks"));
         };
+        if parts.len() >= MOST_PARTS {
+            return Err(ScenarioError::Set {
+                key: format!("{}...", parts[0]),
+                problem: format!("is not a key: expected at most {MOST_PARTS} parts"),
+            });
+        }
         let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
         for part in parts {
             let item = table

@@ -3,12 +3,12 @@
 use iosonar_units::{Nanos, SECTOR_BYTES};
 
 use super::CacheParameters;
-use crate::ftl::{Filling, PlaneShape, RefreshLimits};
+use crate::ftl::{Cleaning, Filling, PlaneShape, RefreshLimits, ShapeError};
 use crate::mapping_cache::MappingCacheParameters;
 use crate::profile::{CellType, Checker, FlashProfile, Parallelism, Scheduling, SsdProfileError};
 
-/// More pages than this are not programmed before the simulation begins, which takes 10 s or so.
-pub const MOST_PROGRAMMED_AT_START: f64 = 3e8;
+/// No more work than that of so many page writes is done before the simulation begins, which takes 10 s at most or so.
+pub const MOST_WORK_AT_START: f64 = 1e8;
 /// Logical pages of a flash page. Pages of 16 KiB in sectors, the most of today's drives, are 32.
 const MOST_UNITS: u64 = 64;
 
@@ -132,19 +132,19 @@ impl FlashParameters {
             cache: None,
             mapping_cache: None,
         };
-        if checked.programmed_at_start() > MOST_PROGRAMMED_AT_START {
+        if checked.work_at_start() > MOST_WORK_AT_START {
             let (key, seen, expected) = checked.too_much_at_start(1);
             return Err(check.wrong(&format!("flash.{key}"), seen, expected));
         }
         Ok(checked)
     }
 
-    /// How many logical pages are programmed before the first request, those that cleaning copies included.
-    pub fn programmed_at_start(&self) -> f64 {
-        self.programmed(self.preset_pages() + self.overwritten_pages())
+    /// How much is done before the first request, in page writes: those of cleaning and its search for blocks included.
+    pub fn work_at_start(&self) -> f64 {
+        self.work(self.preset_pages() + self.overwritten_pages())
     }
 
-    /// What is to be changed if `ssds` such SSDs program more than [`MOST_PROGRAMMED_AT_START`]: the key, what it is, and
+    /// What is to be changed if the work of `ssds` such SSDs is more than [`MOST_WORK_AT_START`]: the key, what it is, and
     /// what it may be.
     pub fn too_much_at_start(&self, ssds: usize) -> (&'static str, String, String) {
         let counted = match ssds {
@@ -153,16 +153,16 @@ impl FlashParameters {
         };
         let amplification = self.plane.steady_write_amplification();
         // What is left to overwrites.
-        let preset = self.programmed(self.preset_pages()) * ssds as f64;
-        let left = MOST_PROGRAMMED_AT_START - preset;
+        let preset = self.work(self.preset_pages()) * ssds as f64;
+        let left = MOST_WORK_AT_START - preset;
         if left <= 0.0 || self.overwrites == 0.0 {
             let expected = format!(
-                "\"sequential\"{counted}, or more spare space: at most 3 x 10^8 pages are written before the first request, \
-                 and these would be {preset:.1e} (with a write amplification of {amplification:.0})"
+                "\"sequential\"{counted}, or more spare space: at most the work of 10^8 page writes is done before the first \
+                 request, and this is that of {preset:.1e} (with a write amplification of {amplification:.0})"
             );
             return ("precondition", "\"steady-state\"".to_owned(), expected);
         }
-        let once = self.programmed(f64::from(self.plane.logical_pages)) * ssds as f64;
+        let once = self.work(f64::from(self.plane.logical_pages)) * ssds as f64;
         // Rounded down, so that it is not refused.
         let most = libm::floor(left / once * 1e6) / 1e6;
         let instead = match self.filling {
@@ -170,18 +170,35 @@ impl FlashParameters {
             _ => "; precondition = \"steady-state\" takes no time",
         };
         let expected = format!(
-            "at most {most}{counted} (3 x 10^8 page writes, with a write amplification of {amplification:.1}){instead}"
+            "at most {most}{counted} (the work of 10^8 page writes; the write amplification is {amplification:.1}){instead}"
         );
         ("overwrites", self.overwrites.to_string(), expected)
     }
 
-    /// How many logical pages all planes program if each writes this many.
-    fn programmed(&self, pages: f64) -> f64 {
+    /// The work of all planes if each writes this many logical pages, in page writes.
+    fn work(&self, pages: f64) -> f64 {
+        // A page write takes as long as to look at this many blocks.
+        const LOOKS: f64 = 32.0;
         // Most profiles write nothing.
         if pages == 0.0 {
             return 0.0;
         }
-        pages * f64::from(self.planes) * self.plane.steady_write_amplification()
+        let blocks = f64::from(self.plane.blocks);
+        let choosing = match self.plane.cleaning {
+            // The least of the groups of blocks, and of those of one group.
+            Cleaning::Greedy => 3.0 * blocks.sqrt(),
+            Cleaning::Fifo => 1.0,
+            Cleaning::CostBenefit => 3.0 * blocks,
+        };
+        // A block that lags behind is full.
+        let (levelling, wear) = match self.plane.wear_levelling {
+            Some(_) => (16.0 + blocks.sqrt(), 2.0),
+            None => (0.0, 1.0),
+        };
+        let programmed = pages * self.plane.steady_write_amplification() * wear;
+        let cleanings = programmed / f64::from(self.plane.slots_per_block);
+        let looks = cleanings * (LOOKS + choosing + levelling);
+        f64::from(self.planes) * (programmed + looks / LOOKS)
     }
 
     /// How many logical pages of each plane are written for its state at the beginning: on average half a block, at random
@@ -369,14 +386,14 @@ fn shape(
     };
     plane.check().map_err(|e| {
         let seen = format!(
-            "with blocks = {blocks}, pages = {pages}, reserve = {}, over_provisioning = {over}",
+            "{blocks} (with pages = {pages}, reserve = {}, over_provisioning = {over})",
             flash.reserve
         );
-        check.wrong(
-            "flash",
-            seen,
-            format!("a plane with enough spare space ({e})"),
-        )
+        let expected = match e {
+            ShapeError::TooLarge(_) => "a smaller plane",
+            _ => "a plane with enough spare space",
+        };
+        check.wrong("flash.blocks", seen, format!("{expected} ({e})"))
     })?;
     if flash.reserve == 0 && per_page > 1 {
         // What goes back into a block would share flash pages with what the host writes.

@@ -30,7 +30,7 @@ impl Point {
 const MOST_COMBINATIONS: u128 = 10_000_000;
 
 /// No more runs are listed that a precision may leave out.
-const MOST_ALLOWED: u128 = 1_000_000;
+const MOST_ALLOWED: u128 = 100_000;
 
 /// So often a point is drawn that is not wanted, or was there before.
 const MOST_TRIES: u64 = 2_000_000;
