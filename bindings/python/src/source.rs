@@ -155,7 +155,9 @@ impl Changes<'_> {
             None => reading_of(&self.reading)?,
         };
         let given = self.memory.as_deref().map(str::parse);
-        let memory = given.transpose().map_err(|error| refused(format!("memory: {error}")))?;
+        let memory = given
+            .transpose()
+            .map_err(|error| refused(format!("memory: {error}")))?;
         let overrides = Overrides {
             trace: trace.as_ref().map(|trace| trace.path().to_owned()),
             reading,

@@ -34,6 +34,11 @@ mod tests {
             #[command(flatten)]
             _memory: MemoryArgs,
         }
+        #[derive(clap::Parser)]
+        struct OfSweep {
+            #[command(flatten)]
+            _sweep: crate::low::Sweep,
+        }
         let help = Only::command().render_long_help().to_string();
         let default = DEFAULT_MEMORY.to_string().replace(' ', "");
         assert!(
@@ -41,11 +46,6 @@ mod tests {
             "{help}"
         );
 
-        #[derive(clap::Parser)]
-        struct OfSweep {
-            #[command(flatten)]
-            _sweep: crate::low::Sweep,
-        }
         let help = OfSweep::command().render_long_help().to_string();
         let (_, of_memory) = help.split_once("--memory <SIZE>").unwrap();
         let (_, stated) = of_memory.split_once("[default: ").unwrap();

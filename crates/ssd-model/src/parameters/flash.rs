@@ -7,7 +7,7 @@ use crate::ftl::{Cleaning, Filling, PlaneShape, RefreshLimits, ShapeError};
 use crate::mapping_cache::MappingCacheParameters;
 use crate::profile::{CellType, Checker, FlashProfile, Parallelism, Scheduling, SsdProfileError};
 
-/// No more work than that of so many page writes is done before the simulation begins, which takes 10 s at most or so.
+/// The most work before the simulation begins, in page writes: it takes 10 s or so.
 pub const MOST_WORK_AT_START: f64 = 1e8;
 /// Logical pages of a flash page. Pages of 16 KiB in sectors, the most of today's drives, are 32.
 const MOST_UNITS: u64 = 64;

@@ -35,21 +35,18 @@ pub(super) fn run(args: &Sim, all: &[Named]) -> anyhow::Result<Ending> {
             continue;
         }
         let mut text = format!("# {}\n{}\n", one_line(name), simulation.explain());
-        match offered {
-            Some(offered) => {
-                text += &table(&offered);
-                text += stability(simulation);
-            }
-            None => {
-                let why = match &simulation.array().devices {
-                    Devices::Ssds(_) => "the work of an SSD depends on what it holds",
-                    Devices::Registered(_) => "the device has a model of its own",
-                    Devices::Disks(_) | Devices::Servers(_) => {
-                        "requests come from a trace or wait for each other"
-                    }
-                };
-                let _ = writeln!(text, "# The offered load is not known in advance: {why}.");
-            }
+        if let Some(offered) = offered {
+            text += &table(&offered);
+            text += stability(simulation);
+        } else {
+            let why = match &simulation.array().devices {
+                Devices::Ssds(_) => "the work of an SSD depends on what it holds",
+                Devices::Registered(_) => "the device has a model of its own",
+                Devices::Disks(_) | Devices::Servers(_) => {
+                    "requests come from a trace or wait for each other"
+                }
+            };
+            let _ = writeln!(text, "# The offered load is not known in advance: {why}.");
         }
         print_data(&text)?;
     }
