@@ -75,7 +75,8 @@ pub(crate) fn simulate(
         shared.run_into(threads, &files, &watch)
     })?;
     drop(trace);
-    let result = result.map_err(|error| source.raised(error))?;
+    // Of a run that depends on its length, nothing has an interval.
+    let result = simulation.assessed(result.map_err(|error| source.raised(error))?);
     if let Some(unserved) = &result.unserved {
         let text = format!(
             "{}: DEADLOCK: {} requests were never served: {}",

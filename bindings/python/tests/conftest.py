@@ -17,7 +17,7 @@ def scenario() -> Dict[str, Any]:
         "seed": 3,
         "load": {
             "requests": 2000,
-            "arrivals": {"poisson_per_s": 60.0},
+            "arrivals": {"poisson_per_s": 40.0},
             "read_share": 0.7,
             "size": {"blocks": 4},
         },

@@ -6,8 +6,9 @@ import pytest
 
 @pytest.fixture
 def arrays(scenario):
-    five = iosonar.simulate(scenario, records=True, name="five")
-    eight = iosonar.simulate(scenario, records=True, name="eight", array__disks=8)
+    busy = {"load.arrivals": {"poisson_per_s": 60.0}}
+    five = iosonar.simulate(scenario, records=True, name="five", set=busy)
+    eight = iosonar.simulate(scenario, records=True, name="eight", set=busy, array__disks=8)
     return five, eight
 
 
