@@ -34,7 +34,7 @@ pub(crate) struct Sweep {
     pub(crate) jobs: Option<u16>,
     /// Use up to SIZE of memory before a simulation's first request
     ///
-    /// Simulations that run at once share SIZE.
+    /// Simulations that run at once share half of SIZE.
     #[arg(
         long,
         help_heading = "Runs",
