@@ -48,7 +48,8 @@ const SAMPLED_PER_DEVICE: usize = 400;
 /// How many mirrors are looked at for the requests.
 const MOST_MIRRORS: usize = 50_000_000;
 
-/// The same requests without pauses and bursts, which do not change the work, and take long to draw if they are long.
+/// The same requests without pauses and bursts, which change no work but that of a write-intent bitmap, and take long to
+/// draw if they are long.
 fn at_even_rate(class: &Workload) -> Workload {
     let arrivals = match &class.arrivals {
         simple @ (ArrivalLaw::Poisson { .. }

@@ -512,14 +512,14 @@ fn an_ssd_is_not_written_to_for_minutes_before_the_first_request() {
     let with = |changes: &str| of_shape("blocks = 1024\npages = 128", changes);
     let much = "over_provisioning = 0.28\n";
     let little = "over_provisioning = 0.0045\n";
-    let programmed = |changes: &str| with(changes).unwrap().flash().unwrap().work_at_start();
-    assert_eq!(programmed(much), 0.0);
+    let work = |changes: &str| with(changes).unwrap().flash().unwrap().work_at_start();
+    assert_eq!(work(much), 0.0);
     // 1024 x 512 / 1.28 pages twice, at a write amplification of about 2.4.
-    let twice = programmed(&format!("{much}overwrites = 2\n"));
+    let twice = work(&format!("{much}overwrites = 2\n"));
     assert!((1.8e6..2.2e6).contains(&twice), "{twice}");
     // The same number of overwrites takes a hundred times as long where there is hardly any spare space.
     let fits = format!("{much}overwrites = 80\n");
-    assert!(programmed(&fits) < MOST_WORK_AT_START);
+    assert!(work(&fits) < MOST_WORK_AT_START);
     let refused = with(&format!("{little}overwrites = 80\n")).unwrap_err();
     assert!(
         refused.contains("'ssd.flash.overwrites' is 80, expected at most ")

@@ -99,7 +99,7 @@ mod tests {
                         thread::yield_now();
                         now.fetch_sub(bytes, Ordering::SeqCst);
                         drop(share);
-                        // What is little waits for nobody.
+                        // A share below LITTLE does not wait.
                         drop(Share::of(&POOL, LITTLE - 1, 0));
                     }
                 });

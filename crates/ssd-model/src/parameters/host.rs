@@ -87,9 +87,7 @@ impl BlockQueueParameters {
             descriptor_bytes: count("descriptor_bytes", queue.descriptor_bytes, 1 << 16)?,
         })
     }
-}
 
-impl BlockQueueParameters {
     /// What the ring takes, and the counts of blocks of each size, in bytes.
     pub(super) fn bytes_at_start(&self) -> u64 {
         8 * (u64::from(self.ring) + u64::from(self.block) + 1)
